@@ -10,16 +10,19 @@ package struct TransferContext: Sendable {
     package var observer: any TransferObserver
     /// Takes the body of a `request` as it comes, in place of memory; nil if the answer is kept.
     package var receiver: (any BodyReceiver)?
+    /// nil if servers set none and requests carry none.
+    package var cookies: (any CookieKeeping)?
 
     package init(
         task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver,
-        receiver: (any BodyReceiver)? = nil
+        receiver: (any BodyReceiver)? = nil, cookies: (any CookieKeeping)? = nil
     ) {
         self.task = task
         self.session = session
         self.counters = counters
         self.observer = observer
         self.receiver = receiver
+        self.cookies = cookies
     }
 }
 

@@ -84,6 +84,20 @@ package enum Bounds {
     /// Durable names of one owner.
     package static let subscribers = 1000
 
+    // MARK: Cookies
+
+    /// Bytes of a cookie's name and value together, and of one attribute (RFC 6265bis section 5.6).
+    package static let cookie = 4096
+    package static let cookieAttribute = 1024
+    /// Cookies of one registered domain and the names below it, of one task, and of one owner.
+    package static let cookiesOfDomain = 180
+    package static let cookiesOfTask = 180
+    package static let cookies = 3000
+    /// Bytes of the Cookie field that a request is sent.
+    package static let cookieField = 64 << 10
+    /// Bytes of cookies that the waiting tasks of one owner keep.
+    package static let waitingCookies = 4 << 20
+
     // MARK: Decisions
 
     /// Unicode scalars of a realm that is told.

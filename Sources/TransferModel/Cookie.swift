@@ -1,3 +1,22 @@
+/// Where the cookies of a task are kept.
+public enum CookieStorageKind: String, Word {
+    /// With its owner, on the disk.
+    case shared
+    /// With its session.
+    case session
+    /// With the task, through its redirects and retries.
+    case task
+    /// Nowhere: none is taken, none is sent.
+    case none
+}
+
+/// Whose cookies are taken.
+public enum CookieAcceptPolicy: String, Word {
+    case always, never
+    /// Those of the site that the task's own URL names.
+    case onlyFromMainDocumentDomain
+}
+
 /// A cookie as a store keeps it (RFC 6265bis section 5.7).
 public struct Cookie: Hashable, Sendable {
     /// Which requests that others begin carry it (RFC 6265bis section 5.6.7).

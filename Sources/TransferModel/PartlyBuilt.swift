@@ -10,10 +10,13 @@ extension TaskSpec.CodingKeys: PartlyBuilt {
 extension SessionConfiguration.CodingKeys: PartlyBuilt {
     public var isBuilt: Bool {
         ![
-            .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
-            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess,
+            .requestCachePolicy, .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess,
         ].contains(self)
     }
+}
+
+extension CookieStorageKind: PartlyBuilt {
+    public var isBuilt: Bool { self == .task || self == .none }
 }
 
 extension DecisionKind: PartlyBuilt {

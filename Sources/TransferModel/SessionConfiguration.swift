@@ -52,7 +52,10 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var httpMaximumConnectionsPerHost: Int?
     public var httpAdditionalHeaders: [HeaderField]?
     public var requestCachePolicy: String?
-    public var httpCookieAcceptPolicy: String?
+    /// Which cookies a task has; unset, `SessionKind` decides.
+    public var httpCookieStorage: CookieStorageKind?
+    public var httpCookieAcceptPolicy: CookieAcceptPolicy?
+    /// False: requests carry no stored cookie.
     public var httpShouldSetCookies: Bool?
     public var proxy: String?
     public var tlsMinimumVersion: TLSVersion?
@@ -96,7 +99,8 @@ public struct SessionConfiguration: Hashable, Sendable {
 extension SessionConfiguration: Codable {
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case timeoutIntervalForRequest, timeoutIntervalForResource, httpMaximumConnectionsPerHost,
-            httpAdditionalHeaders, requestCachePolicy, httpCookieAcceptPolicy, httpShouldSetCookies, proxy,
+            httpAdditionalHeaders, requestCachePolicy, httpCookieStorage, httpCookieAcceptPolicy, httpShouldSetCookies,
+            proxy,
             tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, acceptsAnyStatus,
             waitsForConnectivity, isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess,
             sendsLaunchEvents, asks,
@@ -111,6 +115,7 @@ extension SessionConfiguration: Codable {
         httpMaximumConnectionsPerHost = try fields.value(.httpMaximumConnectionsPerHost)
         httpAdditionalHeaders = try fields.value(.httpAdditionalHeaders)
         requestCachePolicy = try fields.value(.requestCachePolicy)
+        httpCookieStorage = try fields.value(.httpCookieStorage)
         httpCookieAcceptPolicy = try fields.value(.httpCookieAcceptPolicy)
         httpShouldSetCookies = try fields.value(.httpShouldSetCookies)
         proxy = try fields.value(.proxy)
@@ -147,6 +152,7 @@ extension SessionConfiguration: Codable {
         try container.encodeIfPresent(httpMaximumConnectionsPerHost, forKey: .httpMaximumConnectionsPerHost)
         try container.encodeIfPresent(httpAdditionalHeaders, forKey: .httpAdditionalHeaders)
         try container.encodeIfPresent(requestCachePolicy, forKey: .requestCachePolicy)
+        try container.encodeIfPresent(httpCookieStorage, forKey: .httpCookieStorage)
         try container.encodeIfPresent(httpCookieAcceptPolicy, forKey: .httpCookieAcceptPolicy)
         try container.encodeIfPresent(httpShouldSetCookies, forKey: .httpShouldSetCookies)
         try container.encodeIfPresent(proxy, forKey: .proxy)
@@ -200,6 +206,7 @@ extension SessionConfiguration {
             case .httpMaximumConnectionsPerHost: take(key, \.httpMaximumConnectionsPerHost)
             case .httpAdditionalHeaders: take(key, \.httpAdditionalHeaders)
             case .requestCachePolicy: take(key, \.requestCachePolicy)
+            case .httpCookieStorage: take(key, \.httpCookieStorage)
             case .httpCookieAcceptPolicy: take(key, \.httpCookieAcceptPolicy)
             case .httpShouldSetCookies: take(key, \.httpShouldSetCookies)
             case .proxy: take(key, \.proxy)

@@ -21,6 +21,9 @@ public enum UnbuiltNames {
         for key in session where configuration.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
+        if let kind = configuration.httpCookieStorage, !kind.isBuilt {
+            throw unsupported(path, "httpCookieStorage", "`\(kind.rawValue)` is not built yet")
+        }
         if let kind = configuration.asks?.first(where: { !$0.isBuilt }) {
             throw unsupported(path, "asks", "`\(kind.rawValue)` is not built yet")
         }
@@ -57,15 +60,13 @@ extension SessionConfiguration {
     fileprivate func has(_ key: CodingKeys) -> Bool {
         switch key {
         case .requestCachePolicy: requestCachePolicy != nil
-        case .httpCookieAcceptPolicy: httpCookieAcceptPolicy != nil
-        case .httpShouldSetCookies: httpShouldSetCookies != nil
         case .isDiscretionary: isDiscretionary != nil
         case .allowsExpensiveNetworkAccess: allowsExpensiveNetworkAccess != nil
         case .allowsConstrainedNetworkAccess: allowsConstrainedNetworkAccess != nil
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .httpMaximumConnectionsPerHost,
             .httpAdditionalHeaders, .proxy, .tlsMinimumVersion, .caFile, .clientCertificate, .allowsArbitraryLoads,
             .acceptsAnyStatus, .waitsForConnectivity, .sendsLaunchEvents, .asks, .subscriber, .launch, .launchInterval,
-            .directory,
+            .directory, .httpCookieStorage, .httpCookieAcceptPolicy, .httpShouldSetCookies,
             .conflictPolicy, .maximumConcurrentTasks, .downloadRateLimit, .uploadRateLimit, .schedule, .retry,
             .connectionsPerDownload, .durability:
             false
@@ -78,7 +79,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
-        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings
+        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings, cookies
     case decisionsChallenge = "decisions.challenge"
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"

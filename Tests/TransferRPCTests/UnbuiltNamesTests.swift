@@ -19,11 +19,11 @@ struct UnbuiltNamesTests {
 
     @Test func everyNameInTheTableIsRefused() {
         #expect(UnbuiltNames.task.count == 1)
-        #expect(UnbuiltNames.session.count == 6)
+        #expect(UnbuiltNames.session.count == 4)
     }
 
     @Test(arguments: [
-        "\"requestCachePolicy\":\"x\"", "\"httpCookieAcceptPolicy\":\"never\"", "\"httpShouldSetCookies\":true",
+        "\"requestCachePolicy\":\"x\"", "\"httpCookieStorage\":\"shared\"", "\"httpCookieStorage\":\"session\"",
         "\"isDiscretionary\":true", "\"allowsExpensiveNetworkAccess\":false",
         "\"allowsConstrainedNetworkAccess\":false",
     ])

@@ -5,6 +5,7 @@ import TransferModel
 final class HeaderLines {
     private let headers: [HeaderField]
     private let ownHeaders: [HeaderField]
+    private let storedCookies: String?
     /// What is said of `Expect`; nil if nothing is sent.
     private let expectation: String?
     private(set) var list: UnsafeMutablePointer<curl_slist>?
@@ -13,6 +14,7 @@ final class HeaderLines {
     init?(_ request: RequestState, expectation: String?, userAgent: String) {
         headers = request.headers
         ownHeaders = request.ownHeaders
+        storedCookies = request.storedCookies
         self.expectation = expectation
         if let expectation, !append(expectation) { return nil }
         for field in request.allHeaders {
@@ -41,5 +43,6 @@ final class HeaderLines {
     /// Whether these are the lines of the request.
     func serve(_ request: RequestState, expectation: String?) -> Bool {
         self.expectation == expectation && headers == request.headers && ownHeaders == request.ownHeaders
+            && storedCookies == request.storedCookies
     }
 }

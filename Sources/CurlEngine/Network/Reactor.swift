@@ -262,6 +262,7 @@ final class Reactor: @unchecked Sendable {
     /// Puts the transfer's current request on the network.
     func send(_ transfer: Transfer) {
         transfer.expectsContinue = asksFirst(transfer)
+        transfer.chooseCookies()
         let (handle, code) = handles.take(for: transfer, userAgent: userAgent)
         guard let easy = handle else {
             return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))

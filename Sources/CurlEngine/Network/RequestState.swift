@@ -17,6 +17,8 @@ struct RequestState: Sendable {
     private(set) var headers: [HeaderField]
     /// The transfer protocol's fields.
     private(set) var ownHeaders: [HeaderField]
+    /// Cookies of the store, as the Cookie field lists them.
+    var storedCookies: String?
     /// The exchange's payload goes along.
     private(set) var sendsPayload: Bool
     /// User name and password for the origin.
@@ -69,8 +71,14 @@ struct RequestState: Sendable {
     /// What goes into the request line where nothing else is said, in capitals.
     var effectiveMethod: String { (method ?? (sendsPayload ? "POST" : "GET")).uppercased() }
 
-    /// Everything that goes into the request's head.
-    var allHeaders: [HeaderField] { headers + ownHeaders }
+    /// Everything that goes into the request's head. There is one Cookie field at most (RFC 6265bis section 5.8.1), and the
+    /// caller's cookies go before stored ones.
+    var allHeaders: [HeaderField] {
+        guard let storedCookies else { return headers + ownHeaders }
+        let given = headers.values(named: "cookie").filter { !$0.isEmpty }
+        let cookies = HeaderField("Cookie", (given + [storedCookies]).joined(separator: "; "))
+        return headers.filter { !$0.isNamed("cookie") } + [cookies] + ownHeaders
+    }
 
     /// Scheme, name and port.
     var origin: String { "\(url.scheme)://\(url.host):\(url.port)" }

@@ -48,6 +48,7 @@ extension Transfer {
 
     private func headEnded(_ reactor: Reactor) -> Bool {
         guard answered(reactor) else { return false }
+        keepCookies()
         if redirectTarget != nil { return beginDiscarding(reactor) }
         if !mayBeAnswered { judge(reactor) }
         return ending == nil

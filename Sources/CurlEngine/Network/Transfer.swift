@@ -68,6 +68,8 @@ final class Transfer: @unchecked Sendable {
     /// How its handle is configured, if another transfer may go on with it.
     var recipe: HandleRecipe?
     var request: RequestState
+    /// A redirect led from one site to another.
+    var crossedSites = false
     var easy: UnsafeMutableRawPointer?
     /// The socket that libcurl watches for it, -1 where there is none; of several the latest. Its own if it `readsItself`.
     var socket: Int32 = -1

@@ -5,6 +5,7 @@ import TransferModel
 struct FollowUp: Sendable {
     let leftParts: LeftParts
     let launches: any LaunchServing
+    let cookies: CookieKeeper
     let logger: Logger
 
     func log(_ outcome: TaskTransitions.Outcome) {
@@ -25,6 +26,7 @@ struct FollowUp: Sendable {
     func note(_ outcome: TaskTransitions.Outcome) {
         log(outcome)
         let status = outcome.record.status
+        if status.state.isFinal { cookies.forget(outcome.record.id) }
         if status.state.isFinal || status.awaitsAnswer { launches.look(at: outcome.record.session) }
     }
 }

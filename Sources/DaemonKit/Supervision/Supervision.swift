@@ -65,7 +65,8 @@ package struct Supervision: Sendable {
         }
         let leftParts = LeftParts(
             patience: patience, files: files, runs: runs, moves: moves, time: time, signal: signal, logger: logger)
-        let followUp = FollowUp(leftParts: leftParts, launches: launches, logger: logger)
+        let cookies = CookieKeeper(time: time)
+        let followUp = FollowUp(leftParts: leftParts, launches: launches, cookies: cookies, logger: logger)
         (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
 
         rates = RateLimits(engine: engine, configuration: configuration)
@@ -85,7 +86,7 @@ package struct Supervision: Sendable {
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
-            rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal),
+            rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal), cookies: cookies,
             followUp: followUp, signal: signal, logger: logger)
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,

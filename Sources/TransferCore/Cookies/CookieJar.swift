@@ -16,24 +16,26 @@ package struct CookieJar: Sendable {
         case removed(Cookie.Key)
     }
 
-    /// Cookies of one site (`PublicSuffixes.site`): names below it share the bound, so that nobody gets more by inventing
-    /// names.
-    package static let mostOfSite = 180
-    package static let most = 3000
-    /// Of the Cookie field that a request is sent, bytes.
-    package static let longestField = 64 << 10
-
     private var sites: [String: [Entry]] = [:]
     private var clock: Int64 = 0
     private let most: Int
     package private(set) var count = 0
 
-    package init(most: Int = Self.most) { self.most = most }
+    package init(most: Int = Bounds.cookies) { self.most = most }
 
     package var isEmpty: Bool { count == 0 }
 
     /// Every cookie, in the order of creation.
     package var all: [Cookie] { sites.values.joined().sorted { $0.created < $1.created }.map(\.cookie) }
+
+    /// What it takes in memory, about.
+    package var bytes: Int {
+        sites.values.joined().reduce(0) { sum, entry in
+            let cookie = entry.cookie
+            return sum + 128 + cookie.name.utf8.count + cookie.value.utf8.count + cookie.domain.utf8.count
+                + cookie.path.utf8.count
+        }
+    }
 
     // MARK: Set
 
@@ -111,12 +113,12 @@ package struct CookieJar: Sendable {
 
     // MARK: Give way
 
-    /// Over the bound of a site, its cookies that anybody may read go first; over the bound of all, those of the site that
+    /// Over the bound of a site (names below it share the bound, so that nobody gets more by inventing names), its cookies that anybody may read go first; over the bound of all, those of the site that
     /// has most. Among these the one goes that was not used for longest. (The section's order, but one site's flood never
     /// costs another site a cookie.)
     private mutating func evictExcess(of site: String) -> [Change] {
         var changes: [Change] = []
-        while let entries = sites[site], entries.count > Self.mostOfSite {
+        while let entries = sites[site], entries.count > Bounds.cookiesOfDomain {
             changes.append(remove(Self.first(of: entries), of: site))
         }
         while count > most, let largest = sites.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) }) {
@@ -165,7 +167,7 @@ package struct CookieJar: Sendable {
     // MARK: Send
 
     /// The Cookie field's value for a request; nil if it gets none (section 5.8.3). What does not fit into
-    /// `longestField` is left out, the shortest paths first.
+    /// `Bounds.cookieField` is left out, the shortest paths first.
     /// - Parameter names: of cookies that the request has from its caller.
     package mutating func field(
         for request: CookieRequest, at now: Timestamp, without names: Set<String> = []
@@ -185,7 +187,7 @@ package struct CookieJar: Sendable {
         for index in chosen {
             let cookie = entries[index].cookie
             let text = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
-            guard field.utf8.count + text.utf8.count + 2 <= Self.longestField else { break }
+            guard field.utf8.count + text.utf8.count + 2 <= Bounds.cookieField else { break }
             field += field.isEmpty ? text : "; \(text)"
             sites[site, default: []][index].used = clock
         }

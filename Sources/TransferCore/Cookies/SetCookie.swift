@@ -14,10 +14,6 @@ package struct SetCookie: Sendable, Hashable {
     package var httpOnly = false
     package var sameSite: Cookie.SameSite?
 
-    /// Name and value together, bytes (section 5.6, step 5).
-    package static let longest = 4096
-    /// Of an attribute, bytes; a longer one counts as absent (section 5.6).
-    static let longestAttribute = 1024
     /// No cookie lives longer (section 5.5).
     package static let longestLife = Seconds(400 * 86_400)
 
@@ -33,7 +29,7 @@ package struct SetCookie: Sendable, Hashable {
             let attribute = Self.pair(part)
             // An attribute without "=" is a name alone.
             let value = attribute.name == nil ? "" : attribute.value
-            guard value.utf8.count <= Self.longestAttribute else { continue }
+            guard value.utf8.count <= Bounds.cookieAttribute else { continue }
             switch (attribute.name ?? attribute.value).lowercased() {
             case "expires": if let date = CookieDate.parse(value) { expires = Self.bounded(date, now) }
             case "max-age": if let end = Self.end(value, now) { maxAge = end }
@@ -50,7 +46,7 @@ package struct SetCookie: Sendable, Hashable {
 
     /// Whether a store may hold a cookie of this name and value, whoever gives it.
     package static func isStorable(name: String, value: String) -> Bool {
-        !(name.isEmpty && value.isEmpty) && name.utf8.count + value.utf8.count <= longest
+        !(name.isEmpty && value.isEmpty) && name.utf8.count + value.utf8.count <= Bounds.cookie
             && !hasControl(name) && !hasControl(value)
     }
 

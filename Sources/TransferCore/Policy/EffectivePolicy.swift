@@ -15,6 +15,7 @@ package struct EffectivePolicy: Sendable {
     package var connections: ConnectionPolicy
     /// Every final HTTP answer completes the task.
     package var acceptsAnyStatus: Bool
+    package var cookies: CookiePolicy
     /// Decisions that are put to clients.
     package var asks: Set<DecisionKind>
     package var redirects = RedirectRule.follow
@@ -37,6 +38,7 @@ package struct EffectivePolicy: Sendable {
         rateLimit = spec.rateLimit ?? .unlimited
         sessionHeaders = session.httpAdditionalHeaders ?? []
         acceptsAnyStatus = spec.acceptsAnyStatus ?? session.acceptsAnyStatus ?? false
+        cookies = CookiePolicy(session, kind)
         asks = Set(session.asks ?? [])
         if asks.contains(.redirect) { redirects = .ask }
         connections = (spec.connections ?? session.connectionsPerDownload).map { .fixed($0) } ?? .automatic

@@ -33,6 +33,14 @@ enum LimitsReference {
                 "servers whose keys one session trusts; certificates of one question, and of one answer of decision.list (Base64)",
                 "\(Bounds.trustedKeys); 32 KiB; \(size(Bounds.listedCertificates))",
             ],
+            [
+                "a cookie's name and value; cookies of one registered domain, of one task; a `Cookie` field made of them",
+                "\(Bounds.cookie) bytes; \(Bounds.cookiesOfDomain), \(Bounds.cookiesOfTask); \(size(Bounds.cookieField))",
+            ],
+            [
+                "cookies that the waiting tasks of one user keep; those that waited longest lose theirs",
+                size(Bounds.waitingCookies),
+            ],
             ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["a piece of a stream", size(Bounds.streamPiece)],

@@ -184,8 +184,24 @@ extension SessionConfiguration: WireObject {
             .optional(
                 .integer,
                 "`connections` of its tasks; default: one, and up to 4 while each makes a download faster.")
-        case .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
-            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess:
+        case .httpCookieStorage:
+            .optional(
+                .choice(CookieStorageKind.allCases.filter(\.isBuilt).map(\.rawValue)),
+                """
+                Cookies that servers set (RFC 6265bis) and tasks send. `task`: of one task, through its redirects and \
+                retries; `none`: neither taken nor sent. Default: `task`.
+                """)
+        case .httpCookieAcceptPolicy:
+            .optional(
+                .oneOf(CookieAcceptPolicy.self),
+                """
+                Which cookies are taken: `always` (default), `never`, or `onlyFromMainDocumentDomain`: only from the site \
+                of the task's own URL, wherever redirects lead.
+                """)
+        case .httpShouldSetCookies:
+            .optional(
+                .boolean, "False: requests carry no stored cookie, only those of a `Cookie` header; default: true.")
+        case .requestCachePolicy, .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess:
             .optional(.any, "Not built yet.")
         }
     }

@@ -104,7 +104,9 @@ extension SessionConfiguration.CodingKeys {
         case .httpShouldSetCookies, .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .isDiscretionary,
             .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
             .flag
-        case .requestCachePolicy, .httpCookieAcceptPolicy, .proxy, .caFile, .subscriber, .directory: .text
+        case .httpCookieStorage: .words(CookieStorageKind.allCases.filter(\.isBuilt).map(\.rawValue))
+        case .httpCookieAcceptPolicy: .words(CookieAcceptPolicy.allCases.map(\.rawValue))
+        case .requestCachePolicy, .proxy, .caFile, .subscriber, .directory: .text
         case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))
         case .conflictPolicy: .words(ConflictPolicy.allCases.map(\.rawValue))
         case .durability: .words(Durability.allCases.map(\.rawValue))

@@ -16,6 +16,7 @@ final class AttemptRunner: Sendable {
     private let gates: Gatekeeper
     private let rates: RateLimits
     private let sampler: RateSampler
+    private let cookies: CookieKeeper
     private let followUp: FollowUp
     private let signal: SupervisionSignal
     private let logger: Logger
@@ -24,7 +25,8 @@ final class AttemptRunner: Sendable {
 
     init(
         tools: AttemptTools, runs: RunTable, policies: TaskPolicies, conditions: Conditions, disks: DiskWaits,
-        gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, followUp: FollowUp, signal: SupervisionSignal,
+        gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, cookies: CookieKeeper, followUp: FollowUp,
+        signal: SupervisionSignal,
         logger: Logger
     ) {
         self.tools = tools
@@ -35,6 +37,7 @@ final class AttemptRunner: Sendable {
         self.gates = gates
         self.rates = rates
         self.sampler = sampler
+        self.cookies = cookies
         self.followUp = followUp
         self.signal = signal
         self.logger = logger
@@ -61,6 +64,7 @@ final class AttemptRunner: Sendable {
         let proxy = policy.network.proxy
         let run = TransferRun(
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
+            cookies: cookies.cookies(of: record, policy.cookies),
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)
         ) { [gates, host = record.host, owner = record.session.owner, id = record.id] in
             gates.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
@@ -96,11 +100,16 @@ final class AttemptRunner: Sendable {
     private func finish(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) async {
         let record = attempt.record
         report(ending, of: record, run)
+        var isOver = false
         do {
-            if let outcome = try await store(ending, record, attempt.policy, run) { await followUp.follow([outcome]) }
+            if let outcome = try await store(ending, record, attempt.policy, run) {
+                isOver = outcome.record.status.state.isFinal
+                await followUp.follow([outcome])
+            }
         } catch {
             logger.error("cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
+        if !isOver, let left = run.cookies { cookies.keep(left, of: record.id, record.session.owner) }
         let freesSlot = leave(run, record)
         if !ending.isCompleted { signal.changed() } else if freesSlot { signal.slotsFreed() }
     }

@@ -50,6 +50,8 @@ final class TransferRun: Sendable {
     /// Called for the first good answer.
     private let tellAnswered: @Sendable () -> Void
     let counters: TransferCounters
+    /// nil if the task has none.
+    let cookies: TaskCookies?
     private let state = Guarded(State())
 
     /// - Parameters:
@@ -58,7 +60,7 @@ final class TransferRun: Sendable {
     ///   - hostAnswered: called on any thread, for the first good answer.
     init(
         _ record: TaskRecord, startedAt: Int64 = 0, waitsForConnectivity: Bool = true,
-        directHost: @autoclosure @escaping @Sendable () -> String?,
+        cookies: TaskCookies? = nil, directHost: @autoclosure @escaping @Sendable () -> String?,
         hostAnswered: @escaping @Sendable () -> Void
     ) {
         findDirectHost = directHost
@@ -72,6 +74,7 @@ final class TransferRun: Sendable {
         priority = record.spec.priority?.value ?? TaskPriority.normal.value
         position = record.position
         counters = TransferCounters()
+        self.cookies = cookies
     }
 
     // MARK: Life

@@ -89,7 +89,7 @@ final class RequestCourse: ExchangeCourse {
         recorder.begins(exchange)
         let context = TransferContext(
             task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder,
-            receiver: attempt.stream)
+            receiver: attempt.stream, cookies: attempt.run.cookies)
         attempt.stream?.prepare(decodes: exchange.decodesBody)
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
             if let stream = self.attempt.stream { return then(self.next(after: stream.ended(outcome))) }

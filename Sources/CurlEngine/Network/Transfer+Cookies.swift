@@ -1,0 +1,52 @@
+import TransferCore
+import TransferModel
+
+/// Where a task's cookies are. It is called on the reactor's thread and must not block.
+package protocol CookieKeeping: Sendable {
+    /// The cookies of a request, as its Cookie field lists them; nil if it has none.
+    /// - Parameter names: of cookies that the caller gives.
+    func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?
+    /// The values of the Set-Cookie fields of one response.
+    func receive(_ fields: [String], from url: CookieURL)
+}
+
+extension Transfer {
+    /// Chooses the cookies of the request that is about to be sent: each redirect's target gets its own.
+    func chooseCookies() {
+        guard let cookies = context.cookies, request.url.isHTTP else { return }
+        crossedSites = crossedSites || request.isForeign && hasCrossedSites
+        request.storedCookies = cookies.field(
+            for: CookieRequest(request.cookieURL, isSafe: request.isSafe, crossedSites: crossedSites),
+            without: request.namesOfCookies)
+    }
+
+    /// Whether the request goes to another site than the exchange's URL.
+    private var hasCrossedSites: Bool {
+        guard let first = CurlURL(exchange.url) else { return true }
+        return PublicSuffixes.site(of: first.host) != PublicSuffixes.site(of: request.url.host)
+    }
+
+    /// Keeps the cookies of a response that is complete but for its body. Those of a proxy are not the server's.
+    func keepCookies() {
+        guard let cookies = context.cookies, parser.status != 407, request.url.isHTTP,
+            parser.headers.firstIndex(named: "set-cookie") != nil
+        else { return }
+        cookies.receive(parser.headers.values(named: "set-cookie"), from: request.cookieURL)
+    }
+}
+
+extension RequestState {
+    /// Its method changes nothing on the server (RFC 9110 section 9.2.1).
+    var isSafe: Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(effectiveMethod) }
+
+    var cookieURL: CookieURL { CookieURL(host: url.host, text: url.text, isSecure: url.scheme == "https") }
+
+    /// Names in the caller's Cookie fields.
+    var namesOfCookies: Set<String> {
+        Set(
+            headers.values(named: "cookie").flatMap { $0.split(separator: ";") }.compactMap { pair in
+                let name = pair.utf8.prefix { $0 != UInt8(ascii: "=") }.drop { $0 == 0x20 || $0 == 0x09 }
+                return name.endIndex == pair.endIndex ? nil : String(Substring(name))
+            })
+    }
+}

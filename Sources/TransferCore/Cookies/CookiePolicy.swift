@@ -1,0 +1,26 @@
+import TransferModel
+
+/// What a session says of its tasks' cookies.
+package struct CookiePolicy: Sendable, Hashable {
+    package var storage: CookieStorageKind
+    package var accepts: CookieAcceptPolicy
+    /// Requests carry stored cookies.
+    package var sends: Bool
+
+    /// - Parameter kind: of the session.
+    package init(_ session: SessionConfiguration, _ kind: SessionKind = .background) {
+        storage = session.httpCookieStorage ?? .task
+        accepts = session.httpCookieAcceptPolicy ?? .always
+        sends = session.httpShouldSetCookies ?? true
+    }
+
+    /// Whether cookies from a host are taken.
+    /// - Parameter main: host of the task's own URL.
+    package func takes(from host: String, main: String) -> Bool {
+        switch accepts {
+        case .always: true
+        case .never: false
+        case .onlyFromMainDocumentDomain: PublicSuffixes.site(of: host) == PublicSuffixes.site(of: main)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.Downloading {
+    /// Cookies through redirects and retries (docs/protocol.md, "Cookies").
+    struct Cookies {
+        private static let login = [
+            "sid=Zq7cookie7qZ; Path=/; HttpOnly", "deep=1; Path=/deep", "token",
+            "gone=1; Max-Age=0", "foreign=1; Domain=example.org",
+            "lone=1; Secure",
+        ]
+
+        private static func redirect(_ location: String, _ cookies: [String]) -> Behaviour {
+            .status(302, cookies.map { ("Set-Cookie", $0) } + [("Location", location)])
+        }
+
+        private func session(_ scene: Scene, _ configuration: JSONValue) async throws {
+            try await scene.probe.call("session.open", ["id": "c", "configuration": configuration])
+        }
+
+        /// A server that redirects in a circle until its cookie comes back.
+        private func serveGate(_ scene: Scene) {
+            let resource = Resource.version(1, size: 1000)
+            scene.origin.serve(
+                "/file",
+                .choose { request in
+                    request.header("Cookie")?.contains("sid=") == true
+                        ? .good(resource) : Self.redirect("/file", Self.login)
+                })
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aServerThatRedirectsUntilItsCookieComesBackIsServed() async throws {
+            let scene = try await Scene()
+            serveGate(scene)
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            let asked = scene.origin.requests("/file")
+            #expect(asked.map { $0.header("Cookie") } == [nil, "sid=Zq7cookie7qZ; token"])
+            // The next task knows nothing of it.
+            try await scene.probe.wait(for: try await scene.add(to: "again"), "completed")
+            #expect(scene.origin.requests("/file")[2].header("Cookie") == nil)
+        }
+
+        /// The same chain of redirects, with libcurl's own cookie engine as the other opinion.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("curl")))
+        func cookiesAreChosenAnewAtEachHopAsCurlDoes() async throws {
+            let scene = try await Scene()
+            let origin = scene.origin
+            origin.serve(
+                "/a/start",
+                Self.redirect(
+                    "/a/b/two",
+                    [
+                        "one=1", "two=2; path=/", "three=3; path=/other",
+                        "four=4; path=/a/b", "five=5; domain=127.0.0.1; path=/",
+                        "six=\"a b\"; path=/; expires=Wed, 01 Jan 2098 00:00:00 GMT",
+                    ]))
+            origin.serve(
+                "/a/b/two",
+                Self.redirect(
+                    "/other/three",
+                    [
+                        "two=; path=/; expires=Thu, 01 Jan 1970 00:00:00 GMT", "six=7; path=/",
+                        "eight=8; path=/other; max-age=100", "nine=9; path=/otherwise",
+                    ]))
+            origin.serve("/other/three", .good(.version(1, size: 1000)))
+            let paths = ["/a/start", "/a/b/two", "/other/three"]
+            func sent() -> [Set<Substring>] {
+                paths.map { path in
+                    Set(origin.requests(path).last?.header("Cookie")?.split(separator: "; ") ?? [])
+                }
+            }
+            let url = origin.url("/a/start").replacing("localhost", with: "127.0.0.1")
+            try await scene.probe.wait(for: try await scene.probe.add(url, to: scene.file()), "completed")
+            let ours = sent()
+            try await Program.require(["curl", "--fail", "-sL", "-b", "", "-o", scene.file("curl"), url])
+            #expect(ours == sent())
+            #expect(
+                ours == [
+                    [], ["one=1", "two=2", "four=4", "five=5", "six=\"a b\""],
+                    ["three=3", "five=5", "six=7", "eight=8"],
+                ])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func anotherHostGetsOtherCookies() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1000)
+            let here = scene.origin.url("/file"), there = here.replacing("127.0.0.1", with: "localhost")
+            try #require(here != there)
+            scene.origin.serve(
+                "/file", Self.redirect(there.replacing("/file", with: "/there"), ["here=1; path=/"]))
+            scene.origin.serve(
+                "/there", Self.redirect(here.replacing("/file", with: "/back"), ["there=1; path=/"]))
+            scene.origin.serve("/back", .good(resource))
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            #expect(scene.origin.requests("/there").first?.header("Cookie") == nil)
+            #expect(scene.origin.requests("/back").first?.header("Cookie") == "here=1")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aRetryGoesOnWithTheCookies() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .status(503, [("Set-Cookie", "k=v")]), .good(.version(1, size: 1000)))
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            #expect(scene.origin.requests("/file").map { $0.header("Cookie") } == [nil, "k=v"])
+        }
+
+        /// RFC 6265bis section 5.8.1: one field at most.
+        @Test(.timeLimit(.minutes(1)))
+        func theCallersCookiesGoBeforeStoredOnes() async throws {
+            let scene = try await Scene()
+            scene.origin.serve(
+                "/file", Self.redirect("/there", ["mine=theirs; path=/", "k=v; path=/"]))
+            scene.origin.serve("/there", .good(.version(1, size: 1000)))
+            let id = try await scene.add(to: "file", ["headers": [["Cookie", "mine=1; also=2"]]])
+            try await scene.probe.wait(for: id, "completed")
+            let asked = try #require(scene.origin.requests("/there").first)
+            #expect(
+                asked.request.headers.filter { $0.name.lowercased() == "cookie" }.map(\.value) == [
+                    "mine=1; also=2; k=v"
+                ])
+        }
+
+        @Test(
+            .timeLimit(.minutes(1)),
+            arguments: [
+                ["httpCookieStorage": "none"], ["httpCookieAcceptPolicy": "never"], ["httpShouldSetCookies": false],
+            ] as [JSONValue])
+        func sessionsSwitchThemOff(configuration: JSONValue) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", Self.redirect("/there", Self.login))
+            scene.origin.serve("/there", .good(.version(1, size: 1000)))
+            try await session(scene, configuration)
+            try await scene.probe.wait(for: try await scene.add(session: "c"), "completed")
+            #expect(scene.origin.requests("/there").map { $0.header("Cookie") } == [nil])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func onlyTheMainDocumentsSiteSetsCookies() async throws {
+            let scene = try await Scene()
+            let there = scene.origin.url("/there").replacing("127.0.0.1", with: "localhost")
+            scene.origin.serve("/file", Self.redirect(there, Self.login))
+            scene.origin.serve("/there", Self.redirect("/last", Self.login))
+            scene.origin.serve("/last", .good(.version(1, size: 1000)))
+            try await session(scene, ["httpCookieAcceptPolicy": "onlyFromMainDocumentDomain"])
+            try await scene.probe.wait(for: try await scene.add(session: "c"), "completed")
+            #expect(scene.origin.requests("/last").map { $0.header("Cookie") } == [nil])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func dataTasksAndUploadsHaveThem() async throws {
+            let scene = try await Scene()
+            serveGate(scene)
+            let data = try await scene.probe.add([["kind": "data", "url": .string(scene.origin.url("/file"))]])[0]
+            try await scene.probe.wait(for: data, "completed")
+            #expect(scene.origin.requests("/file").count == 2)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aFloodOfCookiesHarmsNobody() async throws {
+            let scene = try await Scene()
+            let flood = (0..<1200).map { "n\($0)=" + String(repeating: "x", count: 100) }
+            scene.origin.serve("/file", Self.redirect("/there", flood))
+            scene.origin.serve("/there", .good(.version(1, size: 1000)))
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            let field = try #require(scene.origin.requests("/there").first?.header("Cookie"))
+            #expect(field.utf8.count <= 64 << 10 && field.split(separator: ";").count == 180)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func noValueIsSeen() async throws {
+            let scene = try await Scene(["--log-level", "trace"])
+            serveGate(scene)
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            let shown = try await scene.probe.task(id).description + scene.probe.storedEvents([:]).description
+            #expect(!shown.contains("Zq7cookie7qZ"))
+            #expect(!scene.daemon.log.contains("Zq7cookie7qZ"))
+        }
+    }
+}
