@@ -155,13 +155,14 @@ package final class Daemon: Sendable {
             defaults: { settings.current.settings.session })
         let (slots, exchanges) = (SharedSlots(time: time), engine)
         let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
+        let cookies = CookieKeeper(store: store, time: time)
         func makeSupervision(
             of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
         ) -> Supervision {
             Supervision(
                 store: store, engine: exchanges, access: access, pool: pool,
                 conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
-                slots: slots, configuration: { settings.current }, time: time, logger: logger)
+                slots: slots, cookies: cookies, configuration: { settings.current }, time: time, logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
@@ -201,7 +202,7 @@ package final class Daemon: Sendable {
 
         let listening = Guarded<[String]>([])
         let services = Services(
-            durable: TaskServices(supervision), volatile: volatile, feed: feed,
+            durable: TaskServices(supervision), volatile: volatile, cookies: cookies, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
                 volatileSupervision.settingsChanged()

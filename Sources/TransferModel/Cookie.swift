@@ -55,14 +55,14 @@ public struct Cookie: Hashable, Sendable {
     }
 
     /// What a store holds once at most (RFC 6265bis section 5.7, step 23).
-    public struct Key: Hashable, Sendable {
+    public struct Identity: Hashable, Sendable {
         public var name: String
         public var domain: String
         public var path: String
         public var hostOnly: Bool
     }
 
-    public var key: Key { Key(name: name, domain: domain, path: path, hostOnly: hostOnly) }
+    public var key: Identity { Identity(name: name, domain: domain, path: path, hostOnly: hostOnly) }
 }
 
 extension Cookie: Codable {

@@ -15,10 +15,6 @@ extension SessionConfiguration.CodingKeys: PartlyBuilt {
     }
 }
 
-extension CookieStorageKind: PartlyBuilt {
-    public var isBuilt: Bool { self == .task || self == .none }
-}
-
 extension DecisionKind: PartlyBuilt {
     public var isBuilt: Bool { self != .cache }
 }

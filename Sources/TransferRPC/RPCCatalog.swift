@@ -9,6 +9,7 @@ public let allMethods: [any RPCMethod.Type] = [
     PauseTasks.self, ResumeTasks.self, CancelTasks.self, RetryTasks.self, RemoveTasks.self,
     UpdateTask.self, TakeResumeData.self, ReadBody.self, GiveCredit.self,
     ListDecisions.self, AnswerDecision.self,
+    ListCookies.self, SetCookies.self, RemoveCookies.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 

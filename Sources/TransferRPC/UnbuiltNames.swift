@@ -21,9 +21,6 @@ public enum UnbuiltNames {
         for key in session where configuration.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
-        if let kind = configuration.httpCookieStorage, !kind.isBuilt {
-            throw unsupported(path, "httpCookieStorage", "`\(kind.rawValue)` is not built yet")
-        }
         if let kind = configuration.asks?.first(where: { !$0.isBuilt }) {
             throw unsupported(path, "asks", "`\(kind.rawValue)` is not built yet")
         }

@@ -169,13 +169,90 @@ extension EndToEnd.Downloading {
             #expect(field.utf8.count <= 64 << 10 && field.split(separator: ";").count == 180)
         }
 
+        // MARK: Stores
+
+        private static let shared: JSONValue = ["httpCookieStorage": "shared"]
+
+        private func names(_ probe: RPCProbe, _ parameters: JSONValue = [:]) async throws -> [String] {
+            try await probe.call("cookies.list", parameters)["cookies"]?.arrayValue?.compactMap {
+                $0["name"]?.stringValue
+            } ?? []
+        }
+
+        /// `kill -9` right after a task is complete: what its server set serves the next task, of another session too.
+        @Test(.timeLimit(.minutes(1)))
+        func anOwnersCookiesSurviveAKill() async throws {
+            let scene = try await Scene()
+            serveGate(scene)
+            try await session(scene, Self.shared)
+            try await scene.probe.wait(for: try await scene.add(session: "c"), "completed")
+            let next = try await scene.restarted()
+            #expect(Set(try await names(next.probe)) == ["sid", "deep", ""])
+            try await next.probe.call("session.open", ["id": "d", "configuration": Self.shared])
+            try await next.probe.wait(for: try await next.add(to: "again", session: "d"), "completed")
+            #expect(scene.origin.requests("/file").count == 3, "no redirect was needed")
+            // A task with cookies of its own has none of them.
+            try await next.probe.wait(for: try await next.add(to: "third"), "completed")
+            #expect(scene.origin.requests("/file").count == 5)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aSessionsOwnCookiesEndWithIt() async throws {
+            let scene = try await Scene()
+            serveGate(scene)
+            try await session(scene, ["httpCookieStorage": "session"])
+            for name in ["one", "two"] {
+                try await scene.probe.wait(for: try await scene.add(to: name, session: "c"), "completed")
+            }
+            #expect(scene.origin.requests("/file").count == 3)
+            #expect(try await names(scene.probe).isEmpty)
+            #expect(try await names(scene.probe, ["session": "c"]).count == 3)
+            try await scene.probe.call("session.invalidate", ["id": "c"])
+            try await session(scene, ["httpCookieStorage": "session"])
+            #expect(try await names(scene.probe, ["session": "c"]).isEmpty)
+        }
+
+        /// `default` sessions have their owner's cookies, `ephemeral` ones their own, in memory.
+        @Test(.timeLimit(.minutes(1)), arguments: ["default", "ephemeral"])
+        func volatileSessions(kind: String) async throws {
+            let scene = try await Scene()
+            serveGate(scene)
+            try await scene.probe.call("session.open", ["id": "v", "kind": .string(kind)])
+            for name in ["one", "two"] {
+                try await scene.probe.wait(for: try await scene.add(to: name, session: "v"), "completed")
+            }
+            #expect(scene.origin.requests("/file").count == 3)
+            #expect(try await names(scene.probe, ["session": "v"]).count == 3)
+            #expect(try await names(scene.probe).count == (kind == "default" ? 3 : 0))
+            // A durable write comes after those before it.
+            try await scene.probe.call("session.open", ["id": "after"])
+            let next = try await scene.restarted()
+            #expect(try await names(next.probe).count == (kind == "default" ? 3 : 0))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func whatAClientSetsIsSent() async throws {
+            let scene = try await Scene()
+            serveGate(scene)
+            try await session(scene, Self.shared)
+            try await scene.probe.call(
+                "cookies.set", ["cookies": [["name": "sid", "value": "mine", "domain": "127.0.0.1", "hostOnly": true]]])
+            try await scene.probe.wait(for: try await scene.add(session: "c"), "completed")
+            #expect(scene.origin.requests("/file").map { $0.header("Cookie") } == ["sid=mine"])
+            let listed = try await scene.probe.call("cookies.list")
+            #expect(!"\(listed)".contains("mine"))
+            let whole = try await scene.probe.call("cookies.list", ["secrets": true])
+            #expect("\(whole)".contains("mine"))
+            #expect(try await scene.probe.call("cookies.remove", ["domain": "127.0.0.1"])["removed"]?.integerValue == 1)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func noValueIsSeen() async throws {
             let scene = try await Scene(["--log-level", "trace"])
             serveGate(scene)
             let id = try await scene.add()
             try await scene.probe.wait(for: id, "completed")
-            let shown = try await scene.probe.task(id).description + scene.probe.storedEvents([:]).description
+            let shown = "\(try await scene.probe.task(id)) \(try await scene.probe.storedEvents([:]))"
             #expect(!shown.contains("Zq7cookie7qZ"))
             #expect(!scene.daemon.log.contains("Zq7cookie7qZ"))
         }

@@ -23,8 +23,7 @@ struct UnbuiltNamesTests {
     }
 
     @Test(arguments: [
-        "\"requestCachePolicy\":\"x\"", "\"httpCookieStorage\":\"shared\"", "\"httpCookieStorage\":\"session\"",
-        "\"isDiscretionary\":true", "\"allowsExpensiveNetworkAccess\":false",
+        "\"requestCachePolicy\":\"x\"", "\"isDiscretionary\":true", "\"allowsExpensiveNetworkAccess\":false",
         "\"allowsConstrainedNetworkAccess\":false",
     ])
     func refusesFieldsOfSessionsByName(_ member: String) throws {

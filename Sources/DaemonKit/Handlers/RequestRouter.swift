@@ -23,6 +23,7 @@ package final class RequestRouter: RequestHandler {
         SessionHandlers(services: services).register(in: &table)
         TaskHandlers(services: services).register(in: &table)
         DecisionHandlers(services: services).register(in: &table)
+        CookieHandlers(services: services).register(in: &table)
         ControlHandlers(services: services).register(in: &table)
         EventHandlers(services: services).register(in: &table)
         handlers = table.handlers

@@ -38,6 +38,7 @@ package struct TaskServices: Sendable {
 package struct Services: Sendable {
     package var durable: TaskServices
     package var volatile: VolatileSessions
+    package var cookies: CookieKeeper
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
@@ -45,11 +46,13 @@ package struct Services: Sendable {
     package var userFolder: @Sendable (UserID) async -> String?
 
     package init(
-        durable: TaskServices, volatile: VolatileSessions, feed: EventFeed, settings: any SettingsServing,
+        durable: TaskServices, volatile: VolatileSessions, cookies: CookieKeeper? = nil, feed: EventFeed,
+        settings: any SettingsServing,
         facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
         self.durable = durable
         self.volatile = volatile
+        self.cookies = cookies ?? CookieKeeper(store: durable.store)
         self.feed = feed
         self.settings = settings
         self.facts = facts

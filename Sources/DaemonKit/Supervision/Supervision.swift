@@ -35,6 +35,7 @@ package struct Supervision: Sendable {
     private let alarms: Alarms
     private let dispatcher: Dispatcher
     private let network: NetworkFollower
+    package let cookies: CookieKeeper
     private let time: any TimeSource
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
@@ -43,7 +44,8 @@ package struct Supervision: Sendable {
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
-        configuration: @escaping @Sendable () -> Configuration, time: any TimeSource = SystemTime(), logger: Logger
+        cookies: CookieKeeper? = nil, configuration: @escaping @Sendable () -> Configuration,
+        time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
         self.slots = slots
@@ -65,7 +67,8 @@ package struct Supervision: Sendable {
         }
         let leftParts = LeftParts(
             patience: patience, files: files, runs: runs, moves: moves, time: time, signal: signal, logger: logger)
-        let cookies = CookieKeeper(time: time)
+        let cookies = cookies ?? CookieKeeper(store: store, time: time)
+        self.cookies = cookies
         let followUp = FollowUp(leftParts: leftParts, launches: launches, cookies: cookies, logger: logger)
         (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
 
@@ -109,7 +112,8 @@ package struct Supervision: Sendable {
             followUp: followUp, configuration: configuration, time: time, signal: signal, logger: logger)
         sessionController = SessionController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
-            schedules: schedules, rates: rates, launches: launches, time: time, signal: signal, logger: logger)
+            schedules: schedules, rates: rates, launches: launches, cookies: cookies, time: time, signal: signal,
+            logger: logger)
         decisions = DecisionService(
             store: store, runs: runs, stops: stops, transitions: transitions, files: files, leftParts: leftParts,
             followUp: followUp, configuration: configuration, signal: signal, logger: logger)
@@ -161,6 +165,7 @@ package struct Supervision: Sendable {
     /// does not exist.
     package func recover() async throws {
         try await clock.begin()
+        try await cookies.load()
         try await sessionController.recallPauses()
         let interrupted = try await store.read { try $0.runningIDs() }
         for chunk in interrupted.chunked(500) {

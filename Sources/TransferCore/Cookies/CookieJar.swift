@@ -13,7 +13,14 @@ package struct CookieJar: Sendable {
     /// What a change did, for whoever keeps a copy.
     package enum Change: Sendable, Hashable {
         case stored(Cookie, created: Int64)
-        case removed(Cookie.Key)
+        case removed(Cookie.Identity)
+
+        package var key: Cookie.Identity {
+            switch self {
+            case .stored(let cookie, created: _): cookie.key
+            case .removed(let key): key
+            }
+        }
     }
 
     private var sites: [String: [Entry]] = [:]
@@ -103,6 +110,11 @@ package struct CookieJar: Sendable {
         return changes + evictExcess(of: site)
     }
 
+    /// The cookie of a key, and when it was created among the others.
+    package func entry(_ key: Cookie.Identity) -> (cookie: Cookie, created: Int64)? {
+        sites[PublicSuffixes.site(of: key.domain)]?.first { $0.cookie.key == key }.map { ($0.cookie, $0.created) }
+    }
+
     /// Takes a cookie back that was stored before.
     package mutating func restore(_ cookie: Cookie, created: Int64) {
         sites[PublicSuffixes.site(of: cookie.domain), default: []].append(
@@ -121,10 +133,14 @@ package struct CookieJar: Sendable {
         while let entries = sites[site], entries.count > Bounds.cookiesOfDomain {
             changes.append(remove(Self.first(of: entries), of: site))
         }
-        while count > most, let largest = sites.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) }) {
-            changes.append(remove(Self.first(of: largest.value), of: largest.key))
-        }
+        while count > most, let change = giveOneUp() { changes.append(change) }
         return changes
+    }
+
+    /// Removes the cookie that gives way first; nil if there is none.
+    package mutating func giveOneUp() -> Change? {
+        let largest = sites.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }
+        return largest.map { remove(Self.first(of: $0.value), of: $0.key) }
     }
 
     private static func first(of entries: [Entry]) -> Int {

@@ -9,9 +9,17 @@ package struct CookiePolicy: Sendable, Hashable {
 
     /// - Parameter kind: of the session.
     package init(_ session: SessionConfiguration, _ kind: SessionKind = .background) {
-        storage = session.httpCookieStorage ?? .task
+        storage = session.httpCookieStorage ?? Self.standard(kind)
         accepts = session.httpCookieAcceptPolicy ?? .always
         sends = session.httpShouldSetCookies ?? true
+    }
+
+    private static func standard(_ kind: SessionKind) -> CookieStorageKind {
+        switch kind {
+        case .background: .task
+        case .default: .shared
+        case .ephemeral: .session
+        }
     }
 
     /// Whether cookies from a host are taken.

@@ -34,8 +34,8 @@ enum LimitsReference {
                 "\(Bounds.trustedKeys); 32 KiB; \(size(Bounds.listedCertificates))",
             ],
             [
-                "a cookie's name and value; cookies of one registered domain, of one task; a `Cookie` field made of them",
-                "\(Bounds.cookie) bytes; \(Bounds.cookiesOfDomain), \(Bounds.cookiesOfTask); \(size(Bounds.cookieField))",
+                "a cookie's name and value; cookies of one registered domain, of one task, of one user; a `Cookie` field made of them",
+                "\(Bounds.cookie) bytes; \(Bounds.cookiesOfDomain), \(Bounds.cookiesOfTask), \(Bounds.cookies); \(size(Bounds.cookieField))",
             ],
             [
                 "cookies that the waiting tasks of one user keep; those that waited longest lose theirs",

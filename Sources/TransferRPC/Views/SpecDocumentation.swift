@@ -186,10 +186,11 @@ extension SessionConfiguration: WireObject {
                 "`connections` of its tasks; default: one, and up to 4 while each makes a download faster.")
         case .httpCookieStorage:
             .optional(
-                .choice(CookieStorageKind.allCases.filter(\.isBuilt).map(\.rawValue)),
+                .oneOf(CookieStorageKind.self),
                 """
-                Cookies that servers set (RFC 6265bis) and tasks send. `task`: of one task, through its redirects and \
-                retries; `none`: neither taken nor sent. Default: `task`.
+                Cookies that servers set (RFC 6265bis) and tasks send. `shared`: the owner's, on the disk; `session`: the \
+                session's own, in memory if it is volatile; `task`: of one task, through its redirects and retries; `none`: \
+                neither taken nor sent. Default: `task` for `background`, `shared` for `default`, `session` for `ephemeral`.
                 """)
         case .httpCookieAcceptPolicy:
             .optional(

@@ -104,7 +104,7 @@ extension SessionConfiguration.CodingKeys {
         case .httpShouldSetCookies, .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .isDiscretionary,
             .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
             .flag
-        case .httpCookieStorage: .words(CookieStorageKind.allCases.filter(\.isBuilt).map(\.rawValue))
+        case .httpCookieStorage: .words(CookieStorageKind.allCases.map(\.rawValue))
         case .httpCookieAcceptPolicy: .words(CookieAcceptPolicy.allCases.map(\.rawValue))
         case .requestCachePolicy, .proxy, .caFile, .subscriber, .directory: .text
         case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))

@@ -60,6 +60,21 @@ extension IsolationAttempt {
                     ["id": .integer($0.decision), "action": "becomeDownload", "destination": ["path": "/tmp/x"]]
                 },
             ]
+        case ListCookies.name:
+            [
+                .own { _ in ["secrets": true] }, .own { _ in ["domain": "localhost"] },
+                .likeUnknown { ["session": .string($0.session)] },
+            ]
+        case SetCookies.name:
+            [
+                .likeUnknown { ["session": .string($0.session), "cookies": []] },
+                .own { _ in ["cookies": [["name": "n", "value": "v", "domain": "localhost"]]] },
+            ]
+        case RemoveCookies.name:
+            [
+                .own { _ in ["domain": "localhost", "path": "/", "name": "n"] }, .own { _ in [:] },
+                .likeUnknown { ["session": .string($0.session)] },
+            ]
         default: sessions(method.name) ?? tasks(method.name) ?? controls(method.name) ?? events(method.name)
         }
     }

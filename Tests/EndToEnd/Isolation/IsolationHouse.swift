@@ -97,6 +97,8 @@ struct AnnasThings {
         house.origin.serve("/anna-half", .good(.version(2, size: 400_000), cutAfter: 200_000), .silent)
         try await probe.call("session.open", ["id": "photos"])
         try await probe.call(
+            "cookies.set", ["cookies": [["name": "anna-cookie", "value": "anna-value", "domain": "localhost"]]])
+        try await probe.call(
             "session.open",
             [
                 "id": "anna-photos",
@@ -143,7 +145,7 @@ struct AnnasThings {
         var all: [JSONValue] = []
         for (method, parameters) in [
             ("session.list", [:]), ("task.list", ["limit": 1000]), ("events.list", ["after": "start", "limit": 1000]),
-            ("decision.list", [:]),
+            ("decision.list", [:]), ("cookies.list", ["secrets": true]),
         ] as [(String, JSONValue)] {
             var members = try await probe.call(method, parameters).members
             members["head"] = nil

@@ -43,6 +43,29 @@ extension EndToEnd.Serving {
             expectSame(try await anna.everything(), before)
         }
 
+        /// One daemon, one server, two users: each has the cookies that its own tasks were set.
+        @Test(.timeLimit(.minutes(1)))
+        func aServersCookiesReachNoOtherUser() async throws {
+            let house = try await IsolationHouse()
+            house.origin.serve(
+                "/jar",
+                .choose { request in
+                    .status(200, [("Set-Cookie", "seen=1")], body: request.header("Cookie") ?? "none")
+                })
+            for uid in [IsolationHouse.anna, IsolationHouse.bert] {
+                let probe = try await house.probe(uid)
+                try await probe.call(
+                    "session.open", ["id": "jar", "configuration": ["httpCookieStorage": "shared"]])
+                for expected in ["none", "seen=1"] {
+                    let id = try await probe.add(
+                        [["kind": "data", "url": .string(house.origin.url("/jar"))]], session: "jar")[0]
+                    try await probe.wait(for: id, "completed")
+                    let body = try await probe.call("task.body", ["id": .integer(id)])["data"]?.stringValue
+                    #expect(body == Base64Text.encode(Array(expected.utf8)), "\(uid)")
+                }
+            }
+        }
+
         private func expectSame(_ now: [JSONValue], _ before: [JSONValue]) {
             #expect(now.count == before.count)
             for (now, before) in zip(now, before) { #expect(now == before) }

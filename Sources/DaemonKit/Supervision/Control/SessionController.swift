@@ -16,6 +16,7 @@ struct SessionController: SessionServing {
     let schedules: ScheduleKeeper
     let rates: RateLimits
     let launches: any LaunchServing
+    let cookies: CookieKeeper
     let time: any TimeSource
     let signal: SupervisionSignal
     let logger: Logger
@@ -95,7 +96,9 @@ struct SessionController: SessionServing {
         _ = try await tasks.control(
             .cancel(keepPartial: false),
             ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
-        return try await end(key)
+        let session = try await end(key)
+        cookies.forget(key)
+        return session
     }
 
     /// Takes no more tasks; a session without unfinished ones is over at once.

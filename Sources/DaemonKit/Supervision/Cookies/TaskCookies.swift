@@ -1,38 +1,48 @@
 import CurlEngine
-import Threading
 import TransferCore
 import TransferModel
 
 /// The cookies of one task while it runs, as its session's policy has them.
 final class TaskCookies: CookieKeeping {
-    private let jar: Guarded<CookieJar>
+    private let storage: CookieStorage
+    private let name: String
     private let policy: CookiePolicy
     private let url: String
     private let time: any TimeSource
+    private let changed: (@Sendable ([String: [Cookie.Identity]]) -> Void)?
 
     /// - Parameters:
-    ///   - jar: what an earlier attempt left.
+    ///   - name: which of the storage's jars.
     ///   - url: the task's own.
-    init(_ jar: CookieJar?, _ policy: CookiePolicy, url: String, time: any TimeSource) {
-        self.jar = Guarded(jar ?? CookieJar(most: Bounds.cookiesOfTask))
+    ///   - changed: called at once, with what is to be stored.
+    init(
+        _ storage: CookieStorage, _ name: String, _ policy: CookiePolicy, url: String, time: any TimeSource,
+        changed: (@Sendable ([String: [Cookie.Identity]]) -> Void)? = nil
+    ) {
+        self.storage = storage
+        self.name = name
         self.policy = policy
         self.url = url
         self.time = time
+        self.changed = changed
     }
 
-    /// What the next attempt goes on with; nil if there is nothing.
-    var leftover: CookieJar? { jar.withLock { $0.isEmpty ? nil : $0 } }
+    /// What the next attempt goes on with; nil if there is nothing that is the task's own.
+    var leftover: CookieJar? {
+        guard policy.storage == .task, !storage.isEmpty(name) else { return nil }
+        return storage.jar(name)
+    }
 
     func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?
     {
-        guard policy.sends, !jar.withLock({ $0.isEmpty }) else { return nil }
-        let (request, names, now) = (request(), names(), time.reading().wall)
-        return jar.withLock { $0.field(for: request, at: now, without: names) }
+        guard policy.sends, !storage.isEmpty(name) else { return nil }
+        return storage.field(name, request(), at: time.reading().wall, without: names())
     }
 
     func receive(_ fields: [String], from url: CookieURL) {
         guard policy.takes(from: url.host, main: CookieURL(self.url)?.host ?? "") else { return }
         let now = time.reading().wall
-        jar.withLock { jar in for field in fields { _ = jar.receive(field, from: url, at: now) } }
+        let keys = storage.change(name) { jar in fields.flatMap { jar.receive($0, from: url, at: now) } }
+        if !keys.isEmpty { changed?(keys) }
     }
 }

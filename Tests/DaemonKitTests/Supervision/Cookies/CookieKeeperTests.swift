@@ -2,11 +2,20 @@ import TestSupport
 import Testing
 import TransferCore
 import TransferModel
+import TransferStore
 
 @testable import DaemonKit
 
 struct CookieKeeperTests {
-    private let keeper = CookieKeeper(time: SystemTime())
+    private let folder: TemporaryFolder
+    private let store: TransferStore
+    private let keeper: CookieKeeper
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try TransferStore(folder: folder.path)
+        keeper = CookieKeeper(store: store)
+    }
 
     private func record(_ id: Int64, owner: UInt32 = 1) -> TaskRecord {
         var spec = TaskSpec()
@@ -53,6 +62,97 @@ struct CookieKeeperTests {
         #expect(try field(mute) == nil)
         let strict = policy { $0.httpCookieAcceptPolicy = .onlyFromMainDocumentDomain }
         #expect(strict.takes(from: "www.a.org", main: "a.org") && !strict.takes(from: "b.org", main: "a.org"))
+    }
+
+    // MARK: Stores
+
+    private static let anna = UserID(7)
+
+    private func stored() async throws -> [String] {
+        try await store.read {
+            try $0.cookies().map { "\($0.owner) \($0.session) \($0.cookie.name)=\($0.cookie.value)" }
+        }
+    }
+
+    /// What a task of one session sets, one of another finds, also after a restart; nobody else does.
+    @Test func anOwnersCookiesAreOnTheDisk() async throws {
+        let shared = policy { $0.httpCookieStorage = .shared }
+        try #require(keeper.cookies(of: record(1), shared)).receive(
+            ["a=b", "gone=1; max-age=0"], from: try #require(CookieURL("http://a.org/x")))
+        #expect(try field(keeper.cookies(of: record(2), shared)) == "a=b")
+        #expect(try field(keeper.cookies(of: record(3, owner: 2), shared)) == nil)
+        // A write that comes later is stored later.
+        try await store.write { _ in }
+        #expect(try await stored() == ["1  a=b"])
+        let next = CookieKeeper(store: store)
+        try await next.load()
+        #expect(try field(next.cookies(of: record(2), shared)) == "a=b")
+    }
+
+    @Test func aReplacedCookieStaysInItsPlace() async throws {
+        let place = CookieKeeper.Place.shared(Self.anna)
+        let cookies = ["one", "two", "one"].enumerated().map { Cookie(name: $1, value: "\($0)", domain: "a.org") }
+        try await keeper.set(cookies, in: place)
+        let next = CookieKeeper(store: store)
+        try await next.load()
+        #expect(next.list(place).map { $0.name + $0.value } == ["one2", "two1"])
+        #expect(try await next.remove(in: place) { $0.name == "one" } == 1)
+        #expect(try await stored() == ["7  two=1"])
+    }
+
+    /// All that a cookie is comes back from the disk.
+    @Test func everyMemberIsStored() async throws {
+        let whole = Cookie(
+            name: "", value: "v", domain: "a.org", path: "/p", expires: Timestamp.now().advanced(by: 1000),
+            secure: true,
+            httpOnly: true, sameSite: .strict, hostOnly: false)
+        try await keeper.set([whole], in: .shared(Self.anna))
+        #expect(try await store.read { try $0.cookies().map(\.cookie) } == [whole])
+    }
+
+    /// A session's own cookies end with it, and those of one that is over are not read again.
+    @Test func aSessionHasItsOwn() async throws {
+        let key = SessionKey(owner: Self.anna, identifier: "photos")
+        try await store.write {
+            try $0.insertSession(SessionRecord(key: key, kind: .background, createdAt: Timestamp(milliseconds: 0)))
+        }
+        let cookie = Cookie(name: "k", value: "v", domain: "a.org")
+        try await keeper.set([cookie], in: .session(key))
+        #expect(keeper.list(.shared(Self.anna)).isEmpty && keeper.list(.session(key)).count == 1)
+        let next = CookieKeeper(store: store)
+        try await next.load()
+        #expect(next.list(.session(key)) == [cookie])
+        next.forget(key)
+        try await store.write { _ in }
+        #expect(next.list(.session(key)).isEmpty)
+        #expect(try await stored().isEmpty)
+        try await keeper.set([cookie], in: .session(SessionKey(owner: Self.anna, identifier: "no such")))
+        try await CookieKeeper(store: store).load()
+        #expect(try await stored().isEmpty)
+    }
+
+    @Test func aVolatileSessionsAreNotStored() async throws {
+        let key = SessionKey(owner: Self.anna, identifier: "v")
+        try await keeper.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .volatile(key))
+        #expect(keeper.list(.volatile(key)).count == 1)
+        #expect(try await stored().isEmpty)
+        keeper.forget(key)
+        #expect(keeper.list(.volatile(key)).isEmpty)
+    }
+
+    /// 3,000 of an owner in all: whoever has most gives way, and another owner has lost nothing.
+    @Test func ownersHaveABoundOfTheirOwn() async throws {
+        try await keeper.set([Cookie(name: "k", value: "v", domain: "quiet.org")], in: .shared(UserID(8)))
+        let key = SessionKey(owner: Self.anna, identifier: "s")
+        for (place, count) in [(CookieKeeper.Place.shared(Self.anna), 10), (.session(key), 20)] {
+            for site in 0..<count {
+                try await keeper.set(
+                    (0..<180).map { Cookie(name: "n\($0)", value: "v", domain: "x\(site).org") }, in: place)
+            }
+        }
+        #expect(keeper.list(.shared(Self.anna)).count == 1500 && keeper.list(.session(key)).count == 1500)
+        #expect(keeper.list(.shared(UserID(8))).count == 1)
+        #expect(try await stored().count == 3001)
     }
 
     /// What one owner's tasks leave has a bound, and costs another owner's nothing.

@@ -1,0 +1,94 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// cookies.list, cookies.set and cookies.remove: always of the user who asks.
+struct CookieHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        table.add(ListCookies.self) { parameters, context in
+            let place = try await Self.place(parameters.session, context, services)
+            let cookies = services.cookies.list(place).filter { Self.isWithin($0, parameters.domain) }
+            return ListCookies.Result(
+                cookies: cookies.map { CookieView($0, secrets: parameters.secrets ?? false) })
+        }
+        table.add(SetCookies.self) { parameters, context in
+            let place = try await Self.place(parameters.session, context, services)
+            guard parameters.cookies.count <= Bounds.cookies else {
+                throw Self.bad("cookies", "at most \(Bounds.cookies) in one call.")
+            }
+            for (index, cookie) in parameters.cookies.enumerated() { try Self.check(cookie, "cookies[\(index)]") }
+            try await services.cookies.set(parameters.cookies, in: place)
+            return SetCookies.Result(set: parameters.cookies.count)
+        }
+        table.add(RemoveCookies.self) { parameters, context in
+            let place = try await Self.place(parameters.session, context, services)
+            return RemoveCookies.Result(
+                removed: try await services.cookies.remove(in: place) { cookie in
+                    Self.isWithin(cookie, parameters.domain) && parameters.path.map { $0 == cookie.path } ?? true
+                        && parameters.name.map { $0 == cookie.name } ?? true
+                })
+        }
+    }
+
+    private static func isWithin(_ cookie: Cookie, _ domain: String?) -> Bool {
+        guard let domain = domain?.lowercased() else { return true }
+        return HostName.matches(cookie.domain, domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain)
+    }
+
+    /// - Throws: `session.not_found`, `session.in_use`; `request.bad_field` for a session without a store.
+    private static func place(
+        _ session: String?, _ context: RequestContext, _ services: Services
+    ) async throws -> CookieKeeper.Place {
+        guard let session else { return .shared(context.peer.uid) }
+        let key = SessionKey(owner: context.peer.uid, identifier: session)
+        guard let record = try await services.tasks(of: key, context).store.read({ try $0.session(key) }) else {
+            throw TransferError.noSession(session)
+        }
+        switch CookiePolicy(record.configuration, record.kind).storage {
+        case .shared: return .shared(key.owner)
+        case .session: return try services.volatile.owns(key, context.connection.id) ? .volatile(key) : .session(key)
+        case .task, .none:
+            throw bad("session", "its tasks share no cookies; set its httpCookieStorage to `session` or `shared`.")
+        }
+    }
+
+    /// Whether a server could have set it.
+    /// - Throws: `request.bad_field`.
+    static func check(_ cookie: Cookie, _ field: String) throws(TransferError) {
+        guard SetCookie.isStorable(name: cookie.name, value: cookie.value),
+            !cookie.name.utf8.contains(UInt8(ascii: "=")),
+            !(cookie.name + cookie.value).utf8.contains(UInt8(ascii: ";"))
+        else {
+            throw bad(
+                field,
+                "name and value have 1 to \(Bounds.cookie) bytes together, no control character and no semicolon; the name no equals sign."
+            )
+        }
+        let isHost = cookie.domain.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/;,=@?#".utf8.contains($0) }
+        guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost else {
+            throw bad("\(field).domain", "give a host name or an address, in ASCII.")
+        }
+        guard cookie.hostOnly || !PublicSuffixes.contains(cookie.domain) else {
+            throw bad("\(field).domain", "anybody may register names below it; set hostOnly.")
+        }
+        guard cookie.path.hasPrefix("/"), cookie.path.utf8.count <= Bounds.cookieAttribute,
+            URLRules.firstControl(cookie.path) == nil
+        else {
+            throw bad(
+                "\(field).path", "give a path that begins with a slash, of at most \(Bounds.cookieAttribute) bytes.")
+        }
+        guard CookieJar.keepsPrefix(cookie) else {
+            throw bad(
+                field,
+                "`__Secure-`, `__Host-` and `sameSite: none` need `secure`; `__Host-` the path `/` and `hostOnly` too.")
+        }
+    }
+
+    private static func bad(_ field: String, _ why: String) -> TransferError {
+        TransferError(.badField, "\(field): \(why)", details: ["field": .string(field)])
+    }
+}

@@ -1,0 +1,47 @@
+import Threading
+import TransferCore
+import TransferModel
+
+/// The cookies of one owner: those of all tasks, and those of sessions that have their own. They share a bound.
+final class CookieStorage: Sendable {
+    /// By session; the empty name is everybody's.
+    private let jars: Guarded<[String: CookieJar]>
+    private let most: Int
+
+    init(_ jars: [String: CookieJar] = [:], most: Int = Bounds.cookies) {
+        self.jars = Guarded(jars)
+        self.most = most
+    }
+
+    func isEmpty(_ name: String) -> Bool { jars.withLock { $0[name]?.isEmpty ?? true } }
+
+    func jar(_ name: String) -> CookieJar { jars.withLock { $0[name] ?? CookieJar(most: most) } }
+
+    func entry(_ name: String, _ key: Cookie.Identity) -> (cookie: Cookie, created: Int64)? {
+        jars.withLock { $0[name]?.entry(key) }
+    }
+
+    /// As `CookieJar.field`.
+    func field(_ name: String, _ request: CookieRequest, at now: Timestamp, without names: Set<String>) -> String? {
+        jars.withLock { $0[name]?.field(for: request, at: now, without: names) }
+    }
+
+    func restore(_ stored: Cookie, created: Int64, in name: String) {
+        jars.withLock { $0[name, default: CookieJar(most: most)].restore(stored, created: created) }
+    }
+
+    /// - Returns: the keys of what changed, by session.
+    func change(_ name: String, _ body: (inout CookieJar) -> [CookieJar.Change]) -> [String: [Cookie.Identity]] {
+        jars.withLock { jars in
+            var changed = [name: body(&jars[name, default: CookieJar(most: most)]).map(\.key)]
+            // Over the common bound, the session with the most cookies gives one up.
+            while jars.values.reduce(0, { $0 + $1.count }) > most,
+                let largest = jars.max(by: { $0.value.count < $1.value.count })?.key,
+                let change = jars[largest]?.giveOneUp()
+            {
+                changed[largest, default: []].append(change.key)
+            }
+            return changed.filter { !$0.value.isEmpty }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import TransferModel
+
+/// The cookies of the user who asks.
+public enum ListCookies: RPCMethod {
+    public static let name = "cookies.list"
+    public static let summary =
+        "The asking user's cookies in the order in which they were set; nobody sees another's. `value` only with `secrets`."
+    public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse]
+
+    public struct Parameters: WireObject, Hashable {
+        public var session: String?
+        public var domain: String?
+        public var secrets: Bool?
+
+        public init(session: String? = nil, domain: String? = nil, secrets: Bool? = nil) {
+            self.session = session
+            self.domain = domain
+            self.secrets = secrets
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case session, domain, secrets
+        }
+
+        public static let wireName = "ListCookies"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .session: .optional(.string, CookieText.session)
+            case .domain: .optional(.string, "Only of this domain and the names below it.")
+            case .secrets: .optional(.boolean, "True: with `value`.")
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var cookies: [CookieView]
+
+        public init(cookies: [CookieView]) { self.cookies = cookies }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case cookies
+        }
+
+        public static let wireName = "Cookies"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .cookies: .required(.list(.object(CookieView.self)), "Without those that have ended.")
+            }
+        }
+    }
+}
+
+/// Stores cookies of the user who asks.
+public enum SetCookies: RPCMethod {
+    public static let name = "cookies.set"
+    public static let summary =
+        """
+        Stores cookies of the asking user, each in place of the one with its name, domain, path and `hostOnly`; all or none. One \
+        that has ended removes that. Durable when it returns, except in a volatile session. No cookie lives longer than 400 days.
+        """
+    public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
+
+    public struct Parameters: WireObject, Hashable {
+        public var session: String?
+        public var cookies: [Cookie]
+
+        public init(session: String? = nil, cookies: [Cookie]) {
+            self.session = session
+            self.cookies = cookies
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case session, cookies
+        }
+
+        public static let wireName = "SetCookies"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .session: .optional(.string, CookieText.session)
+            case .cookies: .required(.list(.object(Cookie.self)), "Up to \(Bounds.cookies).")
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var set: Int
+
+        public init(set: Int) { self.set = set }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case set
+        }
+
+        public static let wireName = "CookiesSet"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .set: .required(.integer, "Cookies that were given.")
+            }
+        }
+    }
+}
+
+/// Removes cookies of the user who asks.
+public enum RemoveCookies: RPCMethod {
+    public static let name = "cookies.remove"
+    public static let summary =
+        "Removes cookies of the asking user that satisfy everything that is given, all without. Durable when it returns."
+    public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
+
+    public struct Parameters: WireObject, Hashable {
+        public var session: String?
+        public var domain: String?
+        public var path: String?
+        public var name: String?
+
+        public init(session: String? = nil, domain: String? = nil, path: String? = nil, name: String? = nil) {
+            self.session = session
+            self.domain = domain
+            self.path = path
+            self.name = name
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case session, domain, path, name
+        }
+
+        public static let wireName = "RemoveCookies"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .session: .optional(.string, CookieText.session)
+            case .domain: .optional(.string, "Of this domain and the names below it.")
+            case .path: .optional(.string, "Of exactly this path.")
+            case .name: .optional(.string, "Of this name.")
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var removed: Int
+
+        public init(removed: Int) { self.removed = removed }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case removed
+        }
+
+        public static let wireName = "CookiesRemoved"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .removed: .required(.integer, "How many there were.")
+            }
+        }
+    }
+}
+
+enum CookieText {
+    static let session =
+        "A session whose `httpCookieStorage` is `session`, or `shared`, which are the user's own; default: the latter."
+}

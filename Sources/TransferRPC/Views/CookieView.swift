@@ -1,0 +1,68 @@
+import TransferModel
+
+/// A cookie as its owner sees it.
+public struct CookieView: WireObject, Hashable {
+    public var name: String
+    /// nil unless it was asked for.
+    public var value: String?
+    public var domain: String
+    public var path: String
+    public var expires: Timestamp?
+    public var secure: Bool
+    public var httpOnly: Bool
+    public var sameSite: Cookie.SameSite?
+    public var hostOnly: Bool
+
+    /// - Parameter secrets: with its value.
+    public init(_ cookie: Cookie, secrets: Bool) {
+        name = cookie.name
+        value = secrets ? cookie.value : nil
+        domain = cookie.domain
+        path = cookie.path
+        expires = cookie.expires
+        secure = cookie.secure
+        httpOnly = cookie.httpOnly
+        sameSite = cookie.sameSite
+        hostOnly = cookie.hostOnly
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case name, value, domain, path, expires, secure, httpOnly, sameSite, hostOnly
+    }
+
+    public static let wireName = "ListedCookie"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .value: .optional(.string, "With `secrets`.")
+        case .name: Cookie.field(.name)
+        case .domain: .required(.string, "In lower case.")
+        case .path: .required(.string, "Of the requests that carry it.")
+        case .expires: Cookie.field(.expires)
+        case .secure: .required(.boolean, "It goes to https only.")
+        case .httpOnly: .required(.boolean, "As the server said.")
+        case .sameSite: Cookie.field(.sameSite)
+        case .hostOnly: .required(.boolean, "It is not for the names below `domain`.")
+        }
+    }
+}
+
+extension Cookie: WireObject {
+    public static let wireName = "Cookie"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .name: .required(.string, "May be empty (RFC 6265bis section 5.6).")
+        case .value: .required(.string, "Together with the name at most \(Bounds.cookie) bytes.")
+        case .domain: .required(.string, "Host or domain; a dot at its beginning means `hostOnly: false`.")
+        case .path: .optional(.string, "Begins with a slash; `/`.")
+        case .expires: .optional(.time, "Default: until it is removed.")
+        case .secure: .optional(.boolean, "It goes to https only; false.")
+        case .httpOnly: .optional(.boolean, "As the server said; false.")
+        case .sameSite:
+            .optional(
+                .choice(SameSite.allCases.map(\.rawValue)),
+                "After a redirect from another site, `strict` ones stay behind, and `lax` ones go with safe methods only."
+            )
+        case .hostOnly: .optional(.boolean, "It is not for the names below `domain`; true.")
+        }
+    }
+}

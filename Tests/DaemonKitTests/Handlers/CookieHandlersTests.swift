@@ -1,0 +1,77 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import DaemonKit
+
+struct CookieHandlersTests {
+    private let bench: Bench
+
+    init() async throws { bench = try await Bench() }
+
+    private func cookie(_ name: String, _ domain: String = "a.org", _ change: (inout Cookie) -> Void = { _ in })
+        -> Cookie
+    {
+        var cookie = Cookie(name: name, value: "Zq7secret", domain: domain)
+        change(&cookie)
+        return cookie
+    }
+
+    @Test func valuesAreToldOnlyToWhoAsks() async throws {
+        _ = try await bench.call(
+            SetCookies.self, .init(cookies: [cookie("k"), cookie("l", "b.a.org"), cookie("m", "c.org")]))
+        let all = try await bench.call(ListCookies.self, .init())
+        #expect(all.cookies.map(\.name) == ["k", "l", "m"] && all.cookies.allSatisfy { $0.value == nil })
+        let some = try await bench.call(ListCookies.self, .init(domain: ".A.org", secrets: true))
+        #expect(some.cookies.map(\.name) == ["k", "l"] && some.cookies.allSatisfy { $0.value == "Zq7secret" })
+    }
+
+    /// There is no way to name another's, not even for administrators.
+    @Test func nobodySeesAnothers() async throws {
+        _ = try await bench.call(SetCookies.self, .init(cookies: [cookie("k")]))
+        for peer in [Bench.other, Bench.root] {
+            #expect(try await bench.call(ListCookies.self, .init(secrets: true), as: peer).cookies.isEmpty)
+            #expect(try await bench.call(RemoveCookies.self, .init(), as: peer).removed == 0)
+        }
+        #expect(try await bench.call(ListCookies.self, .init()).cookies.count == 1)
+    }
+
+    @Test func removesWhatSatisfiesEverything() async throws {
+        _ = try await bench.call(
+            SetCookies.self,
+            .init(cookies: [cookie("k"), cookie("k", "b.a.org"), cookie("k") { $0.path = "/x" }, cookie("l")]))
+        #expect(try await bench.call(RemoveCookies.self, .init(domain: "a.org", path: "/", name: "k")).removed == 2)
+        #expect(try await bench.call(RemoveCookies.self, .init()).removed == 2)
+    }
+
+    @Test func whatNoServerCouldSetIsRefusedByName() async throws {
+        let refused: [(Cookie, String)] = [
+            (cookie(""), ""), (cookie("a=b"), "cookies[0]"), (cookie("a;b"), "cookies[0]"),
+            (cookie("a\u{1}"), "cookies[0]"),
+            (cookie("k", ""), "cookies[0].domain"), (cookie("k", "a b"), "cookies[0].domain"),
+            (cookie("k", "ä.org"), "cookies[0].domain"),
+            (cookie("k", "co.uk") { $0.hostOnly = false }, "cookies[0].domain"),
+            (cookie("k") { $0.path = "x" }, "cookies[0].path"),
+            (cookie("__Host-k"), "cookies[0]"), (cookie("k") { $0.sameSite = Cookie.SameSite.none }, "cookies[0]"),
+            (cookie(String(repeating: "n", count: 4096)), "cookies[0]"),
+        ]
+        for (cookie, field) in refused where !field.isEmpty {
+            let error = await #expect(throws: TransferError.self) {
+                try await bench.call(SetCookies.self, .init(cookies: [cookie]))
+            }
+            #expect(error?.code == .badField && error?.details["field"] == .string(field), "\(cookie)")
+        }
+        #expect(try await bench.call(ListCookies.self, .init()).cookies.isEmpty)
+    }
+
+    @Test func sessionsWithoutAStoreSaySo() async throws {
+        let missing = await #expect(throws: TransferError.self) {
+            try await bench.call(ListCookies.self, .init(session: "none"))
+        }
+        #expect(missing?.code == .sessionNotFound)
+        let error = await #expect(throws: TransferError.self) {
+            try await bench.call(ListCookies.self, .init(session: "shared"))
+        }
+        #expect(error?.code == .badField && error?.details["field"] == "session")
+    }
+}
