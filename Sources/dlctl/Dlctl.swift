@@ -48,7 +48,9 @@ struct Dlctl: AsyncParsableCommand {
             CommandGroup(
                 name: "Daemon",
                 subcommands: [
-                    SessionCommand.self, LimitCommand.self, SettingsCommand.self, StatsCommand.self, InfoCommand.self,
+                    SessionCommand.self, CookiesCommand.self, LimitCommand.self, SettingsCommand.self,
+                    StatsCommand.self,
+                    InfoCommand.self,
                     StartCommand.self, StopCommand.self,
                 ]),
         ]

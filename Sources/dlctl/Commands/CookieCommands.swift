@@ -1,0 +1,141 @@
+import ArgumentParser
+import TransferModel
+import TransferRPC
+
+struct CookiesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cookies",
+        abstract: "Your cookies that the daemon keeps.",
+        discussion: """
+            Tasks of a session use them if its httpCookieStorage is 'shared', or 'session' for those of the session alone. \
+            Other tasks keep the cookies that they are set to themselves.
+
+            EXAMPLES:
+              dlctl session open work httpCookieStorage=shared
+              dlctl cookies import cookies.txt --domain example.org
+              dlctl cookies list
+              dlctl cookies export > cookies.txt
+            """,
+        subcommands: [List.self, Import.self, Export.self, Remove.self])
+
+    /// Whose and which.
+    struct Choice: ParsableArguments {
+        @Option(
+            name: [.customShort("s", allowingJoined: true), .long],
+            help: ArgumentHelp("Those of this session.", valueName: "session"), completion: .sessions)
+        var session: String?
+
+        @Option(help: ArgumentHelp("Only of this domain and the names below it.", valueName: "domain"))
+        var domain: String?
+    }
+
+    struct List: DaemonCommand {
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List cookies.")
+
+        @OptionGroup var choice: Choice
+
+        @Flag(help: "Show values too.")
+        var secrets = false
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            let result = try await session.call(
+                ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: secrets ? true : nil))
+            if session.console.json { return try session.console.value(result) }
+            if result.cookies.isEmpty { return session.console.remark("no cookies") }
+            CookieTable.render(result.cookies, width: session.console.width).forEach(session.console.line)
+        }
+    }
+
+    struct Import: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "import", abstract: "Store the cookies of a file in Netscape format.",
+            discussion: """
+                curl, wget and extensions of browsers write such files. A cookie that cannot be read is named with the reason, \
+                and the others are stored.
+                """)
+
+        @Argument(
+            help: ArgumentHelp("The file; '-' is standard input.", valueName: "file"), completion: .file())
+        var file: String
+
+        @OptionGroup var choice: Choice
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            let text = String(decoding: try InputFile.read(file), as: UTF8.self)
+            let contents = NetscapeCookies.parse(text, at: Timestamp.now())
+            for refusal in contents.refusals {
+                session.console.complain("\(Printable.text(file)):\(refusal.line): \(refusal.why)")
+            }
+            let chosen = contents.cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
+            let client = try await session.connect()
+            for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
+                let some = chosen[start..<min(start + Bounds.cookies, chosen.count)]
+                _ = try await client.call(SetCookies.self, .init(session: choice.session, cookies: Array(some)))
+            }
+            await client.close()
+            if session.console.json {
+                return try session.console.value(["refused": contents.refusals.count, "set": chosen.count])
+            }
+            session.console.remark("\(Figures.count(chosen.count, "cookie")) stored")
+        }
+    }
+
+    struct Export: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "export", abstract: "Print cookies in Netscape format, with their values.")
+
+        @OptionGroup var choice: Choice
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            let result = try await session.call(
+                ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: true))
+            session.console.raw(NetscapeCookies.text(result.cookies.map(Cookie.init)))
+        }
+    }
+
+    struct Remove: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Remove the cookies that satisfy every option.")
+
+        @OptionGroup var choice: Choice
+
+        @Option(help: ArgumentHelp("Only of exactly this path.", valueName: "path"))
+        var path: String?
+
+        @Option(help: ArgumentHelp("Only of this name.", valueName: "name"))
+        var name: String?
+
+        @Flag(help: "Remove all cookies.")
+        var all = false
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func validate() throws {
+            guard all != (choice.domain != nil || path != nil || name != nil) else {
+                throw ValidationError("Say which: --domain, --path or --name, or else --all.")
+            }
+        }
+
+        func run(_ session: CommandSession) async throws {
+            let result = try await session.call(
+                RemoveCookies.self, .init(session: choice.session, domain: choice.domain, path: path, name: name))
+            if session.console.json { return try session.console.value(result) }
+            session.console.remark("\(Figures.count(result.removed, "cookie")) removed")
+        }
+    }
+}
+
+extension Cookie {
+    /// One that was listed with its value.
+    fileprivate init(_ view: CookieView) {
+        self.init(
+            name: view.name, value: view.value ?? "", domain: view.domain, path: view.path, expires: view.expires,
+            secure: view.secure, httpOnly: view.httpOnly, sameSite: view.sameSite, hostOnly: view.hostOnly)
+    }
+}

@@ -1,0 +1,84 @@
+import TransferModel
+
+/// The text form of cookies that curl, wget and browsers' extensions share: seven fields with tabs between, a cookie a line.
+/// Source: https://curl.se/docs/http-cookies.html
+enum NetscapeCookies {
+    /// What a file has, and why it does not have the rest.
+    struct Contents: Sendable, Hashable {
+        var cookies: [Cookie] = []
+        /// Line, and what is wrong with it.
+        var refusals: [Refusal] = []
+    }
+
+    struct Refusal: Sendable, Hashable {
+        var line: Int
+        var why: String
+    }
+
+    private static let header = "# Netscape HTTP Cookie File"
+    private static let httpOnly = "#HttpOnly_"
+
+    static func parse(_ text: String, at now: Timestamp) -> Contents {
+        var contents = Contents()
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, bytes) in lines.enumerated() {
+            var line = Substring(bytes)
+            if line.utf8.last == UInt8(ascii: "\r") { line = Substring(line.utf8.dropLast()) }
+            let isHTTPOnly = line.hasPrefix(httpOnly)
+            if isHTTPOnly { line = line.dropFirst(httpOnly.count) }
+            if line.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) || !isHTTPOnly && line.hasPrefix("#") { continue }
+            do {
+                contents.cookies.append(try cookie(line, isHTTPOnly, now))
+            } catch {
+                contents.refusals.append(Refusal(line: index + 1, why: error.why))
+            }
+        }
+        return contents
+    }
+
+    private struct Bad: Error { var why: String }
+
+    private static func cookie(_ line: Substring, _ isHTTPOnly: Bool, _ now: Timestamp) throws(Bad) -> Cookie {
+        let fields = line.utf8.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
+        // Some writers leave the tab before an empty value out.
+        guard fields.count == 7 || fields.count == 6 else { throw Bad(why: "it has \(fields.count) fields, not 7") }
+        let isDotted = fields[0].hasPrefix(".")
+        let domain = (isDotted ? String(fields[0].dropFirst()) : fields[0]).lowercased()
+        guard !domain.isEmpty else { throw Bad(why: "it names no domain") }
+        guard let includesNames = flag(fields[1]), let secure = flag(fields[3]) else {
+            throw Bad(why: "its second and fourth field are not TRUE or FALSE")
+        }
+        guard let seconds = Double(fields[4]), seconds.magnitude < 1e15 else {
+            throw Bad(why: "its fifth field is not a time in seconds")
+        }
+        let end = seconds == 0 ? nil : Timestamp(milliseconds: Int64(seconds * 1000))
+        if let end, end <= now { throw Bad(why: "it has ended") }
+        return Cookie(
+            name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: domain,
+            path: fields[2].hasPrefix("/") ? fields[2] : "/", expires: end, secure: secure, httpOnly: isHTTPOnly,
+            hostOnly: !includesNames)
+    }
+
+    private static func flag(_ text: String) -> Bool? {
+        switch text.uppercased() {
+        case "TRUE": true
+        case "FALSE": false
+        default: nil
+        }
+    }
+
+    /// The file's text. SameSite has no place in it.
+    static func text(_ cookies: [Cookie]) -> String {
+        cookies.reduce(into: header + "\n\n") { text, cookie in
+            let end = (cookie.expires?.rawValue ?? 0) / 1000
+            let fields = [
+                (cookie.httpOnly ? httpOnly : "") + (cookie.hostOnly ? "" : ".") + cookie.domain,
+                cookie.hostOnly ? "FALSE" : "TRUE", cookie.path, cookie.secure ? "TRUE" : "FALSE", "\(end)",
+                cookie.name, cookie.value,
+            ]
+            text += fields.joined(separator: "\t") + "\n"
+        }
+    }
+}

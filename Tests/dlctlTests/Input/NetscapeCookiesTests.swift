@@ -1,0 +1,57 @@
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+struct NetscapeCookiesTests {
+    private static let now = Timestamp(milliseconds: 1_767_225_600_000)
+
+    private func parse(_ text: String) -> NetscapeCookies.Contents { NetscapeCookies.parse(text, at: Self.now) }
+
+    @Test func readsWhatCurlWrites() {
+        let contents = parse(
+            """
+            # Netscape HTTP Cookie File
+            # https://curl.se/docs/http-cookies.html
+
+            a.org\tFALSE\t/\tFALSE\t0\tname\tvalue
+            #HttpOnly_.B.org\tTRUE\t/x\tTRUE\t2000000000\tk\ta=b c\r
+            .c.org\tTRUE\t/\tFALSE\t0\tempty\t
+            .c.org\tTRUE\t/\tFALSE\t0\tshort
+            """)
+        #expect(contents.refusals.isEmpty)
+        #expect(
+            contents.cookies == [
+                Cookie(name: "name", value: "value", domain: "a.org"),
+                Cookie(
+                    name: "k", value: "a=b c", domain: "b.org", path: "/x",
+                    expires: Timestamp(milliseconds: 2_000_000_000_000),
+                    secure: true, httpOnly: true, hostOnly: false),
+                Cookie(name: "empty", value: "", domain: "c.org", hostOnly: false),
+                Cookie(name: "short", value: "", domain: "c.org", hostOnly: false),
+            ])
+    }
+
+    @Test(arguments: [
+        ("a.org", "fields"), ("\tFALSE\t/\tFALSE\t0\tn\tv", "domain"),
+        ("a.org\tYES\t/\tFALSE\t0\tn\tv", "TRUE or FALSE"),
+        ("a.org\tTRUE\t/\tFALSE\tsoon\tn\tv", "time"), ("a.org\tTRUE\t/\tFALSE\t1\tn\tv", "ended"),
+        ("a.org\tTRUE\t/\tFALSE\t1e300\tn\tv", "time"), ("a.org\tTRUE\t/\tFALSE\tnan\tn\tv", "time"),
+    ])
+    func saysWhyACookieIsNotRead(line: String, why: String) throws {
+        let contents = parse("\n" + line + "\nb.org\tFALSE\t/\tFALSE\t0\tn\tv\n")
+        #expect(contents.cookies.map(\.domain) == ["b.org"])
+        let refusal = try #require(contents.refusals.first)
+        #expect(refusal.line == 2 && refusal.why.contains(why), "\(refusal)")
+    }
+
+    @Test func whatIsWrittenIsReadBack() {
+        let cookies = [
+            Cookie(name: "", value: "v", domain: "a.org"),
+            Cookie(
+                name: "n", value: "v", domain: "b.org", path: "/x", expires: Timestamp(milliseconds: 1_800_000_000_000),
+                secure: true, httpOnly: true, hostOnly: false),
+        ]
+        #expect(parse(NetscapeCookies.text(cookies)).cookies == cookies)
+    }
+}
