@@ -225,7 +225,8 @@ if Context.environment["DLD_FUZZ"] != nil {
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             sources: [
-                "Input/ListFile.swift", "Input/ArgumentTypes.swift", "Input/Quantity.swift", "Input/MomentText.swift",
+                "Input/ListFile.swift", "Input/NetscapeCookies.swift", "Input/ArgumentTypes.swift",
+                "Input/Quantity.swift", "Input/MomentText.swift",
                 "Rendering/DisplayWidth.swift", "Rendering/Figures.swift", "Rendering/Printable.swift",
             ],
             swiftSettings: strict

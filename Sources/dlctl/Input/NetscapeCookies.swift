@@ -2,28 +2,28 @@ import TransferModel
 
 /// The text form of cookies that curl, wget and browsers' extensions share: seven fields with tabs between, a cookie a line.
 /// Source: https://curl.se/docs/http-cookies.html
-enum NetscapeCookies {
+package enum NetscapeCookies {
     /// What a file has, and why it does not have the rest.
-    struct Contents: Sendable, Hashable {
-        var cookies: [Cookie] = []
+    package struct Contents: Sendable, Hashable {
+        package var cookies: [Cookie] = []
         /// Line, and what is wrong with it.
-        var refusals: [Refusal] = []
+        package var refusals: [Refusal] = []
     }
 
-    struct Refusal: Sendable, Hashable {
-        var line: Int
-        var why: String
+    package struct Refusal: Sendable, Hashable {
+        package var line: Int
+        package var why: String
     }
 
     private static let header = "# Netscape HTTP Cookie File"
     private static let httpOnly = "#HttpOnly_"
 
-    static func parse(_ text: String, at now: Timestamp) -> Contents {
+    package static func parse(_ text: String, at now: Timestamp) -> Contents {
         var contents = Contents()
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, bytes) in lines.enumerated() {
             var line = Substring(bytes)
-            if line.utf8.last == UInt8(ascii: "\r") { line = Substring(line.utf8.dropLast()) }
+            while line.utf8.last == UInt8(ascii: "\r") { line = Substring(line.utf8.dropLast()) }
             let isHTTPOnly = line.hasPrefix(httpOnly)
             if isHTTPOnly { line = line.dropFirst(httpOnly.count) }
             if line.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) || !isHTTPOnly && line.hasPrefix("#") { continue }
@@ -46,14 +46,14 @@ enum NetscapeCookies {
         guard fields.count == 7 || fields.count == 6 else { throw Bad(why: "it has \(fields.count) fields, not 7") }
         let isDotted = fields[0].hasPrefix(".")
         let domain = (isDotted ? String(fields[0].dropFirst()) : fields[0]).lowercased()
-        guard !domain.isEmpty else { throw Bad(why: "it names no domain") }
+        guard !domain.isEmpty, domain.utf8.first != UInt8(ascii: ".") else { throw Bad(why: "it names no domain") }
         guard let includesNames = flag(fields[1]), let secure = flag(fields[3]) else {
             throw Bad(why: "its second and fourth field are not TRUE or FALSE")
         }
         guard let seconds = Double(fields[4]), seconds.magnitude < 1e15 else {
             throw Bad(why: "its fifth field is not a time in seconds")
         }
-        let end = seconds == 0 ? nil : Timestamp(milliseconds: Int64(seconds * 1000))
+        let end = seconds == 0 ? nil : Timestamp(milliseconds: Int64(seconds) * 1000)
         if let end, end <= now { throw Bad(why: "it has ended") }
         return Cookie(
             name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: domain,
@@ -70,7 +70,7 @@ enum NetscapeCookies {
     }
 
     /// The file's text. SameSite has no place in it.
-    static func text(_ cookies: [Cookie]) -> String {
+    package static func text(_ cookies: [Cookie]) -> String {
         cookies.reduce(into: header + "\n\n") { text, cookie in
             let end = (cookie.expires?.rawValue ?? 0) / 1000
             let fields = [
