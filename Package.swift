@@ -52,6 +52,8 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .target(
+            name: "BrowserCookies", dependencies: ["TransferModel", "CSQLite", "CCrypto"], swiftSettings: strict),
         .target(name: "Metalink", dependencies: ["TransferModel", "CExpat"], swiftSettings: strict),
 
         // 1: threads, for whoever may block
@@ -102,7 +104,8 @@ let package = Package(
         .executableTarget(
             name: "dlctl",
             dependencies: [
-                "TransferClient", "Metalink", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "TransferClient", "Metalink", "BrowserCookies",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
@@ -118,6 +121,9 @@ let package = Package(
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),
         .testTarget(name: "TransferModelTests", dependencies: ["TestSupport", "TransferModel"], swiftSettings: strict),
         .testTarget(name: "TransferCoreTests", dependencies: ["TransferCore", "TransferModel"], swiftSettings: strict),
+        .testTarget(
+            name: "BrowserCookiesTests", dependencies: ["BrowserCookies", "TestSupport", "TransferModel", "CSQLite"],
+            swiftSettings: strict),
         .testTarget(name: "MetalinkTests", dependencies: ["Metalink", "TransferModel"], swiftSettings: strict),
         .testTarget(
             name: "TransferRPCTests", dependencies: ["TestSupport", "TransferRPC", "TransferModel"],
@@ -168,7 +174,8 @@ let package = Package(
         .testTarget(
             name: "dlctlTests",
             dependencies: [
-                "dlctl", "TestSupport", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel", "Threading",
+                "dlctl", "BrowserCookies", "TestSupport", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel",
+                "Threading",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

@@ -66,8 +66,9 @@ import Testing
 
     /// Each of these libraries is known to one target alone, so that it can be replaced there.
     @Test(arguments: [
-        ("CSQLite", ["TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]), ("CYAML", ["DaemonKit"]),
-        ("CCrypto", ["FileKit"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
+        ("CSQLite", ["BrowserCookies", "TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]),
+        ("CYAML", ["DaemonKit"]),
+        ("CCrypto", ["BrowserCookies", "FileKit"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
         ("ArgumentParser", ["dlctl", "dld"]),
     ])
     func aLibraryIsKnownToItsTargetAlone(library: String, targets: [String]) throws {

@@ -50,27 +50,29 @@ struct CookiesCommand: AsyncParsableCommand {
 
     struct Import: DaemonCommand {
         static let configuration = CommandConfiguration(
-            commandName: "import", abstract: "Store the cookies of a file in Netscape format.",
+            commandName: "import", abstract: "Store the cookies of a file in Netscape format, or of a browser.",
             discussion: """
                 curl, wget and extensions of browsers write such files. A cookie that cannot be read is named with the reason, \
-                and the others are stored.
+                and the others are stored. \
+                firefox[:PROFILE] and chromium[:PROFILE] are read from a copy of the browser's database, while it may be \
+                running. PROFILE is a name, or a folder with a slash in it. Firefox writes cookies without an end to no \
+                database, and Chromium may encrypt values with a key of the desktop's keyring, which dlctl does not ask.
                 """)
 
         @Argument(
-            help: ArgumentHelp("The file; '-' is standard input.", valueName: "file"), completion: .file())
-        var file: String
+            help: ArgumentHelp(
+                "The file, '-' for standard input, or firefox[:PROFILE], chromium[:PROFILE].", valueName: "source"),
+            completion: .file())
+        var source: String
 
         @OptionGroup var choice: Choice
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let text = String(decoding: try InputFile.read(file), as: UTF8.self)
-            let contents = NetscapeCookies.parse(text, at: Timestamp.now())
-            for refusal in contents.refusals {
-                session.console.complain("\(Printable.text(file)):\(refusal.line): \(refusal.why)")
-            }
-            let chosen = contents.cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
+            let (cookies, refusals) = try CookieSource(source).read(session, domain: choice.domain)
+            for refusal in refusals { session.console.complain(refusal) }
+            let chosen = cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
             let client = try await session.connect()
             for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
                 let some = chosen[start..<min(start + Bounds.cookies, chosen.count)]
@@ -78,7 +80,7 @@ struct CookiesCommand: AsyncParsableCommand {
             }
             await client.close()
             if session.console.json {
-                return try session.console.value(["refused": contents.refusals.count, "set": chosen.count])
+                return try session.console.value(["refused": refusals.count, "set": chosen.count])
             }
             session.console.remark("\(Figures.count(chosen.count, "cookie")) stored")
         }

@@ -1,0 +1,58 @@
+import TransferModel
+
+/// Reads the cookies of a browser from a copy of its database, while it may be running.
+package enum Browser: String, CaseIterable, Sendable {
+    case firefox, chromium
+}
+
+/// What a profile has, and why it does not have the rest.
+package struct BrowserCookies: Sendable, Hashable {
+    package struct Refusal: Sendable, Hashable {
+        package var domain: String
+        package var name: String
+        package var why: String
+    }
+
+    /// Why there is nothing to be read.
+    package struct Unreadable: Error, Hashable {
+        package var why: String
+    }
+
+    package var cookies: [Cookie] = []
+    package var refusals: [Refusal] = []
+
+    /// - Parameters:
+    ///   - profile: a name, or a path with a slash in it; the browser's own choice if it is nil.
+    ///   - home: where the browsers keep their profiles.
+    package init(
+        of browser: Browser, profile: String? = nil, home: String, at now: Timestamp
+    ) throws(Unreadable) {
+        switch browser {
+        case .firefox:
+            let folder = try Profiles.firefox(profile, home: home)
+            try self.init(folder + "/cookies.sqlite", FirefoxRow.query, now) { FirefoxRow($0).cookie }
+        case .chromium:
+            let file = try Profiles.chromium(profile, home: home)
+            let version = try DatabaseCopy(of: file).version
+            try self.init(file, ChromiumRow.query, now) { ChromiumRow($0, version).cookie }
+        }
+    }
+
+    private init(
+        _ file: String, _ query: String, _ now: Timestamp, read: (DatabaseCopy.Row) -> Result<Cookie, CookieRefusal>
+    ) throws(Unreadable) {
+        try DatabaseCopy(of: file).rows(query) { row in
+            let (domain, name) = (row.text(0), row.text(1))
+            switch read(row) {
+            case .success(let cookie) where cookie.expires.map({ $0 <= now }) ?? false:
+                refusals.append(Refusal(domain: domain, name: name, why: "it has ended"))
+            case .success(let cookie): cookies.append(cookie)
+            case .failure(let refusal): refusals.append(Refusal(domain: domain, name: name, why: refusal.why))
+            }
+        }
+    }
+}
+
+struct CookieRefusal: Error {
+    var why: String
+}

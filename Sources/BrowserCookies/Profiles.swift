@@ -1,0 +1,60 @@
+import Glibc
+
+/// Where browsers keep what they know.
+enum Profiles {
+    typealias Unreadable = BrowserCookies.Unreadable
+
+    /// Folder of a profile. Without a name it is the one that the installed Firefox starts with, else the one marked as
+    /// default (profiles.ini).
+    static func firefox(_ profile: String?, home: String) throws(Unreadable) -> String {
+        if let profile, profile.utf8.contains(UInt8(ascii: "/")) { return profile }
+        let root = home + "/.mozilla/firefox"
+        guard let text = text(of: root + "/profiles.ini") else {
+            throw Unreadable(why: "\(root)/profiles.ini cannot be read: is there a profile of Firefox?")
+        }
+        let sections = sections(text)
+        let profiles = sections.filter { $0.name.hasPrefix("Profile") }
+        let path: String? =
+            if let profile {
+                profiles.first { $0.values["Name"] == profile }?.values["Path"]
+            } else {
+                sections.first { $0.name.hasPrefix("Install") }?.values["Default"]
+                    ?? (profiles.first { $0.values["Default"] == "1" } ?? profiles.first)?.values["Path"]
+            }
+        guard let path else {
+            let names = profiles.compactMap { $0.values["Name"] }.joined(separator: ", ")
+            throw Unreadable(why: "Firefox has no such profile; there are: \(names)")
+        }
+        return path.hasPrefix("/") ? path : root + "/" + path
+    }
+
+    /// Database of a profile, `Default` without a name.
+    static func chromium(_ profile: String?, home: String) throws(Unreadable) -> String {
+        let name = profile ?? "Default"
+        let folder = name.utf8.contains(UInt8(ascii: "/")) ? name : "\(home)/.config/chromium/\(name)"
+        for file in ["\(folder)/Network/Cookies", "\(folder)/Cookies"] where access(file, F_OK) == 0 { return file }
+        throw Unreadable(why: "\(folder) has no file Cookies: is there a profile of Chromium?")
+    }
+
+    private static func sections(_ text: String) -> [(name: String, values: [String: String])] {
+        var sections: [(name: String, values: [String: String])] = []
+        for line in text.split(whereSeparator: \.isNewline) {
+            if line.hasPrefix("["), line.hasSuffix("]") {
+                sections.append((String(line.dropFirst().dropLast()), [:]))
+            } else if let equals = line.firstIndex(of: "="), !sections.isEmpty {
+                sections[sections.count - 1].values[String(line[..<equals])] = String(
+                    line[line.index(after: equals)...])
+            }
+        }
+        return sections
+    }
+
+    private static func text(of path: String) -> String? {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = read(file, &bytes, bytes.count)
+        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+}
