@@ -173,13 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|limit|settings|stats|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|limit|settings|stats|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session limit settings stats info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies limit settings stats info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -1322,6 +1322,135 @@ _dlctl_session_invalidate() {
     case "${positional_number}" in
     1)
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session invalidate -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_dlctl_cookies() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __dlctl_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    list|import|export|remove)
+        # Offer subcommand argument completions
+        "_dlctl_cookies_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'list import export remove' -- "${cur}"))
+        ;;
+    esac
+}
+
+_dlctl_cookies_list() {
+    repeating_flags=()
+    non_repeating_flags=(--secrets --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-s --session --domain --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion cookies list -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--domain')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_cookies_import() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-s --session --domain --socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion cookies import -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--domain')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_cookies_export() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-s --session --domain --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion cookies export -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--domain')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_cookies_remove() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-s --session --domain --path --name --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion cookies remove -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--domain')
+        return
+        ;;
+    '--path')
+        return
+        ;;
+    '--name')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
         return
         ;;
     esac

@@ -23,7 +23,8 @@ struct ReferenceTests {
                 "session.get", "session.list", "session.pause", "session.resume", "session.finish",
                 "session.invalidate", "task.add", "task.get",
                 "task.list", "task.pause", "task.resume", "task.cancel", "task.retry", "task.remove", "task.update",
-                "task.resumeData", "task.body", "task.credit", "decision.list", "decision.answer",
+                "task.resumeData", "task.body", "task.credit", "decision.list", "decision.answer", "cookies.list",
+                "cookies.set", "cookies.remove",
                 "events.subscribe", "events.ack", "events.list", "events.forget",
                 "events.unsubscribe",
             ])

@@ -91,7 +91,7 @@ public enum SetCookies: RPCMethod {
             case set
         }
 
-        public static let wireName = "CookiesSet"
+        public static let wireName = "StoredCookies"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .set: .required(.integer, "Cookies that were given.")
@@ -144,7 +144,7 @@ public enum RemoveCookies: RPCMethod {
             case removed
         }
 
-        public static let wireName = "CookiesRemoved"
+        public static let wireName = "RemovedCookies"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .removed: .required(.integer, "How many there were.")
