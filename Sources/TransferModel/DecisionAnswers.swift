@@ -33,18 +33,21 @@ public struct StandingRequest: Hashable, Sendable, Codable {
     public var sendsOwnBody: Bool
     /// Of another origin than the task's own: nothing of the task's credentials goes along.
     public var isForeign: Bool
+    /// A redirect on the way led from one site to another (RFC 6265bis section 5.2).
+    public var crossedSites: Bool
     /// Redirects that led here.
     public var redirects: Int
     /// The request before it may be made once more.
     public var mayStepBack: Bool
 
     public init(
-        _ request: TaskRequest, sendsOwnBody: Bool = true, isForeign: Bool = false, redirects: Int = 0,
-        mayStepBack: Bool = true
+        _ request: TaskRequest, sendsOwnBody: Bool = true, isForeign: Bool = false, crossedSites: Bool = false,
+        redirects: Int = 0, mayStepBack: Bool = true
     ) {
         self.request = request
         self.sendsOwnBody = sendsOwnBody
         self.isForeign = isForeign
+        self.crossedSites = crossedSites
         self.redirects = redirects
         self.mayStepBack = mayStepBack
     }

@@ -142,6 +142,40 @@ extension EndToEnd.Serving {
             #expect(last.header("Accept-Language") == "de")
         }
 
+        /// The redirect's cookies are taken before the question, and chosen for wherever the task goes then.
+        @Test(
+            .timeLimit(.minutes(1)),
+            arguments: [("follow", "/there"), ("followWith", "/other"), ("refuse", "/file")])
+        func itsCookiesCount(action: String, path: String) async throws {
+            let scene = try await scene()
+            let cookies = ["all=Zq7", "there=Zq7; Path=/there", "other=Zq7; Path=/other"]
+            scene.origin.serve(
+                "/file", .status(302, cookies.map { ("Set-Cookie", $0) } + [("Location", "/there")]))
+            let id = try await scene.request("/file", ["acceptsAnyStatus": true])
+            let asked = try await scene.question(id)
+            #expect(!"\(asked)".contains("Zq7"), "\(asked)")
+            let request: JSONValue = ["url": .string(scene.origin.url("/other"))]
+            try await scene.answer(asked, action, action == "followWith" ? ["request": request] : [:])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(scene.origin.requests("/file").first?.header("Cookie") == nil)
+            let expected = ["/there": "there=Zq7; all=Zq7", "/other": "other=Zq7; all=Zq7", "/file": "all=Zq7"]
+            #expect(scene.origin.requests(path).last?.header("Cookie") == expected[path])
+        }
+
+        /// Nor are they lost if the redirect is refused and the request must not be made again.
+        @Test(.timeLimit(.minutes(1))) func aRefusedRedirectsCookiesStay() async throws {
+            let scene = try await Scene()
+            try await scene.openAsking(["redirect"], ["httpCookieStorage": "shared"])
+            scene.origin.serve("/file", .status(303, [("Set-Cookie", "kept=Zq7"), ("Location", "/there")]))
+            let id = try await scene.request(
+                "/file", ["method": "POST", "body": ["text": "order"], "acceptsAnyStatus": true])
+            try await scene.answer(try await scene.question(id), "refuse")
+            try await scene.probe.wait(for: id, "completed")
+            #expect(scene.origin.requests("/file").count == 1)
+            let kept = try await scene.probe.call("cookies.list", [:])["cookies"]?.arrayValue ?? []
+            #expect(kept.map { $0["name"] } == ["kept"], "\(kept)")
+        }
+
         @Test(.timeLimit(.minutes(1))) func eachRedirectIsAskedAboutUntilTheLimit() async throws {
             let scene = try await Scene.asking("redirect")
             scene.origin.serve("/file", .redirect(to: "/file"))

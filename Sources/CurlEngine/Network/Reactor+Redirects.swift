@@ -26,14 +26,15 @@ extension Reactor {
     /// The exchange ends with the redirect, as an answer to the request `before` it.
     private func ask(_ transfer: Transfer, _ before: RequestState) {
         let target = transfer.request
+        transfer.noteSites()
         transfer.request = before
         let head = transfer.makeHead()
         transfer.head = head
         let reason = StopReason.redirect(
             StandingRequest(
                 TaskRequest(url: target.url.text, method: target.effectiveMethod, headers: target.headers),
-                sendsOwnBody: target.sendsPayload, isForeign: target.isForeign, redirects: 1,
-                mayStepBack: before.isIdempotent))
+                sendsOwnBody: target.sendsPayload, isForeign: target.isForeign, crossedSites: transfer.crossedSites,
+                redirects: 1, mayStepBack: before.isIdempotent))
         transfer.context.observer.transferResponded(head, verdict: .stop(reason))
         conclude(transfer, .stopped(reason))
     }

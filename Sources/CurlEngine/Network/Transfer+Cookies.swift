@@ -14,11 +14,14 @@ extension Transfer {
     /// Chooses the cookies of the request that is about to be sent: each redirect's target gets its own.
     func chooseCookies() {
         guard let cookies = context.cookies, request.url.isHTTP else { return }
-        crossedSites = crossedSites || request.isForeign && hasCrossedSites
+        noteSites()
         request.storedCookies = cookies.field(
             for: CookieRequest(request.cookieURL, isSafe: request.isSafe, crossedSites: crossedSites),
             without: request.namesOfCookies)
     }
+
+    /// Notes whether a redirect has led to another site; the request is the one that goes there.
+    func noteSites() { crossedSites = crossedSites || request.isForeign && hasCrossedSites }
 
     /// Whether the request goes to another site than the exchange's URL.
     private var hasCrossedSites: Bool {

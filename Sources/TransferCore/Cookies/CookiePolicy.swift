@@ -6,6 +6,8 @@ package struct CookiePolicy: Sendable, Hashable {
     package var accepts: CookieAcceptPolicy
     /// Requests carry stored cookies.
     package var sends: Bool
+    /// Before the first request of an attempt, a redirect that was asked about led from one site to another.
+    package var crossedSites = false
 
     /// - Parameter kind: of the session.
     package init(_ session: SessionConfiguration, _ kind: SessionKind = .background) {

@@ -93,6 +93,7 @@ extension EffectivePolicy {
         }
         guard let standing = settled.standing else { return }
         request = standing
+        cookies.crossedSites = standing.crossedSites
         network.redirectLimit -= standing.redirects
         // Its own fields are those of the session and the task that may go there.
         if standing.redirects > 0 { sessionHeaders = [] }

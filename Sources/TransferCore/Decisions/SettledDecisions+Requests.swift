@@ -8,6 +8,7 @@ extension SettledDecisions {
         var target = target
         if let standing {
             target.isForeign = target.isForeign || standing.isForeign
+            target.crossedSites = target.crossedSites || standing.crossedSites
             target.redirects += standing.redirects
             if target.sendsOwnBody {
                 target.request.body = standing.request.body

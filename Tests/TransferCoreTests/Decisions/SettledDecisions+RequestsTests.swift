@@ -44,6 +44,18 @@ import TransferModel
         #expect(policy.url(of: TaskSpec()) == "https://b.example/y")
     }
 
+    /// A site that redirects elsewhere is the one that navigates, whatever the client answers (RFC 6265bis section 5.2).
+    @Test func crossedSitesStayCrossed() {
+        var settled = SettledDecisions()
+        #expect(!policy(settled).cookies.crossedSites)
+        var crossing = target("https://b.example/x", foreign: true)
+        crossing.crossedSites = true
+        let change = DecisionAnswer(.followWith, request: TaskRequest(url: Self.own))
+        #expect(answered(&settled, crossing, change)?.crossedSites == true)
+        #expect(answered(&settled, target(), DecisionAnswer(.follow))?.crossedSites == true)
+        #expect(policy(settled).cookies.crossedSites)
+    }
+
     @Test func whatAnAnswerDoesNotNameStays() {
         var settled = SettledDecisions()
         let change = DecisionAnswer(.followWith, request: TaskRequest(method: "HEAD"))

@@ -36,7 +36,9 @@ final class TaskCookies: CookieKeeping {
     func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?
     {
         guard policy.sends, !storage.isEmpty(name) else { return nil }
-        return storage.field(name, request(), at: time.reading().wall, without: names())
+        var request = request()
+        request.crossedSites = request.crossedSites || policy.crossedSites
+        return storage.field(name, request, at: time.reading().wall, without: names())
     }
 
     func receive(_ fields: [String], from url: CookieURL) {

@@ -64,6 +64,18 @@ struct CookieKeeperTests {
         #expect(strict.takes(from: "www.a.org", main: "a.org") && !strict.takes(from: "b.org", main: "a.org"))
     }
 
+    /// The attempt begins where a redirect led from another site, about which the client was asked.
+    @Test func strictCookiesStayBehindAfterAnotherSite() throws {
+        var crossing = policy()
+        crossing.crossedSites = true
+        for (chosen, expected) in [(policy(), "s=1; l=2"), (crossing, "l=2")] {
+            let cookies = try #require(keeper.cookies(of: record(1), chosen))
+            cookies.receive(
+                ["s=1; SameSite=Strict", "l=2; SameSite=Lax"], from: try #require(CookieURL("http://a.org/x")))
+            #expect(try field(cookies) == expected)
+        }
+    }
+
     // MARK: Stores
 
     private static let anna = UserID(7)
