@@ -1077,12 +1077,24 @@ _dlctl_answer() {
     repeating_flags=()
     non_repeating_flags=(--password-stdin --for-session --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-H --header)
-    non_repeating_options=(-u --user --password-file --url -X --method -o --output --socket)
+    non_repeating_options=(-u --user --certificate --key --persistence --password-file --url -X --method -o --output --socket)
     __dlctl_offer_flags_options 2
 
     # Offer option value completions
     case "${prev}" in
     '-u'|'--user')
+        return
+        ;;
+    '--certificate')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--key')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--persistence')
+        __dlctl_add_completions -W 'none'$'\n''session'$'\n''permanent'
         return
         ;;
     '--password-file')
@@ -1111,7 +1123,7 @@ _dlctl_answer() {
     # Offer positional completions
     case "${positional_number}" in
     2)
-        __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''cancel'$'\n''follow'$'\n''followWith'$'\n''refuse'$'\n''allow'$'\n''becomeDownload'$'\n''continue'$'\n''newRequest'
+        __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''trust'$'\n''cancel'$'\n''follow'$'\n''followWith'$'\n''refuse'$'\n''allow'$'\n''becomeDownload'$'\n''continue'$'\n''newRequest'
         return
         ;;
     esac

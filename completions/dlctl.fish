@@ -55,7 +55,7 @@ function __dlctl_parse_tokens -S
         case 'remove'
             __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'delete' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'answer'
-            __dlctl_parse_subcommand 2 'u/user=' 'password-stdin' 'password-file=' 'for-session' 'url=' 'X/method=' 'H/header=+' 'o/output=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand 2 'u/user=' 'certificate=' 'key=' 'persistence=' 'password-stdin' 'password-file=' 'for-session' 'url=' 'X/method=' 'H/header=+' 'o/output=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'session'
             __dlctl_parse_subcommand 0 'version' 'h/help'
             switch $unparsed_tokens[1]
@@ -496,8 +496,11 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl answer" -eq 1' -fka 'useCredential performDefaultHandling rejectProtectionSpace cancel follow followWith refuse allow becomeDownload continue newRequest'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl answer" -eq 1' -fka 'useCredential performDefaultHandling rejectProtectionSpace trust cancel follow followWith refuse allow becomeDownload continue newRequest'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" u user' -s 'u' -l 'user' -d 'User name; dlctl asks for the password, or see below.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" certificate' -l 'certificate' -d 'PEM certificate to show; dlctl asks for the pass phrase of its key.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" key' -l 'key' -d 'PEM key of --certificate, if it has a file of its own.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" persistence' -l 'persistence' -d 'How long \'trust\' lasts: session or none (this task).' -rfka 'none session permanent'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" for-session' -l 'for-session' -d 'Use the credential for all tasks of the session.'

@@ -142,7 +142,8 @@ extension EndToEnd.Serving {
         /// Causes of refusals, which no task fails for; what goes on by itself; what has to be added again, or reported.
         private static let withoutRetry: Set<ErrorCode> = [
             .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .sessionInUse,
-            .taskNotFound, .taskWrongState, .decisionGone, .tokenReused, .diskFull, .diskQuota, .diskIO, .validatorChanged, .rpcMalformed,
+            .taskNotFound, .taskWrongState, .decisionGone, .tokenReused, .diskFull, .diskQuota, .diskIO,
+            .validatorChanged, .rpcMalformed,
             .rpcUnknownMethod, .limitReached, .shuttingDown, .internal,
         ]
 

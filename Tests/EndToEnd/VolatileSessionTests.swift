@@ -50,7 +50,8 @@ extension EndToEnd.Serving {
             let id = try await scene.add(session: "v")
             try await scene.probe.wait(for: id, "completed")
             #expect(try await scene.probe.call("daemon.stats")["head"]?.integerValue == head)
-            #expect(try await scene.probe.call("events.list", ["after": "start"])["events"]?.arrayValue?.isEmpty == true)
+            #expect(
+                try await scene.probe.call("events.list", ["after": "start"])["events"]?.arrayValue?.isEmpty == true)
             #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.isEmpty == true)
             let durable = try await scene.add(to: "other")
             #expect(durable < 1000)

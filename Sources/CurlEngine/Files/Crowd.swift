@@ -8,17 +8,9 @@ final class Crowd: Sendable {
     static let begins = 64
     static let ends = 48
 
-    /// Exchanges from which each of two rounds comes to one half of them only.
-    static let isLarge = 512
-
     private let crowded = Atomic<Bool>(false)
 
     var isCrowded: Bool { crowded.load(ordering: .relaxed) }
-
-    /// Whether a round comes to a transfer that gathers in its socket: of a large crowd to every second one.
-    static func comes(to isOdd: Bool, round: Int, of count: Int) -> Bool {
-        count < isLarge || isOdd == (round % 2 == 1)
-    }
 
     /// Takes note of how many exchanges run.
     /// - Returns: whether that made or dispersed a crowd.

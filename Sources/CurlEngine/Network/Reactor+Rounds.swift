@@ -26,11 +26,7 @@ extension Reactor {
         }
         guard crowd.isCrowded, round.isEmpty, now >= nextRound else { return }
         nextRound = now + Self.roundInterval
-        roundNumber += 1
-        let patient = transfers.resting.filter { transfer in
-            !transfer.readsItself || Crowd.comes(to: transfer.isOdd, round: roundNumber, of: transfers.count)
-        }
-        round = transfers.restless + patient
+        round = transfers.restless + transfers.resting
         if round.isEmpty { files.lanes.beginRounds() }
     }
 

@@ -65,7 +65,7 @@ final class Reactor: @unchecked Sendable {
         AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     /// Transfers that the present round has not come to, when it goes on, when the next one begins, and its number.
     var round: [Transfer] = []
-    var (roundPause, nextRound, roundNumber): (Int64, Int64, Int) = (0, 0, 0)
+    var (roundPause, nextRound): (Int64, Int64) = (0, 0)
     /// Transfers of a crowd whose buffers are handed over at the end of this turn of the loop.
     var filled: [Transfer] = []
 

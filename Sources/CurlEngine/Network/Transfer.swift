@@ -156,8 +156,6 @@ final class Transfer: @unchecked Sendable {
     var waitingIn: Int64 = 0
     /// Rounds look after it; the tick needs not. The table's.
     var isInRounds = false
-    /// In which half of a large crowd it is.
-    var isOdd = false
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState,

@@ -13,7 +13,6 @@ struct TransferTable {
 
     mutating func add(_ transfer: Transfer) {
         transfer.isInRounds = false
-        transfer.isOdd = count % 2 == 1
         Self.put(transfer, into: &restless)
     }
 

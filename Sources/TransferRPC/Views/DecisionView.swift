@@ -74,8 +74,12 @@ extension DecisionView: WireObject {
             )
         case .deadline:
             .optional(
-                .time, "When the default is taken: 60 s after the question, on the boot clock. Absent with `wait` and `reject`.")
-        case .protectionSpace: .optional(.object(ProtectionSpace.self), "`challenge`: whom credentials are for, or which server asks for trust.")
+                .time,
+                "When the default is taken: 60 s after the question, on the boot clock. Absent with `wait` and `reject`."
+            )
+        case .protectionSpace:
+            .optional(
+                .object(ProtectionSpace.self), "`challenge`: whom credentials are for, or which server asks for trust.")
         case .previousFailureCount:
             .optional(
                 .integer,

@@ -34,7 +34,10 @@ struct WaitingRemarksTests {
     }
 
     @Test(arguments: [
-        (TaskState.queued, "waiting for a free slot; which limit it meets: dlctl explain 1. Ctrl-C cancels the request."),
+        (
+            TaskState.queued,
+            "waiting for a free slot; which limit it meets: dlctl explain 1. Ctrl-C cancels the request."
+        ),
         (.running, "waiting for the answer. Ctrl-C cancels the request."),
     ])
     func silenceIsExplainedOnce(current: TaskState, line: String) {
