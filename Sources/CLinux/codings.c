@@ -93,8 +93,10 @@ static int begin(dld_decoder *decoder, const uint8_t *first, size_t first_length
         return decoder->state != NULL
                && !zstd.is_error(zstd.set(decoder->state, ZSTD_LARGEST_WINDOW, largest_zstd_window));
     default: {
-        // RFC 1950: low nibble of the first byte is 8 and the two bytes are a multiple of 31.
-        int is_zlib = first_length >= 2 && (first[0] & 0x0f) == 8 && ((first[0] << 8) | first[1]) % 31 == 0;
+        // RFC 1950: low nibble of the first byte is 8 and the two bytes are a multiple of 31. One byte alone decides too: without
+        // that header it would begin a stored block whose padding is not zero.
+        int is_zlib = first_length >= 1 && (first[0] & 0x0f) == 8
+                      && (first_length < 2 || ((first[0] << 8) | first[1]) % 31 == 0);
         int window = decoder->coding == DLD_CODING_GZIP ? 15 + 16 : is_zlib ? 15 : -15;
         return inflateInit2(&decoder->stream, window) == Z_OK;
     }

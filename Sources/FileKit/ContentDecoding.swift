@@ -277,6 +277,8 @@ private final class Decoder {
     private let output: UnsafeMutableRawBufferPointer
     /// The end mark was read. Zeros may follow (padding), and further gzip members or zstd frames.
     private(set) var isComplete = false
+    /// Something else followed: no further member begins.
+    private var isOver = false
     /// The last call filled the output.
     private var mayHaveMore = false
 
@@ -305,6 +307,7 @@ private final class Decoder {
     func next(_ rest: inout UnsafeRawBufferPointer) throws(TransferError) -> UnsafeRawBufferPointer? {
         while true {
             if isComplete, try !beginMember(rest) {
+                isOver = isOver || !rest.isEmpty
                 rest = UnsafeRawBufferPointer(start: nil, count: 0)
                 return nil
             }
@@ -330,7 +333,7 @@ private final class Decoder {
 
     /// True if another member or frame begins; anything else after the end mark is ignored, as gzip(1) does.
     private func beginMember(_ rest: UnsafeRawBufferPointer) throws(TransferError) -> Bool {
-        guard let first = rest.first, begins(first) else { return false }
+        guard !isOver, let first = rest.first, begins(first) else { return false }
         guard dld_decoder_reset(state) == Int32(DLD_DECODE_MORE) else {
             throw TransferError(.internal, "The decoder could not be reset.")
         }

@@ -18,6 +18,8 @@ struct ContentDecodingTests {
         0x11, 0, 0, 0,
     ]
     private static let raw = Array(gzip[10..<20])
+    /// Behind `raw` with a header (RFC 1950).
+    private static let adler: [UInt8] = [0x3a, 0x2e, 0x06, 0x7d]
     /// Of the same text: `brotli`, `zstd`.
     private static let brotli: [UInt8] = [
         0xa1, 0x80, 0, 0xc0, 0x6f, 0xa4, 0x74, 0xf3, 0x26, 0xaa, 0x32, 0xb4, 0x64, 0x03, 0x79, 0x0b, 0x78, 0xe2, 0,
@@ -51,8 +53,7 @@ struct ContentDecodingTests {
 
     @Test func deflateIsDecodedWithAndWithoutItsHeader() throws {
         #expect(try decode([.deflate], Self.raw) == "hello hello hello")
-        let adler: [UInt8] = [0x3a, 0x2e, 0x06, 0x7d]
-        #expect(try decode([.deflate], [0x78, 0x9c] + Self.raw + adler) == "hello hello hello")
+        #expect(try decode([.deflate], [0x78, 0x9c] + Self.raw + Self.adler) == "hello hello hello")
     }
 
     /// A body as it comes: pieces of any size in, and taken by any size.
@@ -90,6 +91,29 @@ struct ContentDecodingTests {
                 try subject.end()
                 #expect(identical(taken, plain), "\(names) \(piece) \(most)")
             }
+        }
+    }
+
+    /// However it comes: after something else no further member begins.
+    @Test(arguments: samples + [(.deflate, [0x78, 0x9c] + raw + adler)]) func whatFollowsTheEndMarkIsIgnoredInPiecesToo(
+        coding: ContentCodingRules.Undoable, coded: [UInt8]
+    ) throws {
+        let whole = coded + Array("x".utf8) + coded
+        for piece in 1...whole.count {
+            let subject = StreamedDecoding([coding])
+            var (used, taken) = (0, [UInt8]())
+            while used < whole.count {
+                let end = min(used + piece, whole.count)
+                let count = try whole[used..<end].withUnsafeBytes { bytes in
+                    try subject.decode(bytes) { decoded in
+                        taken.append(contentsOf: decoded)
+                        return decoded.count
+                    }
+                }
+                used = count.map { used + $0 } ?? end
+            }
+            try subject.end()
+            #expect(taken == Array("hello hello hello".utf8), "in pieces of \(piece)")
         }
     }
 

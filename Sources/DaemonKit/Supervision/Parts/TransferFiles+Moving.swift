@@ -125,7 +125,11 @@ extension TransferFiles {
             let (old, proven) = try PartFile.recover(
                 checkpoint, task: goal.task, journal: journal, directory: origin.fileDescriptor,
                 mayHaveHoles: goal.mayHaveHoles)
-        else { return nil }
+        else {
+            // An earlier copy that nobody took note of would be nobody's.
+            goal.folder.unlinkDurably([goal.name])
+            return nil
+        }
         defer { old.close() }
         try requireSpace(for: proven.held, in: goal)
         let new = try PartFile.create(

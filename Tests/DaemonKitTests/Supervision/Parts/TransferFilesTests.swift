@@ -58,6 +58,25 @@ struct TransferFilesTests {
         await stage.engine.shutdown()
     }
 
+    /// A daemon died between a copy to another file system and the note of it, and the first part is lost.
+    @Test func aCopyThatNobodyNotedGoesWithThePartThatIsGone() async throws {
+        let stage = try Stage()
+        let gone = try stage.partOfAnother()
+        try Files.write(stage.part(of: TaskID(7)), "copy")
+        #expect(unlink(gone.partPath) == 0)
+        let record = stage.record(TaskID(7), gone)
+        let plan = try DestinationPlan(record.spec.destination)
+        let folder = try await stage.files.open(plan, for: record)
+        let move = try await stage.files.move(
+            gone, to: stage.files.goal(of: record, plan, in: folder), journal: nil, isStopping: { false })
+        guard case .gone = move else {
+            Issue.record("\(move)")
+            return
+        }
+        #expect(Glibc.access(stage.part(of: TaskID(7)), F_OK) != 0)
+        await stage.engine.shutdown()
+    }
+
     /// Large files are hashed for minutes: no task is added or begun behind them.
     @Test(.timeLimit(.minutes(1))) func whatReadsWholeFilesHasThreadsOfItsOwn() async throws {
         let stage = try Stage(pool: BlockingPool(width: 1))
