@@ -118,6 +118,8 @@ package struct NetworkOptions: Sendable, Hashable {
     package var connectTimeout: Seconds = 30
     package var allowsPlaintext = true
     package var redirectLimit = 20
+    /// Redirects that earlier attempts followed on the way to this request.
+    package var redirectsBefore = 0
 
     package init() {}
 

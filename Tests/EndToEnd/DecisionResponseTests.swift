@@ -88,6 +88,17 @@ extension EndToEnd.Serving {
             #expect(refusal?.code == "request.unsupported")
         }
 
+        @Test(.timeLimit(.minutes(1))) func fetchNamesTheFileThatItsAnswerBecame() async throws {
+            let scene = try await scene()
+            let daemon = scene.daemon
+            async let fetched = daemon.dlctl(["fetch", "-s", "s", scene.origin.url("/file")])
+            // The first task of this daemon.
+            try await scene.answer(
+                try await scene.question(1), "becomeDownload", ["destination": ["path": .string(scene.file("saved"))]])
+            let ended = try await fetched
+            #expect(ended.status == 0 && "\(ended)".contains(scene.file("saved")), "\(ended)")
+        }
+
         /// The connection goes with the daemon, the question stays, and what was asked about is asked for again.
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func theQuestionOutlivesTheConnection(isSame: Bool) async throws {

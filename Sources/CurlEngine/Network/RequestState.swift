@@ -31,6 +31,7 @@ struct RequestState: Sendable {
     private(set) var becameGET = false
     private let answered: [NetworkOptions.OriginCredential]
     private let redirectLimit: Int
+    private let redirectsBefore: Int
     private let allowsPlaintext: Bool
     private let isReplayable: Bool
 
@@ -45,6 +46,7 @@ struct RequestState: Sendable {
         sendsPayload = exchange.sentPayload != nil
         isReplayable = exchange.isReplayable
         redirectLimit = network.redirectLimit
+        redirectsBefore = network.redirectsBefore
         allowsPlaintext = network.allowsPlaintext
         answered = network.answered
         if takeAnswered() { return }
@@ -87,7 +89,7 @@ struct RequestState: Sendable {
     /// - Throws: http.redirect_limit, request.bad_url (no usable target), http.protocol (no http or https target, a body that
     ///   may not be sent twice), policy.plaintext_refused.
     mutating func follow(status: Int, location: String) throws(TransferError) {
-        guard redirects < redirectLimit else {
+        guard redirectsBefore + redirects < redirectLimit else {
             throw TransferError(
                 .httpRedirectLimit, "The server redirected more than \(redirectLimit) times; check the URL.",
                 details: ["url": .string(url.shown)])

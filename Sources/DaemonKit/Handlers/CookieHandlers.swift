@@ -69,8 +69,16 @@ struct CookieHandlers {
             )
         }
         let isHost = cookie.domain.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/;,=@?#".utf8.contains($0) }
-        guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost else {
+        let isAddress =
+            HostName.isAddress(cookie.domain)
+            && cookie.domain.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+        let labels = cookie.domain.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = labels.allSatisfy { !$0.isEmpty && !$0.utf8.contains { ":*[]".utf8.contains($0) } }
+        guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost, isAddress || isName else {
             throw bad("\(field).domain", "give a host name or an address, in ASCII.")
+        }
+        guard cookie.hostOnly || !isAddress else {
+            throw bad("\(field).domain", "an address has no names below it; set hostOnly.")
         }
         guard cookie.hostOnly || !PublicSuffixes.contains(cookie.domain) else {
             throw bad("\(field).domain", "anybody may register names below it; set hostOnly.")

@@ -94,7 +94,7 @@ extension EffectivePolicy {
         guard let standing = settled.standing else { return }
         request = standing
         cookies.crossedSites = standing.crossedSites
-        network.redirectLimit -= standing.redirects
+        network.redirectsBefore = standing.redirects
         // Its own fields are those of the session and the task that may go there.
         if standing.redirects > 0 { sessionHeaders = [] }
         guard standing.isForeign else { return }

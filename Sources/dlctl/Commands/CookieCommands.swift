@@ -73,6 +73,7 @@ struct CookiesCommand: AsyncParsableCommand {
             let (cookies, refusals) = try CookieSource(source).read(session, domain: choice.domain)
             for refusal in refusals { session.console.complain(refusal) }
             let chosen = cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
+            if chosen.isEmpty, !refusals.isEmpty { throw CommandFailure.local("no cookie was stored") }
             let client = try await session.connect()
             for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
                 let some = chosen[start..<min(start + Bounds.cookies, chosen.count)]

@@ -186,6 +186,8 @@ struct AnswerCommand: DaemonCommand {
         }
         let result = try await session.call(AnswerDecision.self, parameters)
         if session.console.json { return try session.console.value(result) }
-        if !session.console.quiet { session.console.line("answered \(result.decision); task \(result.task) goes on") }
+        if !session.console.quiet {
+            session.console.line("answered \(result.decision) of task \(result.task): \(result.action.rawValue)")
+        }
     }
 }

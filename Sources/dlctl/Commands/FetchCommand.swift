@@ -93,6 +93,11 @@ struct FetchCommand: DaemonCommand {
         let console = session.console
         let task = try await session.call(GetTask.self, .init(id: id))
         if console.json { try console.value(task) }
+        // An answer to its question made it a download.
+        if task.state == .completed, task.spec.kind == .download {
+            if !console.json { console.line(Printable.text(task.file ?? "")) }
+            return
+        }
         let body = FetchedBody(task: task, output: output, session: session)
         if task.state == .completed {
             if !console.json || output != nil, !fail || !body.isOfError { try await body.deliver() }

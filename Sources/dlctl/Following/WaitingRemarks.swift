@@ -44,7 +44,7 @@ struct WaitingRemarks: FollowDisplay {
     private static func text(_ task: FollowedTask, now: Timestamp) -> String? {
         switch task.state {
         case .waiting where task.reason == .authentication || task.reason == .decision:
-            return "it waits for an answer; to see what it asks: dlctl decisions"
+            return "it waits for an answer; 'dlctl decisions' shows what it asks."
         case .waiting:
             let cause = task.error.map { "\($0.code.rawValue): \(CommandWords.text($0.message, task: task.id))" }
             return [cause ?? "waiting.", task.nextAttemptAt.map { next($0.since(now)) }].compactMap(\.self)

@@ -24,9 +24,11 @@ package enum NetscapeCookies {
         for (index, bytes) in lines.enumerated() {
             var line = Substring(bytes)
             while line.utf8.last == UInt8(ascii: "\r") { line = Substring(line.utf8.dropLast()) }
-            let isHTTPOnly = line.hasPrefix(httpOnly)
-            if isHTTPOnly { line = line.dropFirst(httpOnly.count) }
-            if line.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) || !isHTTPOnly && line.hasPrefix("#") { continue }
+            // By bytes: a mark that combines with the character before it would hide that.
+            let isHTTPOnly = line.utf8.starts(with: httpOnly.utf8)
+            if isHTTPOnly { line = Substring(line.utf8.dropFirst(httpOnly.utf8.count)) }
+            let isComment = !isHTTPOnly && line.utf8.first == UInt8(ascii: "#")
+            if isComment || line.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
             do {
                 contents.cookies.append(try cookie(line, isHTTPOnly, now))
             } catch {
@@ -44,9 +46,9 @@ package enum NetscapeCookies {
         }
         // Some writers leave the tab before an empty value out.
         guard fields.count == 7 || fields.count == 6 else { throw Bad(why: "it has \(fields.count) fields, not 7") }
-        let isDotted = fields[0].hasPrefix(".")
-        let domain = (isDotted ? String(fields[0].dropFirst()) : fields[0]).lowercased()
-        guard !domain.isEmpty, domain.utf8.first != UInt8(ascii: ".") else { throw Bad(why: "it names no domain") }
+        let isDotted = fields[0].utf8.first == UInt8(ascii: ".")
+        let domain = (isDotted ? String(Substring(fields[0].utf8.dropFirst())) : fields[0]).lowercased()
+        guard let first = domain.utf8.first, !".#".utf8.contains(first) else { throw Bad(why: "it names no domain") }
         guard let includesNames = flag(fields[1]), let secure = flag(fields[3]) else {
             throw Bad(why: "its second and fourth field are not TRUE or FALSE")
         }

@@ -74,7 +74,9 @@ enum DecisionLines {
             "\(space.isProxy ? "The proxy " : "")\(Printable.text(space.origin)) wants a user name and a password"
         text += " (\(word(space.method)))"
         if let realm = space.realm, !realm.isEmpty {
-            text += "; it calls itself \"\(Printable.text(realm, limit: 60))\""
+            // Its own quotes would end ours.
+            let name = String(Printable.text(realm, limit: 60).map { $0 == "\"" ? "'" : $0 })
+            text += "; it calls itself \"\(name)\""
         }
         text += "."
         if let failures = question.previousFailureCount, failures > 0 {

@@ -162,11 +162,13 @@ import TransferModel
         #expect(first?.code == .plaintextRefused)
     }
 
-    @Test func endsAtTheLimit() throws {
-        var state = try request()
-        for _ in 0..<20 { try state.follow(status: 302, location: "/again") }
+    /// Those of earlier attempts, which a client let pass, count as well.
+    @Test(arguments: [0, 15, 20]) func endsAtTheLimit(before: Int) throws {
+        var state = try request("http://a.example/x") { $0.network.redirectsBefore = before }
+        for _ in before..<20 { try state.follow(status: 302, location: "/again") }
         let error = #expect(throws: TransferError.self) { try state.follow(status: 302, location: "/again") }
         #expect(error?.code == .httpRedirectLimit)
+        #expect(error?.message.contains("more than 20 times") == true)
     }
 
     @Test(

@@ -40,7 +40,7 @@ import TransferModel
         #expect(standing?.isForeign == true && standing?.redirects == 2)
         let policy = policy(settled)
         #expect(policy.network.bearer == nil && policy.network.netrcPath == nil && policy.sessionHeaders.isEmpty)
-        #expect(policy.network.redirectLimit == NetworkOptions().redirectLimit - 2)
+        #expect(policy.network.redirectsBefore == 2)
         #expect(policy.url(of: TaskSpec()) == "https://b.example/y")
     }
 

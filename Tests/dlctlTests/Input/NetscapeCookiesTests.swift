@@ -45,6 +45,18 @@ struct NetscapeCookiesTests {
         #expect(refusal.line == 2 && refusal.why.contains(why), "\(refusal)")
     }
 
+    /// Of whatever stands at the beginning of a line or of a name.
+    @Test(arguments: [
+        ".#a.org", "#HttpOnly_.#a.org", "\u{301}a.org", ".\u{301}a.org", "#HttpOnly_\u{301}a.org", "#\u{301}a.org",
+    ])
+    func oddNamesAreReadBackOrRefused(domain: String) {
+        for names in ["TRUE", "FALSE"] {
+            let read = parse("\(domain)\t\(names)\t/\tFALSE\t0\tk\tv")
+            let again = parse(NetscapeCookies.text(read.cookies))
+            #expect(again.cookies == read.cookies && again.refusals.isEmpty, "\(names)")
+        }
+    }
+
     @Test func whatIsWrittenIsReadBack() {
         let cookies = [
             Cookie(name: "", value: "v", domain: "a.org"),
