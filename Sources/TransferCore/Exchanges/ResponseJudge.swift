@@ -1,0 +1,91 @@
+import TransferModel
+
+/// The head of one final response (redirects, 1xx and answered challenges excluded), or what FTP, SFTP and file know
+/// in its place.
+package struct ResponseHead: Sendable, Hashable {
+    /// URL that answered, after redirects, user info removed.
+    package var url: String
+    /// nil for protocols without one.
+    package var status: Int?
+    package var httpVersion: String?
+    package var reason: String?
+    package var headers: [HeaderField]
+    /// Size by protocol means (SIZE, SFTP stat, fstat) where there are no headers.
+    package var size: ByteCount?
+    /// Modification time by protocol means, seconds since 1970.
+    package var modificationTime: Int64?
+    package var redirects: Int
+
+    package init(
+        url: String, status: Int? = nil, httpVersion: String? = nil, reason: String? = nil,
+        headers: [HeaderField] = [], size: ByteCount? = nil, modificationTime: Int64? = nil, redirects: Int = 0
+    ) {
+        self.url = url
+        self.status = status
+        self.httpVersion = httpVersion
+        self.reason = reason
+        self.headers = headers
+        self.size = size
+        self.modificationTime = modificationTime
+        self.redirects = redirects
+    }
+
+    /// Values of a field, in order.
+    package func values(_ name: String) -> [String] {
+        headers.values(named: name)
+    }
+}
+
+package protocol ResponseJudge: Sendable {
+    func judge(_ head: ResponseHead) -> Verdict
+}
+
+/// What becomes of a response whose head has arrived.
+package enum Verdict: Sendable, Hashable {
+    /// Write the body from `offset` on. `truncate` first empties the part file (a 200 that replaces what was held).
+    /// `expected` bytes end it; nil if the length is unknown.
+    case accept(Acceptance)
+    /// Read nothing more; the strategy decides on the outcome what comes next.
+    case stop(StopReason)
+}
+
+package struct Acceptance: Sendable, Hashable {
+    package var offset: ByteCount
+    package var truncate: Bool
+    /// Bytes this body must have; nil = unknown.
+    package var expected: ByteCount?
+    /// Whole length of the representation; nil = unknown. The engine preallocates to it.
+    package var total: ByteCount?
+    /// What the engine's checkpoints carry from now on.
+    package var validators: Validators
+    package var contentCoding: String?
+    package var serverDigests: [String: String]
+    /// The mirror that answered, as a checkpoint names it; nil = the task's own URL.
+    package var origin: String?
+
+    package init(
+        offset: ByteCount, truncate: Bool = false, expected: ByteCount? = nil, total: ByteCount? = nil,
+        validators: Validators = Validators(), contentCoding: String? = nil, serverDigests: [String: String] = [:]
+    ) {
+        self.offset = offset
+        self.truncate = truncate
+        self.expected = expected
+        self.total = total
+        self.validators = validators
+        self.contentCoding = contentCoding
+        self.serverDigests = serverDigests
+    }
+}
+
+package enum StopReason: Sendable, Hashable {
+    /// The answer cannot continue what is held: start over from 0 on a new request.
+    case restart(TransferError)
+    /// A 200 with the very validator and length that are held: try once with a bare Range.
+    case bareRange
+    /// Everything is held already (a 416 that proves it).
+    case complete
+    /// An error status, or a head that breaks the protocol; carries the delay of a Retry-After.
+    case failure(TransferError, retryAfter: Seconds?)
+    /// A redirect to this request, which is asked about.
+    case redirect(StandingRequest)
+}

@@ -1,0 +1,30 @@
+import TransferModel
+
+/// Why an attempt ended without the file, classified for the machine.
+package struct AttemptFailure: Error, Sendable, Hashable {
+    package enum Disposition: Sendable, Hashable {
+        /// Try again later; `after` is the server's Retry-After.
+        case transient(after: Seconds?)
+        /// Wait until the disk or the target is back.
+        case disk
+        /// Wait for the network.
+        case network
+        case permanent
+    }
+    package var error: TransferError
+    package var disposition: Disposition
+    /// Bytes arrived in this attempt: resets the count of failures.
+    package var progressed: Bool
+    /// The body was shorter than announced.
+    @BoxedOptional package var shortEnd: ShortEnd?
+    /// Where the server redirects to, if a client is to decide that.
+    @BoxedOptional package var redirect: StandingRequest?
+    /// A client may be asked about what ended a TLS handshake.
+    @BoxedOptional package var tls: TLSChallenge?
+
+    package init(error: TransferError, disposition: Disposition, progressed: Bool = false) {
+        self.error = error
+        self.disposition = disposition
+        self.progressed = progressed
+    }
+}
