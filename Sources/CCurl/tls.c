@@ -31,6 +31,9 @@ struct dld_tls_watch {
     atomic_int references;
     bool stops_for_certificate;
     bool wants_certificate;
+    // The one key that is trusted, as CURLOPT_PINNEDPUBLICKEY takes it; NULL if verification decides.
+    char *pin;
+    bool shows_another_key;
     int verdict;
     bool has_key;
     uint8_t key[DLD_TLS_KEY_LENGTH];
@@ -62,10 +65,14 @@ static bool add_certificate(der_list *list, X509 *certificate) {
     return add(list, der, length);
 }
 
-dld_tls_watch *dld_tls_watch_new(bool stops_for_certificate) {
+dld_tls_watch *dld_tls_watch_new(bool stops_for_certificate, const char *pin) {
     dld_tls_watch *watch = calloc(1, sizeof *watch);
     if (!watch) return NULL;
     atomic_init(&watch->references, 1);
+    if (pin && !(watch->pin = strdup(pin))) {
+        free(watch);
+        return NULL;
+    }
     watch->stops_for_certificate = stops_for_certificate;
     return watch;
 }
@@ -74,6 +81,7 @@ void dld_tls_watch_release(dld_tls_watch *watch) {
     if (!watch || atomic_fetch_sub(&watch->references, 1) != 1) return;
     empty(&watch->lists[DLD_TLS_CERTIFICATES]);
     empty(&watch->lists[DLD_TLS_AUTHORITIES]);
+    free(watch->pin);
     free(watch);
 }
 
@@ -114,10 +122,19 @@ static int verify(X509_STORE_CTX *store, void *context) {
     return is_trusted;
 }
 
+static bool has_pinned_key(const dld_tls_watch *watch) {
+    char key[64] = "sha256//";
+    EVP_EncodeBlock((uint8_t *)key + 8, watch->key, DLD_TLS_KEY_LENGTH);
+    return watch->has_key && strcmp(key, watch->pin) == 0;
+}
+
 // The server wants a certificate. 0 ends the handshake.
 static int choose_certificate(SSL *ssl, void *context) {
     dld_tls_watch *watch = context;
     uint8_t byte;
+    // libcurl compares the key when the handshake is over, and by then another server would have been shown it.
+    watch->shows_another_key = watch->pin && !has_pinned_key(watch);
+    if (watch->shows_another_key) return 0;
     // Of a later handshake on the same connection the request has been sent.
     if (!watch->stops_for_certificate || SSL_get_certificate(ssl) || SSL_get_finished(ssl, &byte, 1) > 0) return 1;
     watch->wants_certificate = true;
@@ -163,6 +180,8 @@ const uint8_t *dld_tls_watch_item(const dld_tls_watch *watch, dld_tls_list list,
 }
 
 const uint8_t *dld_tls_watch_key(const dld_tls_watch *watch) { return watch->has_key ? watch->key : NULL; }
+
+bool dld_tls_watch_shows_another_key(const dld_tls_watch *watch) { return watch->shows_another_key; }
 
 bool dld_tls_watch_wants_certificate(const dld_tls_watch *watch) { return watch->wants_certificate; }
 

@@ -112,8 +112,6 @@ package enum Bounds {
     package static let trustedKeys = 1000
     /// Questions of one answer of `decision.list`.
     package static let listedDecisions = 1000
-    /// Bytes of certificates in it, as they are told.
-    package static let listedCertificates = 2 << 20
 
     // MARK: The wire
 

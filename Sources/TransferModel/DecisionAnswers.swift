@@ -120,6 +120,8 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
     public var responded: String?
     /// Such an answer is wanted.
     public var allowed: String?
+    /// Whatever the answer is, it becomes a file.
+    public var allowsAny: Bool?
     /// The client has been asked whether the task may begin.
     public var hasBegun: Bool?
 

@@ -6,7 +6,8 @@ extension Word {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let word = Self(rawValue: try container.decode(String.self)) else {
-            let words = Self.allCases.map(\.rawValue).joined(separator: ", ")
+            let built = Self.allCases.filter { ($0 as? any PartlyBuilt)?.isBuilt ?? true }
+            let words = built.map(\.rawValue).joined(separator: ", ")
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "give one of \(words).")
         }
         self = word

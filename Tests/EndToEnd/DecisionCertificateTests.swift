@@ -72,6 +72,12 @@ extension EndToEnd.Serving {
             let id = try await house.add("file")
             let asked = try await house.question(id)
             #expect(asked["protectionSpace", "method"] == "clientCertificate" && asked["default"] == "wait", "\(asked)")
+            // What cannot be used is refused, and the question stays.
+            let missing: JSONValue = .string(house.scene.file("nosuch.pem"))
+            await #expect(throws: RPCFailure.self) {
+                try await house.answer(asked, "useCredential", ["certificate": missing])
+            }
+            #expect(try await house.question(id) == asked)
             let names = asked["distinguishedNames"]?.arrayValue?.compactMap { $0.stringValue.map(Base64Text.decode) }
             #expect(names?.count == 1 && names?[0].contains(Array("Test authority".utf8)) == true, "\(asked)")
             #expect(house.server.accessLog.isEmpty, "\(house.server.accessLog)")

@@ -110,7 +110,9 @@ enum {
 
 /// A watch with one reference; NULL without memory.
 /// `stops_for_certificate`: end the handshake, before a byte of a request, if the server wants a certificate and none is set.
-dld_tls_watch *dld_tls_watch_new(bool stops_for_certificate);
+/// `pin`: the one key that is trusted, as CURLOPT_PINNEDPUBLICKEY takes it, or NULL. A server with another key is shown no
+/// certificate.
+dld_tls_watch *dld_tls_watch_new(bool stops_for_certificate, const char *pin);
 void dld_tls_watch_release(dld_tls_watch *watch);
 
 /// Has the connections that are made for the handle watched. `watch` must live as long as the handle has it.
@@ -125,6 +127,8 @@ const uint8_t *dld_tls_watch_item(const dld_tls_watch *watch, dld_tls_list list,
 const uint8_t *dld_tls_watch_key(const dld_tls_watch *watch);
 /// The handshake was ended because of it.
 bool dld_tls_watch_wants_certificate(const dld_tls_watch *watch);
+/// The handshake was ended because the server wanted a certificate and has another key than the pinned one.
+bool dld_tls_watch_shows_another_key(const dld_tls_watch *watch);
 /// What OpenSSL's verification found (X509_verify_cert_error_string(3)); NULL if nothing. It compares no names.
 const char *dld_tls_watch_fault(const dld_tls_watch *watch);
 

@@ -16,7 +16,7 @@ final class TLSWatch {
             dld_curl_shares_openssl(), !EasySetup.mayUseSecureProxy(network)
         else { return nil }
         let place = decisions.place(of: transfer.request.url)
-        guard let watch = dld_tls_watch_new(place?.showsNone != true) else { return nil }
+        guard let watch = dld_tls_watch_new(place?.showsNone != true, place?.key) else { return nil }
         self.watch = watch
         trusted = place?.key
     }
@@ -28,7 +28,8 @@ final class TLSWatch {
         if code == Int(CURLE_SSL_CONNECT_ERROR.rawValue), dld_tls_watch_wants_certificate(watch) {
             return TLSChallenge(origin: origin, .certificate(authorities: items(DLD_TLS_AUTHORITIES)))
         }
-        let codes = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH].map { Int($0.rawValue) }
+        var codes = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH].map { Int($0.rawValue) }
+        if dld_tls_watch_shows_another_key(watch) { codes.append(Int(CURLE_SSL_CONNECT_ERROR.rawValue)) }
         guard codes.contains(code), let key = dld_tls_watch_key(watch) else { return nil }
         let certificates = items(DLD_TLS_CERTIFICATES)
         guard !certificates.isEmpty else { return nil }

@@ -56,7 +56,9 @@ extension Transfer {
 
     /// Where a redirect leads that is followed or asked about.
     var redirectTarget: String? {
-        guard request.url.isHTTP, !exchange.finalStatuses.contains(parser.status ?? 0) else { return nil }
+        guard let status = parser.status, (300..<400).contains(status), request.url.isHTTP,
+            !exchange.finalStatuses.contains(status)
+        else { return nil }
         return parser.redirectTarget(exchange.redirects)
     }
 

@@ -115,7 +115,10 @@ extension EffectivePolicy {
             asks.remove(.challenge)
             network.tls?.isAsked = false
         }
-        if settled.asked >= Bounds.decisions { asks = [] }
+        if settled.asked >= Bounds.decisions {
+            asks = []
+            network.tls?.isAsked = false
+        }
         apply(requestOf: settled)
         let places = settled.spaces.compactMap(TLSDecisions.Place.init)
         if !places.isEmpty {

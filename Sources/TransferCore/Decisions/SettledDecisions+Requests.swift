@@ -40,7 +40,7 @@ extension SettledDecisions {
     /// The head of an answer has come, and nothing of its body is taken.
     /// - Returns: the question; nil if the answer is wanted, or nobody is asked any more.
     package mutating func responded(with head: ResponseHead, response: ResponseInfo) -> Question? {
-        guard allowed != head.mark, asked < Bounds.decisions else { return nil }
+        guard allowsAny != true, allowed != head.mark, asked < Bounds.decisions else { return nil }
         asked += 1
         proposed = nil
         responded = head.mark
@@ -63,7 +63,10 @@ extension SettledDecisions {
         case .begin:
             hasBegun = true
             if answer.action == .newRequest { standing = proposed?.changed(by: answer.request) }
-        case .response: allowed = responded
+        case .response:
+            allowed = responded
+            // A file is asked for without codings: its answer differs.
+            allowsAny = answer.action == .becomeDownload ? true : nil
         case .cache: break
         }
         proposed = nil

@@ -79,14 +79,13 @@ extension SettledDecisions {
     /// - Returns: the question; nil if the client is not asked again.
     package mutating func challenged(_ challenge: TLSChallenge) -> Question? {
         guard let space = challenge.space, !declinesChallenges, asked < Bounds.decisions else { return nil }
-        var place = take(space)
+        let place = take(space)
         defer { keep(place) }
         var question = Question(.challenge, default: .wait)
         question.protectionSpace = space
         switch challenge.wish {
         case .trust(let key, let reason, let isAnother, let certificates):
             guard place.declinesTrust != true else { return nil }
-            place.key = nil
             question.default = .reject
             question.key = key
             question.reason = reason

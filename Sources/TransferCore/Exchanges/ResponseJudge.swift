@@ -87,5 +87,5 @@ package enum StopReason: Sendable, Hashable {
     /// An error status, or a head that breaks the protocol; carries the delay of a Retry-After.
     case failure(TransferError, retryAfter: Seconds?)
     /// A redirect to this request, which is asked about.
-    case redirect(StandingRequest)
+    indirect case redirect(StandingRequest)
 }

@@ -20,7 +20,7 @@ package struct EffectivePolicy: Sendable {
     package var asks: Set<DecisionKind>
     package var redirects = RedirectRule.follow
     /// What stands in place of the task's own request.
-    package var request: StandingRequest?
+    @BoxedOptional package var request: StandingRequest?
 
     package static let defaultRequestTimeout: Seconds = 60
     package static let defaultResourceTimeout = Seconds(7 * 86_400)

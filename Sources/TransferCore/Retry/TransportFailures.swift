@@ -154,7 +154,7 @@ extension AttemptFailure {
         guard case .certificate = challenge.wish else { return }
         error = TransferError(
             .authRequired,
-            "\(host) wants a certificate; name one (task.update, clientCertificate), then task.retry.",
+            "\(host) wants a certificate; give one with the task (clientCertificate), or with its session (session.open).",
             details: error.details)
         disposition = .permanent
     }

@@ -156,7 +156,7 @@ extension DataRequest {
     }
 
     private mutating func next(after outcome: ExchangeOutcome, of begun: StreamedBody) -> Step<UploadResult> {
-        var body = StreamedBody(offset: outcome.offset, acceptance: begun.acceptance)
+        var body = StreamedBody(offset: outcome.offset, acceptance: begun.offset > .zero ? begun.acceptance : nil)
         if body.acceptance == nil, case .accept(let acceptance)? = outcome.verdict { body.acceptance = acceptance }
         switch outcome.end {
         case .finished where outcome.head?.status != nil: return finished()

@@ -64,7 +64,10 @@ public enum AnswerDecision: RPCMethod {
         asks its next question; another one is refused with `decision.gone`, as is an answer to a question that was closed. \
         Administrators may answer for others, but give no credential, request or destination, and trust no server.
         """
-    public static let errors: [ErrorCode] = [.decisionGone, .badField, .unsupported, .permissionDenied]
+    public static let errors: [ErrorCode] = [
+        .decisionGone, .badField, .badURL, .unsupported, .permissionDenied, .limitReached, .destinationBadPath,
+        .sourceUnreadable,
+    ]
 
     public struct Parameters: WireObject, Hashable {
         public var id: DecisionID
@@ -103,7 +106,7 @@ public enum AnswerDecision: RPCMethod {
             case .persistence:
                 .optional(
                     .oneOf(CredentialPersistence.self),
-                    "With `trust`: how long the key is trusted. Built: `session` (default), by all tasks of the session that asks, until it ends; `none`, by this task alone."
+                    "With `trust`: how long the key is trusted. Built: `session` (default), by every task of the session, until the session ends (`shared` never does), while it asks for challenges; `none`, by this task alone."
                 )
             case .request:
                 .optional(.object(TaskRequest.self), "With `followWith` and `newRequest`, from the owner alone.")

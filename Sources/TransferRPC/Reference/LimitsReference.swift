@@ -27,11 +27,11 @@ enum LimitsReference {
             ],
             [
                 "servers and proxies that one task remembers credentials for; answer of decision.list",
-                "\(Bounds.decisionSpaces); \(Bounds.listedDecisions) questions",
+                "\(Bounds.decisionSpaces); \(Bounds.listedDecisions) questions, and \(size(Bounds.pageBytes)), but at least one",
             ],
             [
-                "servers whose keys one session trusts; certificates of one question, and of one answer of decision.list (Base64)",
-                "\(Bounds.trustedKeys); 32 KiB; \(size(Bounds.listedCertificates))",
+                "servers whose keys one session trusts, or has credentials for; certificates of one question (Base64)",
+                "\(Bounds.trustedKeys) each; 32 KiB",
             ],
             [
                 "a cookie's name and value; cookies of one registered domain, of one task, of one user; a `Cookie` field made of them",

@@ -64,6 +64,13 @@ extension StoreTransaction {
             INSERT OR REPLACE INTO session_credential (session, origin, is_proxy, username, password, method) \
             VALUES (?, ?, ?, ?, ?, ?)
             """, row, space.origin, space.isProxy ? 1 : 0, username, space.password ?? "", space.method?.rawValue)
+        let count = try integer("SELECT count(*) FROM session_credential WHERE session = ?", row) ?? 0
+        guard count <= Bounds.trustedKeys else {
+            throw TransferError(
+                .limitReached,
+                "The session has credentials for \(Bounds.trustedKeys) servers, which is the most; say persistence `none`."
+            )
+        }
     }
 
     /// The server or proxy has refused it: it is not sent again unasked.

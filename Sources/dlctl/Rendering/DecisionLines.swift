@@ -89,7 +89,10 @@ enum DecisionLines {
     /// How it is answered.
     static func commands(_ decision: DecisionView) -> [String] {
         let isCertificate = decision.question.protectionSpace?.method == .clientCertificate
-        return decision.question.actions.filter { isCertificate || $0 != .performDefaultHandling }.map { action in
+        let actions = decision.question.actions
+        // Of two ways to give no credentials one is enough.
+        let isTwice = actions.contains(.rejectProtectionSpace)
+        return actions.filter { !isTwice || $0 != .performDefaultHandling }.map { action in
             "dlctl answer \(decision.decision) \(action.rawValue)" + options(action, isCertificate: isCertificate)
         }
     }

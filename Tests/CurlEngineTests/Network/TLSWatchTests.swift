@@ -72,6 +72,10 @@ struct TLSWatchTests {
         let outcome = try await download(asking(url))
         guard case .certificate(let authorities) = outcome.tls?.wish else { throw TestFailure("\(outcome.end)") }
         #expect(authorities.count == 1 && !outcome.wasSent && server.accessLog.isEmpty)
+        // A server with another key than the trusted one: nobody is asked for a certificate that it would be shown.
+        let wrong = "sha256//" + [UInt8](repeating: 7, count: 32).base64
+        let impostor = try await download(asking(url, key: wrong))
+        #expect(try untrusted(impostor).isAnother && !impostor.wasSent && server.accessLog.isEmpty)
         var none = asking(url, key: nil)
         none.places = [TLSDecisions.Place(origin: url)]
         none.places[0].showsNone = true

@@ -56,6 +56,22 @@ import TransferModel
         #expect(policy(settled).cookies.crossedSites)
     }
 
+    /// A data task asks for codings, a download for none: the server's answers differ.
+    @Test func whatBecomesAFileIsAskedAboutOnce() throws {
+        func head(_ coding: String?) -> ResponseHead {
+            let fields = coding.map { [HeaderField("Content-Encoding", $0)] } ?? []
+            return ResponseHead(url: Self.own, status: 200, headers: fields)
+        }
+        for (action, isAsked) in [(DecisionAction.allow, true), (.becomeDownload, false)] {
+            var settled = SettledDecisions()
+            let response = ResponseInfo(url: Self.own)
+            let first = settled.responded(with: head("gzip"), response: response)
+            settled.answered(try #require(first), with: DecisionAnswer(action))
+            let second = settled.responded(with: head(nil), response: response)
+            #expect((second != nil) == isAsked)
+        }
+    }
+
     @Test func whatAnAnswerDoesNotNameStays() {
         var settled = SettledDecisions()
         let change = DecisionAnswer(.followWith, request: TaskRequest(method: "HEAD"))

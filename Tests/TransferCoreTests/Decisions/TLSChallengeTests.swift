@@ -39,8 +39,10 @@ import TransferModel
         #expect(tls(settled, asks: false)?.isAsked == false)
         let questionAgain = settled.challenged(wish("k2", isAnother: true))
         let again = try #require(questionAgain)
-        #expect(tls(settled)?.places.isEmpty == true)
+        // Until the answer, the key that is trusted stands: whoever asks once more is told of the change again.
+        #expect(tls(settled)?.places.map(\.key) == ["k1"])
         settled.answered(again, with: DecisionAnswer(.performDefaultHandling))
+        #expect(tls(settled)?.places.isEmpty == true)
         let third = settled.challenged(wish("k3"))
         #expect(third == nil)
         let elsewhere = settled.challenged(wish("k3", of: "https://other:443"))
@@ -56,6 +58,14 @@ import TransferModel
             TrustedKey(origin: "https://h:443", key: "k"), TrustedKey(origin: "https://o:443", key: "o"),
         ])
         #expect(both.spaces.map(\.key) == ["own", "o"])
+    }
+
+    @Test func afterTooManyQuestionsVerificationDecides() {
+        var settled = SettledDecisions()
+        settled.asked = Bounds.decisions - 1
+        #expect(tls(settled)?.isAsked == true)
+        settled.asked = Bounds.decisions
+        #expect(tls(settled)?.isAsked == false)
     }
 
     @Test func aCertificateIsShownWhereItWasWanted() throws {

@@ -26,7 +26,7 @@ import TransferRPC
             lines(asked) == [
                 "3  task 12  challenge  The certificate of https://h:443 is not trusted: self-signed \u{FFFD}. Its key is "
                     + "sha256//abc=; trust it only if its operator tells you the same.",
-                "    dlctl answer 3 trust", "    dlctl answer 3 cancel",
+                "    dlctl answer 3 trust", "    dlctl answer 3 performDefaultHandling", "    dlctl answer 3 cancel",
             ])
         asked.keyChanged = true
         #expect(lines(asked)[0].contains("https://h:443 shows another key than the one that you trusted: self-signed"))

@@ -153,7 +153,7 @@ final class AttemptRunner: Sendable {
             switch run.takeAbortPlan() {
             case .transition(let wanted): event = wanted
             case .leftToCaller:
-                try await keepMetrics(of: run)
+                keepMetrics(of: run)
                 return nil
             case nil: event = .preempted()
             }
@@ -173,11 +173,12 @@ final class AttemptRunner: Sendable {
         return outcome
     }
 
-    /// The caller who stopped the run waits for its end, and knows nothing of its exchanges.
-    private func keepMetrics(of run: TransferRun) async throws {
+    /// The caller who stopped the run knows nothing of its exchanges. What is handed to the store now is written before the caller's
+    /// own change, which has waited long enough.
+    private func keepMetrics(of run: TransferRun) {
         guard let metrics = StoredMetrics(run.metrics) else { return }
         let id = run.task
-        try await tools.patience.persistently { try $0.add(metrics, to: id) }
+        tools.patience.store.write({ try $0.add(metrics, to: id) }) { _ in }
     }
 
     /// If no monitor speaks first, a blocked task is looked at again at this time.

@@ -74,12 +74,17 @@ final class UploadEndings: Sendable {
 
     private func perform(_ ending: UploadEnding) async {
         do {
-            let (session, trusted) = try await patience.store.read {
-                (try $0.session(ending.session), try $0.trustedKeys(ending.session))
+            let (session, known, trusted) = try await patience.store.read {
+                (
+                    try $0.session(ending.session), try $0.credentials(of: ending.session),
+                    try $0.trustedKeys(ending.session)
+                )
             }
             var policy = policy(ending.spec, session?.configuration ?? SessionConfiguration())
             policy.network.tls?.isAsked = false
-            policy.apply(SettledDecisions().adding(trusted))
+            var settled = SettledDecisions()
+            settled.adopt(known)
+            policy.apply(settled.adding(trusted))
             let outcome = try await request(ending, policy)
             try await record(ending, outcome, policy)
         } catch {

@@ -25,11 +25,11 @@ struct DecisionService: DecisionServing {
         let found = try await store.read { snapshot in
             try snapshot.openDecisions(owner: owner, session: session, tasks: tasks, limit: limit + 1)
         }
-        var room = Bounds.listedCertificates
-        let listed = found.prefix(limit).prefix {
-            room -= ($0.question.certificates ?? []).reduce(0) { $0 + $1.utf8.count }
-            return room >= 0
-        }
+        var room = Bounds.pageBytes
+        let listed = found.prefix(limit).enumerated().prefix { index, decision in
+            room -= (try? WireCoding.encode(decision.question).count) ?? 0
+            return room >= 0 || index == 0
+        }.map(\.element)
         return (listed.map { DecisionView($0) }, found.count > listed.count)
     }
 
@@ -39,18 +39,22 @@ struct DecisionService: DecisionServing {
             peer.isAdmin || known.session.owner == peer.uid
         else { throw TransferError.gone(id) }
         let answer = try parameters.answer(to: known, by: peer)
-        let outcome: TaskTransitions.Outcome?
-        switch answer.action {
-        case .cancel: outcome = try await cancelled(known, by: answer)
-        case .becomeDownload: outcome = try await becameDownload(known, by: answer)
-        case .useCredential, .trust, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
-            .allow,
-            .continue, .newRequest:
-            outcome = try await store(answer, to: id)
-            // Its answer is held.
-            if known.question.kind == .response { runs[known.task]?.isDecided() }
+        if let certificate = answer.credential?.clientCertificate {
+            let key = certificate.key.map { [("credential.key", $0)] } ?? []
+            try await files.checkReadable(
+                [("credential.certificate", certificate.certificate)] + key, owner: known.session.owner)
         }
-        if let outcome {
+        let stored: Stored
+        switch answer.action {
+        case .cancel: stored = try await cancelled(known, by: answer)
+        case .becomeDownload: stored = try await becameDownload(known, by: answer)
+        case .useCredential, .trust, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
+            .allow, .continue, .newRequest:
+            stored = try await store(answer, to: id)
+            // Its answer is held; by now perhaps another one, if the same was said before.
+            if stored.isNew, known.question.kind == .response { runs[known.task]?.isDecided() }
+        }
+        if let outcome = stored.outcome {
             logger.info(
                 "answered",
                 metadata: ["task": "\(known.task)", "decision": "\(id)", "action": "\(answer.action.rawValue)"])
@@ -63,7 +67,7 @@ struct DecisionService: DecisionServing {
     /// Its part goes first, as with what a client cancels otherwise.
     private func cancelled(
         _ known: DecisionRecord, by answer: DecisionAnswer
-    ) async throws -> TaskTransitions.Outcome? {
+    ) async throws -> Stored {
         guard known.state == .open else { return try await store(answer, to: known.id) }
         return try await stops.stopping([known.task]) {
             let left = try await leftParts.discardParts(of: [known.task], for: .cancel(keepPartial: false)).left
@@ -76,7 +80,7 @@ struct DecisionService: DecisionServing {
     /// The answer comes once more, into a file.
     private func becameDownload(
         _ known: DecisionRecord, by answer: DecisionAnswer
-    ) async throws -> TaskTransitions.Outcome? {
+    ) async throws -> Stored {
         guard known.state == .open, let task = try await store.read({ try $0.task(known.task) }) else {
             return try await store(answer, to: known.id)
         }
@@ -110,19 +114,21 @@ struct DecisionService: DecisionServing {
         }
     }
 
-    /// - Returns: what became of the task; nil if the same answer had been given before.
+    /// What became of an answer, and of its task if that changed. It is not new if the same had been given before.
+    private typealias Stored = (isNew: Bool, outcome: TaskTransitions.Outcome?)
+
     /// - Throws: `decision.gone`.
     private func store(
         _ answer: DecisionAnswer, to id: DecisionID, leaving left: [LeftPart] = [],
         also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
-    ) async throws -> TaskTransitions.Outcome? {
+    ) async throws -> Stored {
         let transitions = transitions
         let now = transitions.time.reading().wall
-        return try await store.write { transaction -> TaskTransitions.Outcome? in
+        return try await store.write { transaction -> Stored in
             guard let decision = try transaction.decision(id) else { throw TransferError.gone(id) }
             guard decision.state == .open, let record = try transitions.readable(decision.task, in: transaction)
             else {
-                if decision.state == .answered, decision.answer == answer { return nil }
+                if decision.state == .answered, decision.answer == answer { return (false, nil) }
                 throw TransferError.gone(id)
             }
             var settled = decision.settled
@@ -140,14 +146,14 @@ struct DecisionService: DecisionServing {
             try body(transaction)
             guard record.status.state == .running else {
                 let event: TaskEvent = answer.action == .cancel ? .cancel(keepPartial: false) : .conditionCleared
-                return try transitions.apply(event, to: decision.task, in: transaction)
+                return (true, try transitions.apply(event, to: decision.task, in: transaction))
             }
             switch answer.action {
-            case .cancel: return try transitions.apply(.cancel(keepPartial: false), to: record, in: transaction)
-            case .becomeDownload: return try transitions.apply(.preempted(), to: decision.task, in: transaction)
+            case .cancel: return (true, try transitions.apply(.cancel(keepPartial: false), to: record, in: transaction))
+            case .becomeDownload: return (true, try transitions.apply(.preempted(), to: decision.task, in: transaction))
             case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .follow, .followWith, .refuse,
                 .allow, .continue, .newRequest:
-                return nil  // It runs on.
+                return (true, nil)  // It runs on.
             }
         }
     }
@@ -233,9 +239,15 @@ extension AnswerDecision.Parameters {
                 throw Self.bad(
                     "credential", "give the path of a certificate, and of its key if that has a file of its own.")
             }
+            guard credential.persistence != .session else {
+                throw TransferError(
+                    .unsupported, "credential.persistence: a certificate is kept for its task alone; say `none`.",
+                    details: ["field": "credential.persistence"])
+            }
             return DecisionAnswer(action, credential: DecisionCredential(certificate))
         }
-        guard let username = credential.username, let password = credential.password, credential.certificate == nil,
+        guard let username = credential.username, !username.isEmpty, let password = credential.password,
+            credential.certificate == nil,
             credential.key == nil
         else { throw Self.bad("credential", "give username and password.") }
         return DecisionAnswer(

@@ -248,8 +248,10 @@ actor Dispatcher {
         guard !wanted.isEmpty else { return nil }
         defer { runs.claims.leave(wanted) }
         var claimed = try await claim(wanted, sessions)
-        for record in claimed where record.status.state != .running { asked(record) }
-        claimed.removeAll { $0.status.state != .running }
+        if claimed.contains(where: { $0.status.state != .running }) {
+            for record in claimed where record.status.state != .running { asked(record) }
+            claimed.removeAll { $0.status.state != .running }
+        }
         gates.attemptsStarted(claimed, at: now)
         for record in claimed { turns.served(record.session) }
         begin(

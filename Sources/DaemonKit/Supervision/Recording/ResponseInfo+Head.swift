@@ -8,7 +8,9 @@ extension ResponseInfo {
         let (total, begin): (Int64, ByteCount) =
             switch verdict {
             case .accept(let acceptance): (acceptance.total?.rawValue ?? -1, acceptance.offset)
-            case .stop: (head.size?.rawValue ?? -1, .zero)
+            case .stop where head.status == 206: (head.size?.rawValue ?? -1, .zero)
+            case .stop:
+                (head.size?.rawValue ?? head.values("Content-Length").last.flatMap { Int64($0) } ?? -1, .zero)
             }
         self.init(
             url: head.redirects > 0 ? URLRules.withoutSecrets(head.url) : URLRules.withoutCredentials(head.url),

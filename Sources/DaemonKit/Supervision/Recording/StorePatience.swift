@@ -30,7 +30,8 @@ struct StorePatience: Sendable {
                     givenUp.withLock { $0 = true }
                     throw error
                 }
-                try? await Task.sleep(for: .seconds(1))
+                // Of its own: in a task that was cancelled a sleep is over at once.
+                await Task { try? await Task.sleep(for: .seconds(1)) }.value
             }
         }
     }

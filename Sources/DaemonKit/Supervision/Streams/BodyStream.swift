@@ -67,6 +67,8 @@ package final class BodyStream: BodyReceiver {
         state.withLock { state in
             state.isOpen = false
             state.isHeld = false
+            // Of an answer that gave no byte, nothing binds the next one.
+            if state.body.offset == .zero { state.body.acceptance = nil }
             state.decodes = decodes
             state.decoding = nil
         }

@@ -37,6 +37,7 @@ extension TaskTransitions {
         var decisions: [Decision] = []
         // The pause of a session has stopped what was claimed before its commit.
         let paused = try transaction.pausedSessions()
+        let asks = sessions.mapValues { Set($0.configuration.asks ?? []) }
         for id in ids {
             // Others were paused, cancelled or removed since they were read.
             guard var record = try readable(id, in: transaction), record.status.state == .queued,
@@ -44,12 +45,12 @@ extension TaskTransitions {
             else { continue }
             let session = sessions[record.session]?.configuration
             let mayBeAsked = record.spec.earliestBeginAt != nil
-            let asks = Set(session?.asks ?? [])
+            let asks = asks[record.session] ?? []
             if record.status.attempts > 0 || mayBeAsked || asks.contains(.challenge) {
                 record.settled = try settled(of: record, asks, in: transaction)
             }
             if mayBeAsked, record.status.attempts == 0, asks.contains(.begin),
-                let event = try questionBeforeBegin(of: record, record.settled, in: transaction)
+                let event = try questionBeforeBegin(of: record, in: transaction)
             {
                 decisions.append(try decide(event, of: record, in: transaction, session: session))
                 continue

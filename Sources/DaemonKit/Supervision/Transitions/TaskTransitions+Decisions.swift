@@ -17,7 +17,7 @@ extension TaskTransitions {
             .daemonRestarted, .conditionCleared, .blocked, .asked, .deadlinePassed, .resourceTimeoutPassed:
             break
         }
-        let mayHaveAsked = before.awaitsAnswer || before.state == .running && after.isBeyondQuestions
+        let mayHaveAsked = before.awaitsAnswer || before.state == .running && after.isBeyondHeldAnswers
         guard mayHaveAsked, !after.awaitsAnswer else { return }
         if case .conditionCleared = event { try takeDefault(of: id, in: transaction) }
         try transaction.closeDecision(of: id)
@@ -44,7 +44,7 @@ extension TaskTransitions {
         return try transaction.update(record.id, from: .waiting, to: status)
     }
 
-    /// What the questions of a task have settled, with what is known for all tasks of its session.
+    /// What the questions of a task have settled, with what is known for all tasks of its session: for an attempt, never to be stored.
     func settled(
         of record: TaskRecord, _ asks: Set<DecisionKind>, in transaction: StoreTransaction
     ) throws -> SettledDecisions? {
@@ -54,7 +54,8 @@ extension TaskTransitions {
         let trusted = try transaction.trustedKeys(record.session)
         guard !known.isEmpty || !trusted.isEmpty else { return own }
         var settled = own ?? SettledDecisions()
-        settled.adopt(known)
+        // Who declined gave no credentials, whoever else did.
+        if !settled.declinesChallenges { settled.adopt(known) }
         return settled.adding(trusted)
     }
 
@@ -66,15 +67,14 @@ extension TaskTransitions {
         inPlaceOf event: TaskEvent, of record: TaskRecord, _ policy: EffectivePolicy, in transaction: StoreTransaction
     ) throws -> TaskEvent? {
         guard case .attemptFailed(let failure, _, _) = event else { return nil }
+        var settled = try transaction.decision(of: record.id)?.settled ?? SettledDecisions()
         if policy.asks.contains(.challenge), let challenge = failure.tls {
-            var settled = try settled(of: record, policy.asks, in: transaction) ?? SettledDecisions()
             return try settled.challenged(challenge).map {
                 try asked($0, of: record.id, settled, .authentication, because: failure.error, in: transaction)
             }
         }
         guard var shown = record.response?.withoutSecrets else { return nil }
         shown.body = nil
-        var settled = try settled(of: record, policy.asks, in: transaction) ?? SettledDecisions()
         if let target = failure.redirect {
             return try settled.redirected(to: target, response: shown).map {
                 try asked($0, of: record.id, settled, .decision, in: transaction)
@@ -88,6 +88,11 @@ extension TaskTransitions {
             status: status, headers: head?.headers ?? shown.headers, url: head?.url ?? shown.url,
             proxy: policy.network.proxy)
         guard let space else { return nil }
+        // What the session has for this place may be what was refused.
+        settled.adopt(
+            try transaction.credentials(of: record.session).filter {
+                $0.origin == space.origin && $0.isProxy == space.isProxy
+            })
         if let refused = settled.credential(for: space) {
             try transaction.forgetCredential(refused, of: record.session)
         }
@@ -136,10 +141,8 @@ extension TaskTransitions {
     }
 
     /// What is asked before a task begins that has waited for its time; nil if nobody is asked.
-    func questionBeforeBegin(
-        of record: TaskRecord, _ settled: SettledDecisions?, in transaction: StoreTransaction
-    ) throws -> TaskEvent? {
-        var settled = settled ?? SettledDecisions()
+    func questionBeforeBegin(of record: TaskRecord, in transaction: StoreTransaction) throws -> TaskEvent? {
+        var settled = try transaction.decision(of: record.id)?.settled ?? SettledDecisions()
         guard settled.hasBegun != true, let question = settled.begins(record.spec) else { return nil }
         return try asked(question, of: record.id, settled, .decision, in: transaction)
     }
@@ -175,8 +178,8 @@ extension TaskTransitions {
 }
 
 extension TaskStatus {
-    /// Nothing that was asked matters to it any more.
-    fileprivate var isBeyondQuestions: Bool { state == .paused || state.isFinal }
+    /// No answer is held any more, and nobody need say whether it is wanted.
+    fileprivate var isBeyondHeldAnswers: Bool { state == .paused || state == .waiting || state.isFinal }
 }
 
 extension StandingRequest {

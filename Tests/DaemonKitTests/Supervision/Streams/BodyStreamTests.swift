@@ -50,6 +50,19 @@ struct BodyStreamTests {
         }
     }
 
+    @Test func anAnswerThatGaveNoByteBindsNothing() {
+        _ = stream.give(2)
+        for bytes in [[], [1]] as [[UInt8]] {
+            begin()
+            _ = taken(bytes)
+            var outcome = ExchangeOutcome(end: .transport(code: 56, message: "reset"))
+            outcome.verdict = .accept(Acceptance(offset: 0, validators: Validators(etag: "\"\(bytes.count)\"")))
+            _ = stream.ended(outcome)
+        }
+        begin()
+        #expect(stream.body.acceptance?.validators.etag == "\"1\"")
+    }
+
     @Test func piecesFollowEachOther() throws {
         #expect(stream.give(1_000_000) == 1_000_000)
         begin()

@@ -84,4 +84,59 @@ import TransferStore
         let closed = try #require(try await decision(task, fixture))
         #expect(closed.state == .closed && closed.settled.hasBegun == nil)
     }
+
+    /// The answer is gone with the exchange: the next one is asked about.
+    @Test func aHeldAnswerWhoseRunIsBlockedIsAskedAboutNoMore() async throws {
+        let fixture = try SupervisionFixture()
+        var session = SessionConfiguration()
+        session.asks = [.response]
+        let task = try await fixture.add(hosts: ["a"], configuration: session)[0]
+        let (transitions, key) = (fixture.transitions, fixture.key)
+        try await fixture.store.write { transaction in
+            let record = try #require(try transaction.session(key))
+            _ = try transitions.claim([task.id], sessions: [key: record], in: transaction)
+            let head = ResponseHead(url: "http://a/f", status: 200)
+            #expect(try transitions.question(about: head, of: task.id, in: transaction)?.state == .open)
+        }
+        _ = try await fixture.apply(.blocked(.network, nil, nextAttemptAt: nil), to: task.id)
+        let state = try await fixture.store.read { try $0.decision(of: task.id)?.state }
+        #expect(state == .closed)
+    }
+
+    /// What a session has is for an attempt: another task's refusal or another key must not meet a copy of it.
+    @Test func whatTheSessionKnowsIsNotStoredWithATask() async throws {
+        let fixture = try SupervisionFixture()
+        var session = SessionConfiguration()
+        session.asks = [.challenge]
+        let task = try await fixture.add(hosts: ["a"], configuration: session)[0]
+        let (transitions, key) = (fixture.transitions, fixture.key)
+        let policy = EffectivePolicy(spec: TaskSpec(), session: session)
+        let now = fixture.time.reading().wall
+        try await fixture.store.write { transaction in
+            let record = try #require(try transaction.session(key))
+            var known = SettledDecisions.Space(origin: "http://a:80", isProxy: false)
+            (known.username, known.password) = ("anna", "secret")
+            try transaction.keep(known, for: key)
+            try transaction.trust(TrustedKey(origin: "https://b:443", key: "k"), in: key, at: now)
+            let claimed = try #require(
+                try transitions.claim([task.id], sessions: [key: record], in: transaction).first)
+            #expect(claimed.settled?.spaces.map(\.username) == ["anna", nil])
+            #expect(claimed.settled?.spaces.map(\.key) == [nil, "k"])
+            var failure = AttemptFailure(error: TransferError(.tlsUntrusted, "Not trusted."), disposition: .permanent)
+            failure.tls = TLSChallenge(
+                origin: "https://c:443", .trust(key: "x", reason: "expired", isAnother: false, certificates: [[1]]))
+            let event = TaskEvent.attemptFailed(failure, RetryPolicy(), jitter: 0)
+            let asked = try transitions.question(inPlaceOf: event, of: claimed, policy, in: transaction)
+            #expect(asked != nil)
+            let stored = try #require(try transaction.decision(of: task.id))
+            #expect(stored.settled.spaces.map(\.origin) == ["https://c:443"])
+            // Who declined is given nobody else's.
+            var declined = stored.settled
+            declined.declinesChallenges = true
+            try transaction.answer(stored.id, DecisionAnswer(.performDefaultHandling), settled: declined)
+            let next = try transitions.settled(of: claimed, [.challenge], in: transaction)
+            #expect(next?.spaces.allSatisfy { $0.username == nil } == true)
+            #expect(next?.spaces.contains { $0.key == "k" } == true)
+        }
+    }
 }
