@@ -30,18 +30,20 @@ package struct BrowserCookies: Sendable, Hashable {
         switch browser {
         case .firefox:
             let folder = try Profiles.firefox(profile, home: home)
-            try self.init(folder + "/cookies.sqlite", FirefoxRow.query, now) { FirefoxRow($0).cookie }
+            try self.init(DatabaseCopy(of: folder + "/cookies.sqlite"), FirefoxRow.query, now) { FirefoxRow($0).cookie }
         case .chromium:
             let file = try Profiles.chromium(profile, home: home)
-            let version = try DatabaseCopy(of: file).version
-            try self.init(file, ChromiumRow.query, now) { ChromiumRow($0, version).cookie }
+            let copy = try DatabaseCopy(of: file)
+            let version = copy.version
+            try self.init(copy, ChromiumRow.query, now) { ChromiumRow($0, version).cookie }
         }
     }
 
     private init(
-        _ file: String, _ query: String, _ now: Timestamp, read: (DatabaseCopy.Row) -> Result<Cookie, CookieRefusal>
+        _ copy: DatabaseCopy, _ query: String, _ now: Timestamp,
+        read: (DatabaseCopy.Row) -> Result<Cookie, CookieRefusal>
     ) throws(Unreadable) {
-        try DatabaseCopy(of: file).rows(query) { row in
+        try copy.rows(query) { row in
             let (domain, name) = (row.text(0), row.text(1))
             switch read(row) {
             case .success(let cookie) where cookie.expires.map({ $0 <= now }) ?? false:

@@ -169,6 +169,17 @@ extension EndToEnd.Downloading {
             #expect(field.utf8.count <= 64 << 10 && field.split(separator: ";").count == 180)
         }
 
+        /// What is before them in the head is not looked at.
+        @Test(.timeLimit(.minutes(1)))
+        func theLast180FieldsOfAHeadCount() async throws {
+            let scene = try await Scene()
+            let flood = ["first=1; Path=/"] + Array(repeating: "same=1; Path=/", count: 180)
+            scene.origin.serve("/file", Self.redirect("/there", flood))
+            scene.origin.serve("/there", .good(.version(1, size: 1000)))
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            #expect(scene.origin.requests("/there").map { $0.header("Cookie") } == ["same=1"])
+        }
+
         // MARK: Stores
 
         private static let shared: JSONValue = ["httpCookieStorage": "shared"]

@@ -63,7 +63,7 @@ final class Reactor: @unchecked Sendable {
     /// What libcurl has in place of a socket that was taken from it.
     let deadSocket = socket(
         AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    /// Transfers that the present round has not come to, when it goes on, when the next one begins, and its number.
+    /// Transfers that the present round has not come to, when it goes on, and when the next one begins.
     var round: [Transfer] = []
     var (roundPause, nextRound): (Int64, Int64) = (0, 0)
     /// Transfers of a crowd whose buffers are handed over at the end of this turn of the loop.

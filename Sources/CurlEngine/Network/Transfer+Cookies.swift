@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 
 /// Where a task's cookies are. It is called on the reactor's thread and must not block.
-package protocol CookieKeeping: Sendable {
+package protocol CookieKeeping: AnyObject, Sendable {
     /// The cookies of a request, as its Cookie field lists them; nil if it has none.
     /// - Parameter names: of cookies that the caller gives.
     func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?
@@ -29,12 +29,14 @@ extension Transfer {
         return PublicSuffixes.site(of: first.host) != PublicSuffixes.site(of: request.url.host)
     }
 
-    /// Keeps the cookies of a response that is complete but for its body. Those of a proxy are not the server's.
+    /// Keeps the cookies of a response that is complete but for its body. Those of a proxy are not the server's. Of more
+    /// fields than one domain may have cookies, the last ones count.
     func keepCookies() {
         guard let cookies = context.cookies, parser.status != 407, request.url.isHTTP,
             parser.headers.firstIndex(named: "set-cookie") != nil
         else { return }
-        cookies.receive(parser.headers.values(named: "set-cookie"), from: request.cookieURL)
+        let fields = parser.headers.values(named: "set-cookie").suffix(Bounds.cookiesOfDomain)
+        cookies.receive(Array(fields), from: request.cookieURL)
     }
 }
 

@@ -39,13 +39,16 @@ struct CookieHandlers {
         return HostName.matches(cookie.domain, domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain)
     }
 
-    /// - Throws: `session.not_found`, `session.in_use`; `request.bad_field` for a session without a store.
+    /// - Throws: `session.not_found`, also for one that is over; `session.in_use`; `request.bad_field` for a session without
+    ///   a store.
     private static func place(
         _ session: String?, _ context: RequestContext, _ services: Services
     ) async throws -> CookieKeeper.Place {
         guard let session else { return .shared(context.peer.uid) }
         let key = SessionKey(owner: context.peer.uid, identifier: session)
-        guard let record = try await services.tasks(of: key, context).store.read({ try $0.session(key) }) else {
+        guard let record = try await services.tasks(of: key, context).store.read({ try $0.session(key) }),
+            record.state != .invalidated
+        else {
             throw TransferError.noSession(session)
         }
         switch CookiePolicy(record.configuration, record.kind).storage {

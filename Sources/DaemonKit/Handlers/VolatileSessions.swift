@@ -120,8 +120,15 @@ package final class VolatileSessions: Sendable {
             if let known, let kind, known.state != .invalidated, known.kind != kind {
                 throw Self.badKind("the session \"\(key.identifier)\" is of kind `\(known.kind.rawValue)`.")
             }
+            let asked = kind ?? known?.kind ?? .default
+            if asked == .ephemeral, configuration?.httpCookieStorage == .shared {
+                let field = "configuration.httpCookieStorage"
+                throw TransferError(
+                    .badField, "\(field): an ephemeral session keeps nothing on a disk; say session, task or none.",
+                    details: ["field": .string(field)])
+            }
             let session = try await services.sessions.open(
-                key, kind: kind ?? known?.kind ?? .default, configuration: configuration, by: context.peer)
+                key, kind: asked, configuration: configuration, by: context.peer)
             // The client may have gone before its session could be found by `closed`.
             if connection.isClosed {
                 _ = try bindings.bind(key, to: connection)

@@ -107,7 +107,7 @@ package struct CookieJar: Sendable {
         if let old { sites[site, default: []][old] = entry } else { sites[site, default: []].append(entry) }
         if old == nil { count += 1 }
         changes.append(.stored(cookie, created: created))
-        return changes + evictExcess(of: site)
+        return changes + evictExcess(of: site, at: now)
     }
 
     /// The cookie of a key, and when it was created among the others.
@@ -125,14 +125,16 @@ package struct CookieJar: Sendable {
 
     // MARK: Give way
 
-    /// Over the bound of a site (names below it share the bound, so that nobody gets more by inventing names), its cookies that anybody may read go first; over the bound of all, those of the site that
-    /// has most. Among these the one goes that was not used for longest. (The section's order, but one site's flood never
+    /// Over the bound of a site (names below it share the bound, so that nobody gets more by inventing names), its
+    /// cookies that anybody may read go first; over the bound of all, what has ended, then those of the site that has
+    /// most. Among these the one goes that was not used for longest. (The section's order, but one site's flood never
     /// costs another site a cookie.)
-    private mutating func evictExcess(of site: String) -> [Change] {
+    private mutating func evictExcess(of site: String, at now: Timestamp) -> [Change] {
         var changes: [Change] = []
         while let entries = sites[site], entries.count > Bounds.cookiesOfDomain {
             changes.append(remove(Self.first(of: entries), of: site))
         }
+        if count > most { changes += expire(at: now) }
         while count > most, let change = giveOneUp() { changes.append(change) }
         return changes
     }

@@ -25,12 +25,12 @@ package struct CookiePolicy: Sendable, Hashable {
     }
 
     /// Whether cookies from a host are taken.
-    /// - Parameter main: host of the task's own URL.
-    package func takes(from host: String, main: String) -> Bool {
+    /// - Parameter main: host of the task's own URL; asked for if the policy needs it.
+    package func takes(from host: String, main: @autoclosure () -> String) -> Bool {
         switch accepts {
         case .always: true
         case .never: false
-        case .onlyFromMainDocumentDomain: PublicSuffixes.site(of: host) == PublicSuffixes.site(of: main)
+        case .onlyFromMainDocumentDomain: PublicSuffixes.site(of: host) == PublicSuffixes.site(of: main())
         }
     }
 }

@@ -55,8 +55,9 @@ public enum SetCookies: RPCMethod {
     public static let name = "cookies.set"
     public static let summary =
         """
-        Stores cookies of the asking user, each in place of the one with its name, domain, path and `hostOnly`; all or none. One \
-        that has ended removes that. Durable when it returns, except in a volatile session. No cookie lives longer than 400 days.
+        Stores cookies of the asking user, each in place of the one with its name, domain, path and `hostOnly`; if one \
+        is refused, none is stored. One that has ended removes that. Durable when it returns, except in a volatile session. If \
+        the store fails, they are in force and are stored with the next change. No cookie lives longer than 400 days.
         """
     public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
 

@@ -190,7 +190,8 @@ extension SessionConfiguration: WireObject {
                 """
                 Cookies that servers set (RFC 6265bis) and tasks send. `shared`: the owner's, on the disk; `session`: the \
                 session's own, in memory if it is volatile; `task`: of one task, through its redirects and retries; `none`: \
-                neither taken nor sent. Default: `task` for `background`, `shared` for `default`, `session` for `ephemeral`.
+                neither taken nor sent. Default: `task` for `background`, `shared` for `default`, `session` for `ephemeral`, \
+                which cannot have `shared`.
                 """)
         case .httpCookieAcceptPolicy:
             .optional(

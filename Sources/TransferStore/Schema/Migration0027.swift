@@ -1,5 +1,5 @@
-/// Cookies of owners, and of sessions that have their own. Frozen: a change of the schema is a further migration, never an edit of
-/// this text.
+/// Cookies of owners, and of sessions that have their own. Frozen: a change of the schema is a further migration, never an
+/// edit of this text.
 enum Migration0027 {
     static let identifier = "0027"
 

@@ -23,6 +23,11 @@ extension StoreTransaction {
             owner.rawValue, session, key.domain, key.path, key.name, key.hostOnly ? 1 : 0)
     }
 
+    /// Removes what has ended, of all owners.
+    package func removeCookies(endedAt now: Timestamp) throws {
+        try execute("DELETE FROM cookie WHERE expires_at <= ?", now.rawValue)
+    }
+
     /// Removes what sessions had that are over.
     package func removeCookiesOfEndedSessions() throws {
         try execute(

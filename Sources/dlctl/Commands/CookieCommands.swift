@@ -8,7 +8,7 @@ struct CookiesCommand: AsyncParsableCommand {
         abstract: "Your cookies that the daemon keeps.",
         discussion: """
             Tasks of a session use them if its httpCookieStorage is 'shared', or 'session' for those of the session alone. \
-            Other tasks keep the cookies that they are set to themselves.
+            Other tasks keep their cookies to themselves.
 
             EXAMPLES:
               dlctl session open work httpCookieStorage=shared
@@ -52,11 +52,11 @@ struct CookiesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "import", abstract: "Store the cookies of a file in Netscape format, or of a browser.",
             discussion: """
-                curl, wget and extensions of browsers write such files. A cookie that cannot be read is named with the reason, \
-                and the others are stored. \
+                curl, wget and extensions of browsers write such files. A cookie that cannot be read, or that the daemon \
+                refuses, is named with the reason, and the others are stored. \
                 firefox[:PROFILE] and chromium[:PROFILE] are read from a copy of the browser's database, while it may be \
-                running. PROFILE is a name, or a folder with a slash in it. Firefox writes cookies without an end to no \
-                database, and Chromium may encrypt values with a key of the desktop's keyring, which dlctl does not ask.
+                running. PROFILE is a name, or a folder with a slash in it. Firefox does not store cookies without an end, \
+                and Chromium may encrypt values with a key of the desktop's keyring, which dlctl does not ask.
                 """)
 
         @Argument(
@@ -75,15 +75,46 @@ struct CookiesCommand: AsyncParsableCommand {
             let chosen = cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
             if chosen.isEmpty, !refusals.isEmpty { throw CommandFailure.local("no cookie was stored") }
             let client = try await session.connect()
+            var stored = 0
             for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
                 let some = chosen[start..<min(start + Bounds.cookies, chosen.count)]
-                _ = try await client.call(SetCookies.self, .init(session: choice.session, cookies: Array(some)))
+                stored += try await store(Array(some), session, client)
             }
             await client.close()
-            if session.console.json {
-                return try session.console.value(["refused": refusals.count, "set": chosen.count])
+            let refused = refusals.count + chosen.count - stored
+            if stored == 0, refused > 0 { throw CommandFailure.local("no cookie was stored") }
+            if session.console.json { return try session.console.value(["refused": refused, "set": stored]) }
+            session.console.remark("\(Figures.count(stored, "cookie")) stored")
+        }
+
+        /// Stores cookies in one call. One that the daemon refuses is named with the reason, and the others are sent again.
+        /// - Returns: how many were stored.
+        private func store(
+            _ cookies: [Cookie], _ session: CommandSession, _ client: any DaemonCalling
+        ) async throws -> Int {
+            var rest = cookies
+            while !rest.isEmpty {
+                do {
+                    _ = try await client.call(SetCookies.self, .init(session: choice.session, cookies: rest))
+                    return rest.count
+                } catch let error as TransferError where error.code == .badField {
+                    let field = error.details["field"]?.stringValue ?? ""
+                    guard let index = Self.index(in: field), rest.indices.contains(index) else { throw error }
+                    let bad = rest.remove(at: index)
+                    let isNamed = error.message.hasPrefix("\(field): ")
+                    let why = isNamed ? String(error.message.dropFirst(field.count + 2)) : error.message
+                    session.console.complain(
+                        "\(Printable.text(bad.domain)) \(Printable.text(bad.name)): \(Printable.text(why))")
+                }
             }
-            session.console.remark("\(Figures.count(chosen.count, "cookie")) stored")
+            return 0
+        }
+
+        /// Of the cookie that a field's name begins with, as in `cookies[7].domain`.
+        private static func index(in field: String) -> Int? {
+            let start = "cookies["
+            guard field.hasPrefix(start) else { return nil }
+            return Int(field.dropFirst(start.count).prefix { $0 != "]" })
         }
     }
 

@@ -67,6 +67,16 @@ struct CookieHandlersTests {
         #expect(try await bench.call(ListCookies.self, .init()).cookies.isEmpty)
     }
 
+    @Test func aSessionThatIsOverHasNone() async throws {
+        var configuration = SessionConfiguration()
+        configuration.httpCookieStorage = .session
+        _ = try await bench.call(OpenSession.self, .init(id: "s", configuration: configuration))
+        _ = try await bench.call(SetCookies.self, .init(session: "s", cookies: [cookie("k")]))
+        _ = try await bench.call(InvalidateSession.self, .init(id: "s"))
+        let refusal = await bench.refusal(SetCookies.self, .init(session: "s", cookies: [cookie("k")]))
+        #expect(refusal?.code == .sessionNotFound)
+    }
+
     @Test func sessionsWithoutAStoreSaySo() async throws {
         let missing = await #expect(throws: TransferError.self) {
             try await bench.call(ListCookies.self, .init(session: "none"))

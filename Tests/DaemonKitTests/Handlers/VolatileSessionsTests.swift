@@ -58,6 +58,20 @@ struct VolatileSessionsTests {
         #expect(refusal?.details["field"] == "configuration.subscriber")
     }
 
+    /// Whether it is opened or changed, and whether it names its kind again.
+    @Test func anEphemeralSessionHasNoCookiesOnTheDisk() async throws {
+        let bench = try await Bench()
+        var shared = SessionConfiguration()
+        shared.httpCookieStorage = .shared
+        func refusal(_ id: String, _ kind: SessionKind?) async -> TransferError? {
+            await bench.refusal(OpenSession.self, .init(id: id, kind: kind, configuration: shared), on: mine)
+        }
+        #expect(await refusal("e", .ephemeral)?.details["field"] == "configuration.httpCookieStorage")
+        _ = try await bench.call(OpenSession.self, .init(id: "e", kind: .ephemeral), on: mine)
+        #expect(await refusal("e", nil)?.code == .badField)
+        #expect(await refusal("d", .default) == nil)
+    }
+
     @Test func aNameIsFreeWhenItsConnectionIsGone() async throws {
         let bench = try await Bench()
         _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)

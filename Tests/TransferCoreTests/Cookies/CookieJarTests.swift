@@ -155,6 +155,18 @@ struct CookieJarTests {
         #expect(sent(jar, "http://quiet.org/") == "k=v")
     }
 
+    /// Over the bound of all, nothing that is in force gives way before what has ended.
+    @Test func whatHasEndedMakesRoom() {
+        var jar = CookieJar(most: 3)
+        for (site, field) in [("a", "k=v"), ("a", "l=v"), ("b", "short=v; max-age=10")] {
+            _ = jar.receive(field, from: url("http://\(site).org/"), at: Self.now)
+        }
+        let later = Self.now.advanced(by: 10)
+        let changes = jar.receive("new=v", from: url("http://c.org/"), at: later)
+        #expect(changes.map(\.key.name) == ["new", "short"])
+        #expect(jar.all.map(\.name) == ["k", "l", "new"])
+    }
+
     @Test func theFieldHasABound() throws {
         var jar = CookieJar()
         for index in 0..<100 {

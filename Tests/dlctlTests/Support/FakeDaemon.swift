@@ -17,6 +17,7 @@ final class FakeDaemon: RequestHandler {
         var bodies: [TaskID: [UInt8]] = [:]
         var fates: [TaskID: RemovedFile] = [:]
         var nextID: Int64 = 1
+        var cookies: [Cookie] = []
     }
 
     private let state = Guarded(State())
@@ -36,6 +37,8 @@ final class FakeDaemon: RequestHandler {
     var adds: [Int] { state.withLock { $0.adds } }
     var specs: [TaskSpec] { state.withLock { $0.tasks.values.sorted { $0.id < $1.id }.map(\.spec) } }
     var acknowledged: [String: SequenceNumber] { state.withLock { $0.acknowledged } }
+    /// Those of cookies.set.
+    var cookies: [Cookie] { state.withLock { $0.cookies } }
     var subscribers: Int { state.withLock { $0.subscriptions.count } }
 
     /// What `task.body` answers.
@@ -108,6 +111,7 @@ final class FakeDaemon: RequestHandler {
         case ListTasks.name: return try result(list(WireCoding.parameters(of: ListTasks.self, from: text)))
         case CancelTasks.name: return try result(cancel(WireCoding.parameters(of: CancelTasks.self, from: text)))
         case RemoveTasks.name: return try result(remove(WireCoding.parameters(of: RemoveTasks.self, from: text)))
+        case SetCookies.name: return try result(set(WireCoding.parameters(of: SetCookies.self, from: text).cookies))
         case ReadBody.name: return try result(read(WireCoding.parameters(of: ReadBody.self, from: text)))
         case PauseTasks.name: return try result(pause(WireCoding.parameters(of: PauseTasks.self, from: text)))
         case ListEvents.name: return try result(events(WireCoding.parameters(of: ListEvents.self, from: text)))
@@ -161,6 +165,16 @@ final class FakeDaemon: RequestHandler {
                         id: id, state: spec.startPaused == true ? .paused : .queued, duplicateOf: earlier)
                 })
         }
+    }
+
+    /// Refuses those of a public suffix, as the daemon: all or none.
+    private func set(_ cookies: [Cookie]) throws -> SetCookies.Result {
+        if let index = cookies.firstIndex(where: { $0.domain == "co.uk" }) {
+            let field = "cookies[\(index)].domain"
+            throw TransferError(.badField, "\(field): set hostOnly.\u{1B}", details: ["field": .string(field)])
+        }
+        state.withLock { $0.cookies += cookies }
+        return SetCookies.Result(set: cookies.count)
     }
 
     private func get(_ id: TaskID) throws -> TaskView {

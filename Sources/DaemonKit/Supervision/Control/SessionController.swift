@@ -1,5 +1,6 @@
 import FileKit
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -27,10 +28,12 @@ struct SessionController: SessionServing {
         if let configuration { try await check(configuration, of: key.owner) }
         let now = time.reading().wall
         let launches = launches
+        let isNew = Guarded(false)
         let session = try await notingClock(of: key) { transaction in
             let known = try transaction.session(key)
             // One that is over comes back as a new one: nothing of its configuration or pause stays.
             let reopens = known?.state == .invalidated
+            isNew.withLock { $0 = known == nil || reopens }
             if known == nil || reopens, try transaction.openSessionCount(of: key.owner) >= Bounds.sessions {
                 throw TransferError(
                     .limitReached, "One user has at most \(Bounds.sessions) sessions that are not over; finish some.")
@@ -56,6 +59,8 @@ struct SessionController: SessionServing {
             }
             return session
         }
+        // One that has ended by itself left its own.
+        if isNew.withLock({ $0 }) { cookies.forget(key) }
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
         signal.changed()

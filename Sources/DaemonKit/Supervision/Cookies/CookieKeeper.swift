@@ -3,13 +3,15 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// All cookies: those of owners and their sessions, which are stored, and in memory those of volatile sessions and of tasks
-/// between two attempts.
+/// All cookies: those of owners and their sessions, which are stored, and in memory those of volatile sessions and of
+/// tasks between two attempts.
 ///
-/// What a server sets is handed to the store before the response's body is read, so it is stored no later than the end of its task.
+/// What a server sets is handed to the store before the response's body is read, so it is stored no later than the end
+/// of its task.
 package final class CookieKeeper: Sendable {
     private struct Waiting {
-        var task: TaskID
+        /// Grows with each that comes.
+        var number: Int64
         var owner: UserID
         var jar: CookieJar
         var bytes: Int
@@ -18,8 +20,9 @@ package final class CookieKeeper: Sendable {
     private struct State {
         var owners: [UserID: CookieStorage] = [:]
         var volatile: [SessionKey: CookieStorage] = [:]
-        /// In the order in which they came.
-        var waiting: [Waiting] = []
+        var waiting: [TaskID: Waiting] = [:]
+        /// Of the last that came to `waiting`.
+        var number: Int64 = 0
         /// What a full disk kept from the store; the owner's next change takes it along.
         var unstored: [UserID: [String: [Cookie.Identity]]] = [:]
     }
@@ -37,7 +40,9 @@ package final class CookieKeeper: Sendable {
     /// Reads what is stored; before anything else is asked.
     func load() async throws {
         guard state.withLock({ $0.owners.isEmpty }) else { return }
+        let now = time.reading().wall
         let stored = try await store.write { transaction in
+            try transaction.removeCookies(endedAt: now)
             try transaction.removeCookiesOfEndedSessions()
             return try transaction.cookies()
         }
@@ -68,10 +73,8 @@ package final class CookieKeeper: Sendable {
         switch policy.storage {
         case .none: return nil
         case .task:
-            let left = state.withLock { state -> CookieJar? in
-                guard let index = state.waiting.firstIndex(where: { $0.task == record.id }) else { return nil }
-                return state.waiting.remove(at: index).jar
-            }
+            let isFirst = record.status.attempts <= 1
+            let left = isFirst ? nil : state.withLock { $0.waiting.removeValue(forKey: record.id)?.jar }
             let storage = CookieStorage(left.map { ["": $0] } ?? [:], most: Bounds.cookiesOfTask)
             return TaskCookies(storage, "", policy, url: url, time: time)
         case .session where record.id.isVolatile:
@@ -87,26 +90,33 @@ package final class CookieKeeper: Sendable {
     /// An attempt has ended, and the task is not over. Over their owner's bound, those that have waited longest lose theirs.
     func keep(_ cookies: TaskCookies, of task: TaskID, _ owner: UserID) {
         guard let jar = cookies.leftover else { return }
-        let new = Waiting(task: task, owner: owner, jar: jar, bytes: jar.bytes)
+        let bytes = jar.bytes
         state.withLock { state in
-            state.waiting.append(new)
-            var sum = state.waiting.reduce(0) { $0 + ($1.owner == owner ? $1.bytes : 0) }
-            while sum > Bounds.waitingCookies, let index = state.waiting.firstIndex(where: { $0.owner == owner }) {
-                sum -= state.waiting.remove(at: index).bytes
+            state.number += 1
+            state.waiting[task] = Waiting(number: state.number, owner: owner, jar: jar, bytes: bytes)
+            var sum = state.waiting.values.reduce(0) { $0 + ($1.owner == owner ? $1.bytes : 0) }
+            guard sum > Bounds.waitingCookies else { return }
+            let own = state.waiting.filter { $0.value.owner == owner }.sorted { $0.value.number < $1.value.number }
+            for (task, oldest) in own where sum > Bounds.waitingCookies {
+                state.waiting[task] = nil
+                sum -= oldest.bytes
             }
         }
     }
 
     /// The task is over.
-    func forget(_ task: TaskID) { state.withLock { $0.waiting.removeAll { $0.task == task } } }
+    func forget(_ task: TaskID) {
+        state.withLock { if !$0.waiting.isEmpty { $0.waiting[task] = nil } }
+    }
 
     /// The session is over, and with it what it had for itself.
     func forget(_ session: SessionKey) {
         let (volatile, durable) = state.withLock {
             ($0.volatile.removeValue(forKey: session), $0.owners[session.owner])
         }
-        guard volatile == nil, let durable else { return }
-        store(durable.change(session.identifier) { $0.remove { _ in true } }, of: session.owner)
+        guard volatile == nil, let durable, !durable.isEmpty(session.identifier) else { return }
+        let changes = durable.change(session.identifier, at: time.reading().wall) { $0.remove { _ in true } }
+        store(changes, of: session.owner)
     }
 
     // MARK: The store
@@ -168,31 +178,43 @@ package final class CookieKeeper: Sendable {
 
     /// Sets cookies, each in place of the one with its name, domain and path; stored when it returns.
     package func set(_ cookies: [Cookie], in place: Place) async throws {
+        let (storage, name, owner) = find(place)
         let now = time.reading().wall
-        try await change(place) { jar in
-            cookies.flatMap { cookie in
-                var cookie = cookie
-                cookie.expires = cookie.expires.map { SetCookie.bounded($0, now) }
-                return jar.put(cookie, at: now)
+        var keys: [String: [Cookie.Identity]] = [:]
+        // In pieces: a request that waits for the lock waits for few of them.
+        for start in stride(from: 0, to: cookies.count, by: Self.piece) {
+            let some = cookies[start..<min(start + Self.piece, cookies.count)]
+            let changed = storage.change(name, at: now) { jar in
+                some.flatMap { cookie in
+                    var cookie = cookie
+                    cookie.expires = cookie.expires.map { SetCookie.bounded($0, now) }
+                    return jar.put(cookie, at: now)
+                }
             }
+            keys.merge(changed) { $0 + $1 }
         }
+        try await write(keys, of: owner)
     }
+
+    private static let piece = 50
 
     /// Removes the cookies that satisfy this; stored when it returns.
     /// - Returns: how many.
     package func remove(in place: Place, where isMeant: @Sendable (Cookie) -> Bool) async throws -> Int {
+        let (storage, name, owner) = find(place)
         var count = 0
-        try await change(place) { jar in
+        let keys = storage.change(name, at: time.reading().wall) { jar in
             let changes = jar.remove(where: isMeant)
             count = changes.count
             return changes
         }
+        try await write(keys, of: owner)
         return count
     }
 
-    private func change(_ place: Place, _ body: (inout CookieJar) -> [CookieJar.Change]) async throws {
-        let (storage, name, owner) = find(place)
-        let keys = storage.change(name, body)
+    /// Stores changes; what the store does not take, the owner's next change takes along.
+    /// - Parameter owner: nil if they are stored nowhere.
+    private func write(_ keys: [String: [Cookie.Identity]], of owner: UserID?) async throws {
         guard let owner, !keys.isEmpty else { return }
         do {
             try await store.write(storing(keys, of: owner))

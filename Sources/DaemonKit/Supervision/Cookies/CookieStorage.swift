@@ -31,11 +31,19 @@ final class CookieStorage: Sendable {
     }
 
     /// - Returns: the keys of what changed, by session.
-    func change(_ name: String, _ body: (inout CookieJar) -> [CookieJar.Change]) -> [String: [Cookie.Identity]] {
+    func change(
+        _ name: String, at now: Timestamp, _ body: (inout CookieJar) -> [CookieJar.Change]
+    ) -> [String: [Cookie.Identity]] {
         jars.withLock { jars in
             var changed = [name: body(&jars[name, default: CookieJar(most: most)]).map(\.key)]
-            // Over the common bound, the session with the most cookies gives one up.
-            while jars.values.reduce(0, { $0 + $1.count }) > most,
+            // Over the common bound, what has ended goes first; then the session with the most cookies gives one up.
+            if Self.count(jars) > most {
+                for name in Array(jars.keys) {
+                    let ended = jars[name]?.expire(at: now) ?? []
+                    changed[name, default: []] += ended.map(\.key)
+                }
+            }
+            while Self.count(jars) > most,
                 let largest = jars.max(by: { $0.value.count < $1.value.count })?.key,
                 let change = jars[largest]?.giveOneUp()
             {
@@ -44,4 +52,6 @@ final class CookieStorage: Sendable {
             return changed.filter { !$0.value.isEmpty }
         }
     }
+
+    private static func count(_ jars: [String: CookieJar]) -> Int { jars.values.reduce(0) { $0 + $1.count } }
 }

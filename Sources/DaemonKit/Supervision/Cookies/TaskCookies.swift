@@ -44,7 +44,7 @@ final class TaskCookies: CookieKeeping {
     func receive(_ fields: [String], from url: CookieURL) {
         guard policy.takes(from: url.host, main: CookieURL(self.url)?.host ?? "") else { return }
         let now = time.reading().wall
-        let keys = storage.change(name) { jar in fields.flatMap { jar.receive($0, from: url, at: now) } }
+        let keys = storage.change(name, at: now) { jar in fields.flatMap { jar.receive($0, from: url, at: now) } }
         if !keys.isEmpty { changed?(keys) }
     }
 }

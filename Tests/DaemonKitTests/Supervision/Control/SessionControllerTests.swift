@@ -41,4 +41,18 @@ struct SessionControllerTests {
         }
         #expect(full?.code == .limitReached, "to open what is over is to have one more")
     }
+
+    /// One that ended with its last task, or without any, and is opened again, begins without the cookies that it had.
+    @Test func aSessionThatIsOpenedAgainHasNoneOfItsCookies() async throws {
+        let key = SessionKey(owner: fixture.key.owner, identifier: "again")
+        let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
+        let cookies = supervision.cookies
+        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
+        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        #expect(cookies.list(.session(key)).count == 1, "attaching takes nothing")
+        _ = try await supervision.sessions.finish(key)
+        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        #expect(cookies.list(.session(key)).isEmpty)
+    }
 }

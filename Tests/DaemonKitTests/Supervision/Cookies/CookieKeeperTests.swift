@@ -17,10 +17,11 @@ struct CookieKeeperTests {
         keeper = CookieKeeper(store: store)
     }
 
-    private func record(_ id: Int64, owner: UInt32 = 1) -> TaskRecord {
+    private func record(_ id: Int64, owner: UInt32 = 1, attempts: Int = 2) -> TaskRecord {
         var spec = TaskSpec()
         spec.url = "http://a.org/x"
-        let status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
+        var status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
+        status.attempts = attempts
         return TaskRecord(
             id: TaskID(id), session: .shared(of: UserID(owner)), spec: spec, status: status, host: "h", position: 0)
     }
@@ -44,6 +45,8 @@ struct CookieKeeperTests {
 
     @Test func theNextAttemptHasThemAndNoOtherTask() throws {
         try run(1, sets: ["a=b"])
+        #expect(
+            try field(keeper.cookies(of: record(1, attempts: 1), policy())) == nil, "a first attempt looks for none")
         #expect(try field(keeper.cookies(of: record(2), policy())) == nil)
         #expect(try field(keeper.cookies(of: record(1), policy())) == "a=b")
         #expect(try field(keeper.cookies(of: record(1), policy())) == nil, "taken once")
@@ -62,6 +65,13 @@ struct CookieKeeperTests {
         #expect(try field(mute) == nil)
         let strict = policy { $0.httpCookieAcceptPolicy = .onlyFromMainDocumentDomain }
         #expect(strict.takes(from: "www.a.org", main: "a.org") && !strict.takes(from: "b.org", main: "a.org"))
+        var looks = 0
+        func main() -> String {
+            looks += 1
+            return "a.org"
+        }
+        let isTaken = policy().takes(from: "b.org", main: main())
+        #expect(isTaken && looks == 0, "asked for if it matters")
     }
 
     /// The attempt begins where a redirect led from another site, about which the client was asked.
@@ -165,6 +175,44 @@ struct CookieKeeperTests {
         #expect(keeper.list(.shared(Self.anna)).count == 1500 && keeper.list(.session(key)).count == 1500)
         #expect(keeper.list(.shared(UserID(8))).count == 1)
         #expect(try await stored().count == 3001)
+    }
+
+    /// What is set in pieces is stored whole, in its order.
+    @Test func manyAreSetInPieces() async throws {
+        let place = CookieKeeper.Place.shared(Self.anna)
+        let names = (0..<120).map { "n\($0)" }
+        try await keeper.set(names.map { Cookie(name: $0, value: "v", domain: "a.org") }, in: place)
+        #expect(keeper.list(place).map(\.name) == names)
+        #expect(try await store.read { try $0.cookies().map(\.cookie.name) } == names)
+    }
+
+    /// Those of sessions share the owner's bound: what has ended makes room before anything that has not.
+    @Test func whatHasEndedMakesRoom() throws {
+        let storage = CookieStorage(most: 2)
+        func put(_ name: String, in session: String, ends: Int64? = nil, at now: Int64) -> [String] {
+            let cookie = Cookie(
+                name: name, value: "v", domain: name + ".org", expires: ends.map { Timestamp(milliseconds: $0) })
+            let now = Timestamp(milliseconds: now)
+            let changed = storage.change(session, at: now) { $0.put(cookie, at: now) }
+            return changed.flatMap { session, keys in keys.map { "\(session) \($0.name)" } }.sorted()
+        }
+        #expect(put("lasting", in: "a", at: 0) == ["a lasting"])
+        #expect(put("short", in: "b", ends: 10, at: 0) == ["b short"])
+        #expect(put("new", in: "a", at: 10) == ["a new", "b short"])
+        #expect(storage.jar("a").all.map(\.name) == ["lasting", "new"] && storage.isEmpty("b"))
+    }
+
+    @Test func whatHasEndedIsNotReadAgain() async throws {
+        let past = Timestamp.now().advanced(by: -1)
+        let ends: [(String, Timestamp?)] = [("gone", past), ("here", past.advanced(by: 1000)), ("lasting", nil)]
+        for (name, end) in ends {
+            let cookie = Cookie(name: name, value: "v", domain: "a.org", expires: end)
+            try await store.write {
+                try $0.put(StoredCookie(owner: Self.anna, session: "", cookie: cookie, created: 1))
+            }
+        }
+        try await keeper.load()
+        #expect(try await store.read { try $0.cookies().map(\.cookie.name).sorted() } == ["here", "lasting"])
     }
 
     /// What one owner's tasks leave has a bound, and costs another owner's nothing.
