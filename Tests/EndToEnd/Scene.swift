@@ -83,6 +83,13 @@ struct Scene {
             .compactMap { $0["offset"]?.integerValue.map { Int($0) } }
     }
 
+    /// Bytes of bodies that the daemon took for the task: unlike what a server handed to its socket, without what lay in the
+    /// buffers of the connections that were ended.
+    func bytesTaken(_ id: Int64) async throws -> Int {
+        let entries = try await probe.task(id)["metrics"]?.arrayValue ?? []
+        return entries.reduce(0) { $0 + Int($1["responseBodyBytes"]?.integerValue ?? 0) }
+    }
+
     /// Names in the folder, part files included.
     var names: [String] { Files.names(in: folder.path) }
 

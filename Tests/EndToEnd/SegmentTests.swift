@@ -42,7 +42,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.peak == 16)
             #expect(try await scene.probe.task(id)["verified"] == false, "nobody gave a digest")
             // What a connection had under way when its end moved down.
-            #expect(scene.origin.bytesSent("/file") <= Int64(Self.size + (4 << 20)))
+            #expect(try await scene.bytesTaken(id) <= Self.size + (4 << 20))
             let responses = try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.response"]])
             #expect(responses.count == 1, "one answer is told, not one of each part")
         }

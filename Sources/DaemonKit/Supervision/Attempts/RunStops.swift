@@ -25,7 +25,8 @@ struct RunStops: Sendable {
         for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {
             await abandon(stopped)
             throw TransferError(
-                .diskIO, "Task \(run.task) cannot stop: its disk, or that of the state folder, does not answer. Try again when it does.")
+                .diskIO,
+                "Task \(run.task) cannot stop: its disk, or that of the state folder, does not answer. Try again when it does.")
         }
         do {
             let result = try await body()
