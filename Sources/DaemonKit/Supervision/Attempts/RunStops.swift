@@ -26,7 +26,8 @@ struct RunStops: Sendable {
             await abandon(stopped)
             throw TransferError(
                 .diskIO,
-                "Task \(run.task) cannot stop: its disk, or that of the state folder, does not answer. Try again when it does.")
+                "Task \(run.task) cannot stop: its disk, or that of the state folder, does not answer. Try again when it does."
+            )
         }
         do {
             let result = try await body()
