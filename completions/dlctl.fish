@@ -165,9 +165,9 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" 
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'show' -d 'Show tasks: state, what to do, file; then all details.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'explain' -d 'Explain why tasks are not running, what to do, and what happened so far.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'watch' -d 'Show progress on a live screen. Ctrl-C leaves; the tasks continue.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'wait' -d 'Wait until tasks have ended; the exit status tells how.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'wait' -d 'Wait until tasks have ended; the exit status shows how.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'events' -d 'Print the event log.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'decisions' -d 'List what tasks ask, and how to answer.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'decisions' -d 'List the questions that tasks ask, and how to answer them.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'pause' -d 'Stop tasks; they keep their bytes.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'resume' -d 'Resume paused tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'cancel' -d 'End tasks and remove their partial files.'
@@ -175,7 +175,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" 
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'remove' -d 'Remove ended tasks from the history.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'answer' -d 'Answer a question that a task asks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'session' -d 'Groups of tasks with their own settings.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'cookies' -d 'Your cookies that the daemon keeps.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'cookies' -d 'List, import, export and remove the cookies that the daemon keeps for you.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'limit' -d 'Show or change rate limits and slots, also for running transfers.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'settings' -d 'Show settings in force and their origins, or change global settings.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'stats' -d 'Show figures of the running daemon.'
@@ -186,7 +186,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" 
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" g globoff' -s 'g' -l 'globoff' -d 'Take braces and brackets in URLs literally.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -s 'i' -l 'input' -d 'Read URLs from this list; - is standard input.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -l 'metalink' -d 'Add the files of this Metalink document, with their mirrors and digests; - is standard input.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" w wait' -s 'w' -l 'wait' -d 'Wait and show progress; the exit status tells how it ended.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" w wait' -s 'w' -l 'wait' -d 'Wait and show progress; the exit status shows how it ended.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" o output' -s 'o' -l 'output' -d 'Save as this file; #1 in it is the value of the URL\'s first [] or {}.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" d directory' -s 'd' -l 'directory' -d 'Save into this folder; default: the session\'s, else the current one.' -rfa '(__dlctl_complete_directories)'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" on-conflict' -l 'on-conflict' -d 'What to do if the file exists.' -rfka 'rename overwrite fail'
@@ -224,7 +224,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" accept-any-status' -l 'accept-any-status' -d 'Take every HTTP status for an answer: a task completes with an error page too, and is not tried again.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" accept-any-status' -l 'accept-any-status' -d 'Accept every HTTP status: a task completes even with an error page, and is not tried again.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -233,7 +233,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl upload" -ge 1' -F
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" w wait' -s 'w' -l 'wait' -d 'Wait and show progress; the exit status tells how it ended.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" w wait' -s 'w' -l 'wait' -d 'Wait and show progress; the exit status shows how it ended.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" protocol' -l 'protocol' -d 'How to send over http: auto, put, post, multipart, tus, resumable, contentRange or s3Multipart.' -rfka 'auto put post multipart tus resumable contentRange s3Multipart'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" X method' -s 'X' -l 'method' -d 'HTTP method, if not the usual one.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" form' -l 'form' -d 'multipart: name of the form\'s field for the file.' -rfka ''
@@ -274,7 +274,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" accept-any-status' -l 'accept-any-status' -d 'Take every HTTP status for an answer: a task completes with an error page too, and is not tried again.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" accept-any-status' -l 'accept-any-status' -d 'Accept every HTTP status: a task completes even with an error page, and is not tried again.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -316,7 +316,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" accept-any-status' -l 'accept-any-status' -d 'Take every HTTP status for an answer: a task completes with an error page too, and is not tried again.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" accept-any-status' -l 'accept-any-status' -d 'Accept every HTTP status: a task completes even with an error page, and is not tried again.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -370,7 +370,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl show" -ge 1' -fka '(__dlctl_custom_completion ---completion show -- positional@0 (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" secrets' -l 'secrets' -d 'Show credentials, all headers and the request\'s body unmasked. Only your own tasks have them for you.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" secrets' -l 'secrets' -d 'Show credentials, all headers and the request\'s body unmasked; only for your own tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" timing' -l 'timing' -d 'Draw how long each request took, step by step; numbers if the output is not a terminal.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
@@ -423,7 +423,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" s session' -s 's' -l 'session' -d 'Only of this session.' -rfka '(__dlctl_custom_completion ---completion decisions -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" s session' -s 's' -l 'session' -d 'Only questions of this session.' -rfka '(__dlctl_custom_completion ---completion decisions -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
@@ -499,7 +499,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl answer" -eq 1' -fka 'useCredential performDefaultHandling rejectProtectionSpace trust cancel follow followWith refuse allow becomeDownload continue newRequest'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" u user' -s 'u' -l 'user' -d 'User name; dlctl asks for the password, or see below.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" certificate' -l 'certificate' -d 'PEM certificate to show; dlctl asks for the pass phrase of its key.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" key' -l 'key' -d 'PEM key of --certificate, if it has a file of its own.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" key' -l 'key' -d 'PEM key of --certificate, if it is in another file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" persistence' -l 'persistence' -d 'How long \'trust\' lasts: session or none (this task).' -rfka 'none session permanent'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
@@ -523,7 +523,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl s
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'set' -d 'Change settings of a session; \'name=default\' unsets one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'pause' -d 'Run none of its tasks, including later ones, until \'session resume\'.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'resume' -d 'Let its tasks run again; tasks that were paused one by one stay paused.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'finish' -d 'Take no more tasks, and end after the last one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'finish' -d 'Accept no more tasks, and end after the last one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'invalidate' -d 'Cancel the session\'s tasks and end it.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session open" -eq 1' -fka '(__dlctl_custom_completion ---completion session open -- positional@0 (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
@@ -595,8 +595,8 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl c
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl cookies" -eq 1' -fa 'import' -d 'Store the cookies of a file in Netscape format, or of a browser.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl cookies" -eq 1' -fa 'export' -d 'Print cookies in Netscape format, with their values.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl cookies" -eq 1' -fa 'remove' -d 'Remove the cookies that satisfy every option.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" s session' -s 's' -l 'session' -d 'Those of this session.' -rfka '(__dlctl_custom_completion ---completion cookies list -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" domain' -l 'domain' -d 'Only of this domain and the names below it.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" s session' -s 's' -l 'session' -d 'Cookies of this session.' -rfka '(__dlctl_custom_completion ---completion cookies list -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" domain' -l 'domain' -d 'Only cookies of this domain and the names below it.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" secrets' -l 'secrets' -d 'Show values too.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
@@ -606,8 +606,8 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies list" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl cookies import" -eq 1' -F
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" s session' -s 's' -l 'session' -d 'Those of this session.' -rfka '(__dlctl_custom_completion ---completion cookies import -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" domain' -l 'domain' -d 'Only of this domain and the names below it.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" s session' -s 's' -l 'session' -d 'Cookies of this session.' -rfka '(__dlctl_custom_completion ---completion cookies import -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" domain' -l 'domain' -d 'Only cookies of this domain and the names below it.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -615,8 +615,8 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies import" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" s session' -s 's' -l 'session' -d 'Those of this session.' -rfka '(__dlctl_custom_completion ---completion cookies export -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" domain' -l 'domain' -d 'Only of this domain and the names below it.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" s session' -s 's' -l 'session' -d 'Cookies of this session.' -rfka '(__dlctl_custom_completion ---completion cookies export -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" domain' -l 'domain' -d 'Only cookies of this domain and the names below it.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -624,10 +624,10 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies export" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" s session' -s 's' -l 'session' -d 'Those of this session.' -rfka '(__dlctl_custom_completion ---completion cookies remove -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" domain' -l 'domain' -d 'Only of this domain and the names below it.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" path' -l 'path' -d 'Only of exactly this path.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" name' -l 'name' -d 'Only of this name.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" s session' -s 's' -l 'session' -d 'Cookies of this session.' -rfka '(__dlctl_custom_completion ---completion cookies remove -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" domain' -l 'domain' -d 'Only cookies of this domain and the names below it.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" path' -l 'path' -d 'Only cookies with exactly this path.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" name' -l 'name' -d 'Only cookies with this name.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" all' -l 'all' -d 'Remove all cookies.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cookies remove" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'

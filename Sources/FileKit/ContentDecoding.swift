@@ -324,7 +324,7 @@ private final class Decoder {
             case DLD_DECODE_MEMORY: throw Self.noMemory
             default:
                 throw TransferError(
-                    .httpProtocol, "The body is not of the coding that the server said (\(coding.rawValue)).",
+                    .httpProtocol, "The body is not in the coding that the server named (\(coding.rawValue)).",
                     retryable: true)
             }
             if produced > 0 { return UnsafeRawBufferPointer(rebasing: output[..<produced]) }

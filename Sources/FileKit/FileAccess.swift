@@ -185,7 +185,7 @@ package struct FileAccess: Sendable {
         guard code == EACCES else { return }
         throw TransferError(
             .sourceUnreadable,
-            "Cannot read \(path): the daemon is another user, and the file's mode keeps it out. "
+            "Cannot read \(path): the daemon runs as another user, and the file's mode does not let that user read it. "
                 + "Let it read the file: setfacl -m u:\(geteuid()):r \(path)",
             details: ["path": .string(path), "errno": .integer(Int64(code))])
     }

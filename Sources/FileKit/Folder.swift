@@ -51,7 +51,7 @@ package final class Folder: Sendable {
         guard let status = FileKit.status(of: fileDescriptor), status.st_nlink == 0 else { return }
         throw TransferError(
             .diskIO,
-            "The folder \(path) was removed during the download, and what had arrived with it. Make it again, and the task "
+            "The folder \(path) was removed during the download, and the bytes held with it. Create it again, and the task "
                 + "resumes by itself; or choose another destination (task.update).", details: ["path": .string(path)])
     }
 

@@ -27,7 +27,7 @@ package final class UnfoldedSizes: Sendable {
             let free = folder.freeSpace, free < bytes
         else { return }
         throw TransferError(
-            .diskFull, "\(folder.path) has no room for the unfolded file. Free some; the task resumes by itself.",
+            .diskFull, "\(folder.path) has no room for the decoded file. Free some; the task resumes by itself.",
             details: [
                 "path": .string(folder.path), "free": .integer(free.rawValue),
                 ContentDecoding.neededMember: .integer(bytes.rawValue),

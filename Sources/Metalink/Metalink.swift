@@ -127,7 +127,7 @@ enum MetalinkRules {
             var values: [String] = []
             for hash in element.all("hash") { values.append(try value(hash.trimmedText, algorithm, of: file)) }
             if let size, Int64(values.count) != size.rawValue / length + (size.rawValue % length > 0 ? 1 : 0) {
-                throw MetalinkError(problem: "\(file): its \(values.count) pieces do not make up its size")
+                throw MetalinkError(problem: "\(file): its \(values.count) pieces do not add up to its size")
             }
             let pieces = PieceDigests(algorithm: algorithm, length: ByteCount(length), values: values)
             if algorithm.hexLength > best?.algorithm.hexLength ?? 0, Bounds.allows(pieces) { best = pieces }

@@ -80,7 +80,7 @@ extension SpecRules {
     /// Whoever says who asks says it in one way.
     func checkCredentials(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
         if spec.password != nil, spec.username == nil, spec.resumeData == nil, url?.username == nil {
-            throw bad("password", "goes with username, which is missing.")
+            throw bad("password", "needs username, which is missing.")
         }
         guard spec.bearer != nil else { return }
         if spec.username != nil { throw bad("username", "say either username or bearer.") }

@@ -27,7 +27,8 @@ extension SpecRules {
         }
         if let size = spec.size, (try? PieceMap(pieces, of: size)) == nil {
             throw bad(
-                "pieces.values", "\(pieces.values.count) pieces of \(pieces.length) do not make up \(size) bytes.")
+                "pieces.values",
+                "\(pieces.values.count) pieces of \(pieces.length) bytes do not add up to \(size) bytes.")
         }
         for (index, value) in pieces.values.enumerated() {
             try checkDigest(value, pieces.algorithm, "pieces.values[\(index)]")

@@ -9,7 +9,9 @@ extension SpecRules {
         }
         if spec.kind == .data, let text = spec.url {
             let scheme = try? URLRules.parse(text).scheme
-            guard scheme == .http || scheme == .https else { throw bad("url", "data tasks speak http and https only.") }
+            guard scheme == .http || scheme == .https else {
+                throw bad("url", "data tasks work over http and https only.")
+            }
         }
         try checkFile(spec.source?.path, "source.path")
         try checkText(spec.contentType, "contentType")
@@ -95,7 +97,7 @@ extension SpecRules {
         guard fields.count <= Bounds.formFields, Self.bytes(of: fields) <= Bounds.formFieldBytes else {
             throw bad(
                 "formFields",
-                "at most \(Bounds.formFields), with \(Bounds.formFieldBytes) bytes of names and values in all.")
+                "at most \(Bounds.formFields), with \(Bounds.formFieldBytes) bytes of names and values in total.")
         }
     }
 
@@ -106,7 +108,7 @@ extension SpecRules {
     /// Keys of Upload-Metadata are ASCII without blank and comma.
     private func checkMetadata(_ metadata: [String: String]?) throws(TransferError) {
         guard Self.bytes(of: metadata ?? [:]) <= Bounds.metadataBytes else {
-            throw bad("uploadMetadata", "at most \(Bounds.metadataBytes) bytes of names and values in all.")
+            throw bad("uploadMetadata", "at most \(Bounds.metadataBytes) bytes of names and values in total.")
         }
         for key in (metadata ?? [:]).keys.sorted() {
             guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 44 }) else {

@@ -79,7 +79,7 @@ package struct SpecRules: Sendable {
             }
             if let argv = launch.argv, argv.count > Bounds.arguments || Self.bytes(argv) > Bounds.argumentBytes {
                 throw bad(
-                    "launch.argv", "at most \(Bounds.arguments) arguments of \(Bounds.argumentBytes) bytes in all.")
+                    "launch.argv", "at most \(Bounds.arguments) arguments of \(Bounds.argumentBytes) bytes in total.")
             }
             if let unit = launch.unit, unit.utf8.count > Bounds.name {
                 throw bad("launch.unit", "at most \(Bounds.name) bytes.")
@@ -145,7 +145,7 @@ extension SpecRules {
         guard headers?.count ?? 0 <= Bounds.headers, length <= Bounds.headerBytes else {
             throw bad(
                 field,
-                "at most \(Bounds.headers) headers, with \(Bounds.headerBytes) bytes of names and values in all.")
+                "at most \(Bounds.headers) headers, with \(Bounds.headerBytes) bytes of names and values in total.")
         }
         for (index, header) in (headers ?? []).enumerated() {
             guard HeaderField.isToken(header.name) else {

@@ -63,7 +63,7 @@ struct ConfigurationTrial {
         case .missing: return "\(path) does not exist; name an existing file."
         case .failed(let reason): return "\(path) cannot be read: \(reason)."
         case .text(let text):
-            return Self.holdsCertificate(text) ? nil : "\(path) holds no PEM certificate; name a file that holds some."
+            return Self.holdsCertificate(text) ? nil : "\(path) contains no PEM certificate; name a file that does."
         }
     }
 

@@ -84,7 +84,7 @@ struct CookieHandlers {
             throw bad("\(field).domain", "an address has no names below it; set hostOnly.")
         }
         guard cookie.hostOnly || !PublicSuffixes.contains(cookie.domain) else {
-            throw bad("\(field).domain", "anybody may register names below it; set hostOnly.")
+            throw bad("\(field).domain", "it is a public suffix; set hostOnly.")
         }
         guard cookie.path.hasPrefix("/"), cookie.path.utf8.count <= Bounds.cookieAttribute,
             URLRules.firstControl(cookie.path) == nil

@@ -90,7 +90,7 @@ struct TaskHandlers {
         let record = try await services.tasks(of: task, context).reader.record(task, for: context.peer)
         guard let stream = streams.stream(of: task, record.spec, in: record.session) else {
             throw TransferError(
-                .badField, "id: the body of task \(task) does not come as a stream; it was added without `stream`.",
+                .badField, "id: task \(task) does not stream its body; it was added without `stream`.",
                 details: ["field": "id"])
         }
         return stream
@@ -109,7 +109,7 @@ struct TaskHandlers {
         guard let ids = query.ids, !visible.isEmpty else { return (services.durable, query) }
         guard ids.allSatisfy(\.isVolatile) else {
             throw TransferError(
-                .badField, "ids: ask for volatile tasks apart from others.", details: ["field": "ids"])
+                .badField, "ids: ask for volatile tasks in a separate call.", details: ["field": "ids"])
         }
         var query = query
         query.ids = ids.filter(visible.contains)
@@ -124,7 +124,7 @@ struct TaskHandlers {
         guard parameters.secrets == true else { return nil }
         guard record.session.owner == peer.uid else {
             throw TransferError(
-                .permissionDenied, "secrets: those of task \(record.id) are its owner's alone.",
+                .permissionDenied, "secrets: only the owner of task \(record.id) may see them.",
                 details: ["field": "secrets"])
         }
         return RevealedTask(record: record, exchange: try await services.reader.exchange(of: record.id))

@@ -150,7 +150,7 @@ package final class VolatileSessions: Sendable {
     ) throws(TransferError) {
         guard key.owner == peer.uid else {
             throw TransferError(
-                .badField, "owner: a volatile session is of the user whose connection opens it.",
+                .badField, "owner: a volatile session belongs to the user whose connection opens it.",
                 details: ["field": "owner"])
         }
         let durable: [(name: String, isGiven: Bool)] = [
@@ -160,7 +160,8 @@ package final class VolatileSessions: Sendable {
         ]
         for (name, isGiven) in durable where isGiven {
             throw TransferError(
-                .badField, "configuration.\(name): a volatile session starts no program and outlives no connection.",
+                .badField,
+                "configuration.\(name): a volatile session starts no program and does not outlive its connection.",
                 details: ["field": .string("configuration.\(name)")])
         }
     }

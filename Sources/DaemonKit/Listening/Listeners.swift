@@ -133,14 +133,14 @@ final class Listeners: Sendable {
                 logger.notice(
                     one.place.kind == .adopted
                         ? "systemd's socket lost its name; another one takes its place until dld.socket is restarted"
-                        : "the socket's name was gone; it is made anew",
+                        : "the socket's name was gone; it is created again",
                     metadata: ["socket": "\(one.place.path.path)"])
             } catch {
                 next.listener = nil
                 next.complaint = error.description
                 if one.complaint != next.complaint {
                     logger.warning(
-                        "a socket is lost; tried again until it can be made", metadata: ["reason": "\(error)"])
+                        "a socket is lost; tried again until it can be created", metadata: ["reason": "\(error)"])
                 }
             }
             if let old = one.listener { await server.close(old) }

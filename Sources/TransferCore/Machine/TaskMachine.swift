@@ -76,7 +76,7 @@ package struct TaskMachine: Sendable {
         case .deadlinePassed:
             try require([.queued, .running, .waiting, .paused], event)
             return deadlinePassed(
-                "The task's deadline has passed; task.update sets a later deadlineAt, task.retry takes it up again.",
+                "The task's deadline has passed; set a later deadlineAt with task.update, then task.retry.",
                 now)
         case .resourceTimeoutPassed:
             // Paused time does not count, so this cannot happen to a paused task.
@@ -98,7 +98,7 @@ extension TaskMachine {
     private func require(_ states: [TaskState], _ event: TaskEvent) throws(TransferError) {
         guard states.contains(status.state) else {
             throw TransferError(
-                .taskWrongState, "The task is \(status.state.rawValue); \(event.name) is not possible then.",
+                .taskWrongState, "The task is \(status.state.rawValue); \(event.name) is not possible in that state.",
                 details: ["state": .string(status.state.rawValue), "event": .string(event.name)])
         }
     }

@@ -29,7 +29,7 @@ enum LocalFailures {
         case EINVAL where operation == "open", ENAMETOOLONG, EILSEQ:
             return FailureClassifier.permanent(
                 .destinationBadPath,
-                "The destination's file system takes no file of this name; choose another destination (task.update), "
+                "The destination's file system accepts no file with this name; choose another destination (task.update), "
                     + "then task.retry.")
         case ENOSPC:
             return disk(.diskFull, "No space is left in the destination folder; it continues when there is.")

@@ -45,7 +45,7 @@ package struct ShortEnd: Sendable, Hashable {
     package var error: TransferError {
         TransferError(
             .integrityLength,
-            "\(host) announces \(announced) bytes and gives only \(received), each time; ask who runs it, or give another "
+            "\(host) announces \(announced) bytes but sends only \(received) each time; ask its operator, or give another "
                 + "URL.",
             retryable: false,
             details: [

@@ -105,9 +105,9 @@ enum TransportFailures {
                 "\(host) denies access; task.update takes another username and password, task.retry tries them.")
         case 94: FailureClassifier.permanent(.authFailed, "The credentials could not be used: \(message)")
         case 8 where isGreetingOfNow(message), 13 where mayWorkLater(message), 19 where mayWorkLater(message):
-            FailureClassifier.transient(.networkLost, "\(host) does not give the file now (\(message)).")
+            FailureClassifier.transient(.networkLost, "\(host) does not send the file now (\(message)).")
         case 19, 78:
-            FailureClassifier.permanent(.httpStatus, "\(host) has no such file, or does not give it; check the URL.")
+            FailureClassifier.permanent(.httpStatus, "\(host) has no such file, or does not send it; check the URL.")
         case 25, 70: storeRefused(code, message, host)
         case 37: FailureClassifier.permanent(.sourceUnreadable, "The file cannot be read: \(message)")
         case 8, 61, 84...89: FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
@@ -136,10 +136,10 @@ enum TransportFailures {
                 disposition: .transient(after: nil))
         }
         if mayWorkLater(message) {
-            return FailureClassifier.transient(.networkLost, "\(host) does not take the file now (\(message)).")
+            return FailureClassifier.transient(.networkLost, "\(host) does not accept the file now (\(message)).")
         }
         return FailureClassifier.permanent(
-            .permissionDenied, "\(host) does not take the file (\(message)); check the path and the rights there.")
+            .permissionDenied, "\(host) does not accept the file (\(message)); check the path and the rights there.")
     }
 
     private static func other(_ code: Int, _ message: String) -> AttemptFailure {

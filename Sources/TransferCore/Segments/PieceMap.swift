@@ -12,7 +12,7 @@ package struct PieceMap: Sendable, Hashable {
         guard needed == Int64(pieces.values.count) else {
             throw TransferError(
                 .integrityChecksum,
-                "The file has \(total) bytes, which its \(pieces.values.count) pieces of \(pieces.length) do not make up."
+                "The file has \(total) bytes, which its \(pieces.values.count) pieces of \(pieces.length) do not add up to."
             )
         }
         self.total = total

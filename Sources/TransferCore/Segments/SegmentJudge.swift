@@ -25,7 +25,7 @@ struct SegmentJudge: ResponseJudge, Hashable {
 
     /// The server has the version, and gives it whole only.
     static let withoutParts = TransferError(
-        .httpProtocol, "The server gives no parts of the file after all; it is fetched over one connection.",
+        .httpProtocol, "The server does not send parts of the file after all; it is fetched over one connection.",
         retryable: true)
 
     private func changed(_ what: String) -> Verdict {

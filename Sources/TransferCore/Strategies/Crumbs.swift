@@ -18,7 +18,7 @@ struct Crumbs: Sendable, Hashable {
     }
 
     static let failure = FailureClassifier.transient(
-        .httpProtocol, "The server gives the file in parts of a few bytes.")
+        .httpProtocol, "The server sends the file only in parts of a few bytes.")
     static let takenFailure = FailureClassifier.transient(
-        .httpProtocol, "The server takes the file in parts of a few bytes.")
+        .httpProtocol, "The server accepts the file only in parts of a few bytes.")
 }

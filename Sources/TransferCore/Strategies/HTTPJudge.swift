@@ -16,7 +16,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             return .stop(
                 .failure(
                     TransferError(
-                        .networkLost, "The connection ended in the head of the answer.",
+                        .networkLost, "The connection ended in the header of the answer.",
                         retryable: true), retryAfter: nil))
         }
         do throws(TransferError) {
@@ -56,7 +56,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     private static let intercepted = TransferError(
         .httpProtocol,
-        "A web page came in place of the file: this network may want a login. What is here is kept.",
+        "A web page came instead of the file: this network may require a login. The bytes held are kept.",
         retryable: true)
 
     /// The held version by its strong validator, and yet not by its length: one of the two answers was wrong.

@@ -181,7 +181,8 @@ extension StrategyRegistry {
         case .ftp, .ftps, .sftp, .file, .data:
             guard request.spec.kind == .upload else {
                 throw TransferError(
-                    .unsupported, "Data tasks speak http and https; download what \(url.scheme.rawValue) has.")
+                    .unsupported, "Data tasks work over http and https only; for \(url.scheme.rawValue) add a download."
+                )
             }
             guard url.scheme != .file, url.scheme != .data else {
                 throw TransferError(

@@ -31,7 +31,7 @@ package enum AnswerBody: Sendable, Hashable {
         TransferError(
             .httpProtocol,
             "The server sent the answer coded (\(coding.prefix(80))), which was not asked for and which dld does not undo. "
-                + "With an Accept-Encoding field of your own you get it as it comes.", retryable: false)
+                + "With your own Accept-Encoding field you get it as it is sent.", retryable: false)
     }
 }
 

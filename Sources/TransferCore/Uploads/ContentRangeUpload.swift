@@ -148,7 +148,9 @@ package struct ContentRangeUpload: TransferStrategy {
             last.rawValue < .max
         else {
             throw FailureClassifier.permanent(
-                .httpProtocol, "The server says with \"\(text.prefix(80))\" what it holds; no way on.")
+                .httpProtocol,
+                "The server reports \"\(text.prefix(80))\" as what it holds, which is not a range; try another protocol."
+            )
         }
         return last + 1
     }

@@ -110,7 +110,7 @@ package struct DataRequest: TransferStrategy {
             return .failed(
                 FailureClassifier.permanent(
                     .tooLarge,
-                    "The answer is longer than the \(limit) bytes that are kept of data tasks; download it instead."))
+                    "The answer is longer than the \(limit) bytes that are kept for a data task; download it instead."))
         }
         guard outcome.end == .finished else {
             return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
@@ -167,7 +167,8 @@ extension DataRequest {
             return .failed(
                 body.lost(
                     to: FailureClassifier.permanent(error.code, error.message),
-                    because: "what came before is of another version, or nothing proves that it is of the same"))
+                    because: "the bytes sent so far are of another version, or nothing proves that they are of the same"
+                ))
         case .finished, .stopped(.failure), .stopped(.redirect), .transport, .local, .aborted, .stalled, .overrun,
             .refusedRedirect:
             let failure = FailureClassifier.classify(outcome, url: url.requestURL)
@@ -191,7 +192,7 @@ extension DataRequest {
         if method != "GET" || exchange.payload != .none {
             return "only the answer to a GET without a body can be continued"
         }
-        if exchange.headers.contains(where: { $0.isNamed("range") }) { return "the request names a range of its own" }
+        if exchange.headers.contains(where: { $0.isNamed("range") }) { return "the request has its own Range" }
         if exchange.decodesBody, body.acceptance?.contentCoding != nil {
             return "the body comes coded; with the header Accept-Encoding: identity it can be continued"
         }

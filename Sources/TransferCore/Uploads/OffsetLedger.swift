@@ -48,7 +48,7 @@ struct OffsetLedger: Sendable {
         fruitless += 1
         guard fruitless <= Self.patience else {
             throw FailureClassifier.transient(
-                .httpProtocol, "The server takes bytes but does not get on; it is asked again later.")
+                .httpProtocol, "The server accepts bytes but makes no progress; it is asked again later.")
         }
     }
 

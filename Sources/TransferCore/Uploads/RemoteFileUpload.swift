@@ -58,7 +58,7 @@ package struct RemoteFileUpload: TransferStrategy {
         guard url.path.isEmpty || url.path.hasSuffix("/") else { return url.requestURL }
         guard let name = spec.uploadName else {
             throw TransferError(
-                .badField, "url: it is a folder, and what is sent has no name; end the URL in one, or give fileName.",
+                .badField, "url: it is a folder, and the body has no name; end the URL with a name, or give fileName.",
                 details: ["field": "url"])
         }
         guard !name.contains("/"), name != ".", name != ".." else {

@@ -81,11 +81,11 @@ struct UploadLimit: Sendable, Hashable {
     func check(_ size: ByteCount) throws(AttemptFailure) {
         if let maximumSize, size > maximumSize {
             throw FailureClassifier.permanent(
-                .tooLarge, "The server takes uploads of at most \(maximumSize) bytes; the file has \(size).")
+                .tooLarge, "The server accepts uploads of at most \(maximumSize) bytes; the file has \(size).")
         }
         if let minimumSize, size < minimumSize {
             throw FailureClassifier.permanent(
-                .badField, "The server takes uploads of at least \(minimumSize) bytes; the file has \(size).")
+                .badField, "The server accepts uploads of at least \(minimumSize) bytes; the file has \(size).")
         }
     }
 }

@@ -155,13 +155,14 @@ package struct S3MultipartUpload: TransferStrategy {
             return fail(
                 FailureClassifier.permanent(
                     .httpStatus,
-                    "The store misses parts again that it had confirmed; begin another multipart upload for the file."))
+                    "The store is again missing parts that it had confirmed; begin another multipart upload for the file."
+                ))
         }
         state = request.progress(.s3Multipart)
         state.restarts = 1
         return .restart(
             TransferError(
-                .httpStatus, "The store misses parts that it had confirmed; they are sent again.", retryable: true),
+                .httpStatus, "The store is missing parts that it had confirmed; they are sent again.", retryable: true),
             then: following())
     }
 

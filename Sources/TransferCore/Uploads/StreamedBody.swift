@@ -55,7 +55,7 @@ struct StreamJudge: ResponseJudge {
         if let rest, let held = rest.held { return judge(head, rest, from: held.offset) }
         do throws(TransferError) {
             guard let status = head.status else {
-                throw TransferError(.networkLost, "The connection ended in the head of the answer.", retryable: true)
+                throw TransferError(.networkLost, "The connection ended in the header of the answer.", retryable: true)
             }
             let length = try MessageFraming.contentLength(head)
             guard isWanted(status, head) else { return .stop(failure(status, head)) }
@@ -74,7 +74,7 @@ struct StreamJudge: ResponseJudge {
         }
         return .stop(
             .restart(
-                TransferError(.validatorChanged, "The server sent another version of the body in place of its rest.")))
+                TransferError(.validatorChanged, "The server sent another version of the body instead of the rest.")))
     }
 
     private func isWanted(_ status: Int, _ head: ResponseHead) -> Bool {

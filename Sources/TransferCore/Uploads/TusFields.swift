@@ -17,7 +17,8 @@ struct TusCapabilities: Sendable, Hashable {
     func check(_ request: UploadRequest) throws(AttemptFailure) {
         if let longestUpload, request.size > longestUpload {
             throw FailureClassifier.permanent(
-                .tooLarge, "The server takes uploads of at most \(longestUpload) bytes; the file has \(request.size).")
+                .tooLarge, "The server accepts uploads of at most \(longestUpload) bytes; the file has \(request.size)."
+            )
         }
         guard let algorithm = request.spec.uploadChecksum else { return }
         guard checksumAlgorithms.contains(PayloadDigest.tusName(algorithm)) else {

@@ -157,7 +157,7 @@ package struct TusUpload: TransferStrategy {
         mismatches += 1
         guard mismatches <= OffsetLedger.patience else {
             throw FailureClassifier.permanent(
-                .integrityChecksum, "The server finds the checksum of every chunk wrong (460); it was not taken.")
+                .integrityChecksum, "The server reports a wrong checksum for every chunk (460) and accepted none.")
         }
         return .run(send())
     }

@@ -5,8 +5,8 @@ public enum AddTasks: RPCMethod {
     public static let name = "task.add"
     public static let summary =
         """
-        Queues tasks in one transaction, all or none. Once it has answered, they survive a crash and a power loss, unless \
-        their session is volatile: such tasks are seen by its connection alone, and end with it.
+        Queues tasks in one transaction, all or none. Once the call has returned, they survive a crash and a power loss, \
+        unless their session is volatile: only its connection sees such tasks, and they end with it.
         """
     public static let errors: [ErrorCode] = [
         .badURL, .badField, .unsupported, .tooLarge, .sessionNotFound, .sessionInvalidated, .sessionInUse,

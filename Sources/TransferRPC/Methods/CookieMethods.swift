@@ -4,7 +4,7 @@ import TransferModel
 public enum ListCookies: RPCMethod {
     public static let name = "cookies.list"
     public static let summary =
-        "The asking user's cookies in the order in which they were set; nobody sees another's. `value` only with `secrets`."
+        "The caller's own cookies, in the order in which they were set. Only `secrets` adds `value`."
     public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse]
 
     public struct Parameters: WireObject, Hashable {
@@ -26,8 +26,8 @@ public enum ListCookies: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .session: .optional(.string, CookieText.session)
-            case .domain: .optional(.string, "Only of this domain and the names below it.")
-            case .secrets: .optional(.boolean, "True: with `value`.")
+            case .domain: .optional(.string, "Only cookies of this domain and the names below it.")
+            case .secrets: .optional(.boolean, "True: cookies have their `value`.")
             }
         }
     }
@@ -44,7 +44,7 @@ public enum ListCookies: RPCMethod {
         public static let wireName = "Cookies"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .cookies: .required(.list(.object(CookieView.self)), "Without those that have ended.")
+            case .cookies: .required(.list(.object(CookieView.self)), "Without expired ones.")
             }
         }
     }
@@ -55,9 +55,9 @@ public enum SetCookies: RPCMethod {
     public static let name = "cookies.set"
     public static let summary =
         """
-        Stores cookies of the asking user, each in place of the one with its name, domain, path and `hostOnly`; if one \
-        is refused, none is stored. One that has ended removes that. Durable when it returns, except in a volatile session. If \
-        the store fails, they are in force and are stored with the next change. No cookie lives longer than 400 days.
+        Stores cookies of the caller. Each replaces the one with the same name, domain, path and `hostOnly`; an expired one \
+        only removes it. If one is refused, none is stored. Durable when it returns, except in a volatile session. If the store \
+        fails, the cookies are in force and are stored with the next change. No cookie lives longer than 400 days.
         """
     public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
 
@@ -95,7 +95,7 @@ public enum SetCookies: RPCMethod {
         public static let wireName = "StoredCookies"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .set: .required(.integer, "Cookies that were given.")
+            case .set: .required(.integer, "Number of cookies in the call.")
             }
         }
     }
@@ -105,7 +105,7 @@ public enum SetCookies: RPCMethod {
 public enum RemoveCookies: RPCMethod {
     public static let name = "cookies.remove"
     public static let summary =
-        "Removes cookies of the asking user that satisfy everything that is given, all without. Durable when it returns."
+        "Removes the caller's cookies that match every given parameter; without any, all of them. Durable when it returns."
     public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
 
     public struct Parameters: WireObject, Hashable {
@@ -129,9 +129,9 @@ public enum RemoveCookies: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .session: .optional(.string, CookieText.session)
-            case .domain: .optional(.string, "Of this domain and the names below it.")
-            case .path: .optional(.string, "Of exactly this path.")
-            case .name: .optional(.string, "Of this name.")
+            case .domain: .optional(.string, "Only cookies of this domain and the names below it.")
+            case .path: .optional(.string, "Only cookies with exactly this path.")
+            case .name: .optional(.string, "Only cookies with this name.")
             }
         }
     }
@@ -148,7 +148,7 @@ public enum RemoveCookies: RPCMethod {
         public static let wireName = "RemovedCookies"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .removed: .required(.integer, "How many there were.")
+            case .removed: .required(.integer, "Number of removed cookies.")
             }
         }
     }
@@ -156,5 +156,5 @@ public enum RemoveCookies: RPCMethod {
 
 enum CookieText {
     static let session =
-        "A session whose `httpCookieStorage` is `session`, or `shared`, which are the user's own; default: the latter."
+        "A session whose `httpCookieStorage` is `session`, for its own cookies, or `shared`, for those of the user; default: the latter."
 }

@@ -3,7 +3,7 @@ import TransferModel
 /// What tasks ask of their owner.
 public enum ListDecisions: RPCMethod {
     public static let name = "decision.list"
-    public static let summary = "Questions that tasks ask and nobody has answered, the oldest first."
+    public static let summary = "Open questions of tasks, the oldest first."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied]
 
     public struct Parameters: WireObject, Hashable {
@@ -24,8 +24,9 @@ public enum ListDecisions: RPCMethod {
         public static let wireName = "ListDecisions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .session: .optional(.string, "Only of tasks of this session.")
-            case .tasks: .optional(.list(.taskID), "Only of these tasks, up to \(ListTasks.largestSelection).")
+            case .session: .optional(.string, "Only questions of tasks of this session.")
+            case .tasks:
+                .optional(.list(.taskID), "Only questions of these tasks, up to \(ListTasks.largestSelection).")
             case .owner: OwnerScope.field
             }
         }
@@ -47,7 +48,7 @@ public enum ListDecisions: RPCMethod {
         public static let wireName = "Decisions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .decisions: .required(.list(.object(DecisionView.self)), "One of each task at most.")
+            case .decisions: .required(.list(.object(DecisionView.self)), "At most one per task.")
             case .truncated:
                 .optional(.boolean, "True: there are more than \(Bounds.listedDecisions); answer these first.")
             }
@@ -60,9 +61,9 @@ public enum AnswerDecision: RPCMethod {
     public static let name = "decision.answer"
     public static let summary =
         """
-        Answers a question; durable when it returns. The first answer counts. The same answer again is fine, until the task \
-        asks its next question; another one is refused with `decision.gone`, as is an answer to a question that was closed. \
-        Administrators may answer for others, but give no credential, request or destination, and trust no server.
+        Answers a question; durable when it returns. The first answer counts. The same answer may be repeated until the task \
+        asks its next question. A different answer is refused with `decision.gone`, and so is an answer to a closed question. \
+        Administrators may answer for others, but may not give credentials, requests or destinations, or trust servers.
         """
     public static let errors: [ErrorCode] = [
         .decisionGone, .badField, .badURL, .unsupported, .permissionDenied, .limitReached, .destinationBadPath,
@@ -100,20 +101,21 @@ public enum AnswerDecision: RPCMethod {
             case .action:
                 .required(
                     .oneOf(DecisionAction.self),
-                    "`challenge`: `useCredential`; `performDefaultHandling` or `rejectProtectionSpace` (the request is made once more with what the task itself has, and its answer is final); `cancel` (the task). Method `serverTrust`: `trust` (`key` of the question, from the owner alone); `performDefaultHandling` (the task fails with `tls.untrusted`); `cancel`. Method `clientCertificate`: `useCredential` (a certificate); `performDefaultHandling` (none is shown); `cancel`. `redirect`: `follow`, `followWith` (`request` in place of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (of a data task whose request may be made again: the answer is asked for once more, into the file `destination`). `begin`: `continue`, `newRequest` (`request` in place of the task's own), `cancel`."
+                    "`challenge`: `useCredential`; `performDefaultHandling` or `rejectProtectionSpace` (the request is sent once more with the task's own credentials, and its answer is final); `cancel` (the task). Method `serverTrust`: `trust` (the `key` in the question; only the owner may); `performDefaultHandling` (the task fails with `tls.untrusted`); `cancel`. Method `clientCertificate`: `useCredential` (a certificate); `performDefaultHandling` (none is shown); `cancel`. `redirect`: `follow`, `followWith` (`request` instead of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (for a data task whose request may be repeated: it is sent once more, and the answer goes to the file `destination`). `begin`: `continue`, `newRequest` (`request` instead of the task's own), `cancel`."
                 )
-            case .credential: .optional(.object(DecisionCredential.self), "With `useCredential`, from the owner alone.")
+            case .credential:
+                .optional(.object(DecisionCredential.self), "With `useCredential`; only the owner may give it.")
             case .persistence:
                 .optional(
                     .oneOf(CredentialPersistence.self),
-                    "With `trust`: how long the key is trusted. Built: `session` (default), by every task of the session, until the session ends (`shared` never does), while it asks for challenges; `none`, by this task alone."
+                    "With `trust`: how long the key is trusted. `session` (default): by every task of the session while the session asks for challenges, until it ends (`shared` never does). `none`: by this task alone. `permanent` is not built."
                 )
             case .request:
-                .optional(.object(TaskRequest.self), "With `followWith` and `newRequest`, from the owner alone.")
+                .optional(.object(TaskRequest.self), "With `followWith` and `newRequest`; only the owner may give it.")
             case .destination:
                 .optional(
                     .object(Destination.self),
-                    "With `becomeDownload`, from the owner alone; default: as for a download without one.")
+                    "With `becomeDownload`; only the owner may give it. Default: as for a download without one.")
             }
         }
     }
@@ -138,7 +140,7 @@ public enum AnswerDecision: RPCMethod {
             switch key {
             case .decision: .required(.integer, "The question.")
             case .task: .required(.taskID, "The task that asked.")
-            case .action: .required(.oneOf(DecisionAction.self), "What it was answered.")
+            case .action: .required(.oneOf(DecisionAction.self), "The action of the answer that counts.")
             }
         }
     }

@@ -21,7 +21,7 @@ public enum GetTask: RPCMethod {
     public typealias Result = TaskView
     public static let name = "task.get"
     public static let summary =
-        "Everything about one task; with `secrets` the request and its answer whole, for the task's owner alone."
+        "Everything about one task; with `secrets`, which only its owner may set, the complete request and answer."
     public static let errors: [ErrorCode] = [.taskNotFound, .permissionDenied]
 
     public struct Parameters: WireObject, Hashable {

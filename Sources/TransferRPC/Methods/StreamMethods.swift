@@ -4,7 +4,7 @@ import TransferModel
 public enum GiveCredit: RPCMethod {
     public static let name = "task.credit"
     public static let summary =
-        "Allows so many more bytes of the body of a task with `stream` to be sent, as [`task.data`](#streams) notifications. Credit counts from the moment the task is added, and adds up. Without credit nothing of the body is read."
+        "Allows this many more bytes of the body of a task with `stream` to be sent, as [`task.data`](#streams) notifications. You may give credit as soon as the task is added, and amounts add up. Without credit, none of the body is read."
     public static let errors: [ErrorCode] = [.taskNotFound]
 
     public struct Parameters: WireObject, Hashable {
@@ -27,7 +27,7 @@ public enum GiveCredit: RPCMethod {
             case .bytes:
                 .required(
                     .byteCount,
-                    "Bytes of the body, 1 or more; base64 does not count. A sum beyond 2^63 - 1 counts as that.")
+                    "Bytes of the body, 1 or more, before base64. The sum is limited to 2^63 - 1.")
             }
         }
     }
@@ -45,7 +45,7 @@ public enum GiveCredit: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .credit:
-                .required(.byteCount, "Bytes that may still be sent. For a task that is over it means nothing.")
+                .required(.byteCount, "Bytes that may still be sent; meaningless if the task has ended.")
             }
         }
     }
@@ -70,7 +70,8 @@ public struct TaskData: WireObject, Hashable {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .task: .required(.taskID, "The task.")
-        case .offset: .required(.byteCount, "Of the first byte in the body: where the piece before it ended.")
+        case .offset:
+            .required(.byteCount, "Offset of its first byte in the body, which is the end of the previous piece.")
         case .base64:
             .required(
                 .string, "The piece, in base64 with padding: 1 to \(Bounds.streamPiece) bytes, content codings undone.")

@@ -16,7 +16,7 @@ enum EventReference {
         case .taskProgress: "How far a running task is; never stored, no `sequence`."
         case .taskWaiting: "It cannot run now."
         case .taskDecision:
-            "It asks a client to decide, and waits for the answer (`decision.answer`). Each question is told once."
+            "It asks a client to decide, and waits for the answer (`decision.answer`). Each question has one such event."
         case .taskPaused: "A client paused it."
         case .taskQueued: "It waits for a slot. With `explanation`, it ran before and gave way without a failure."
         case .taskUpdated: "A client changed it."
@@ -49,7 +49,7 @@ enum EventReference {
             "`phase`, `bytesReceived`, `bytesExpected`, `bytesSent`, `bytesToSend`, `rate`, `eta`?, `resumedFrom`?"
         case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?: an [Error](#error)"
         case .taskDecision:
-            "`decision`, `kind`, `default` and what the question tells, as in a [Decision](#decision)"
+            "`decision`, `kind`, `default` and the question's other members, as in a [Decision](#decision)"
         case .taskCompleted:
             "`file`?, `bytes`, `duration` (seconds of the attempt that completed it), `verified`, `sha256`?, \(identity)"
         case .taskUpdated: "`fields`: their names"

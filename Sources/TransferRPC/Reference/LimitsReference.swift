@@ -38,7 +38,7 @@ enum LimitsReference {
                 "\(Bounds.cookie) bytes; \(Bounds.cookiesOfDomain), \(Bounds.cookiesOfTask), \(Bounds.cookies); \(size(Bounds.cookieField))",
             ],
             [
-                "cookies that the waiting tasks of one user keep; those that waited longest lose theirs",
+                "cookies that waiting tasks of one user keep; the tasks that have waited longest lose theirs",
                 size(Bounds.waitingCookies),
             ],
             ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
@@ -46,13 +46,13 @@ enum LimitsReference {
             ["a piece of a stream", size(Bounds.streamPiece)],
             ["sessions of one user that have not ended", "\(Bounds.sessions)"],
             [
-                "volatile sessions of one user; their tasks, also those that are over; their kept bodies",
+                "volatile sessions of one user; their tasks, including ended ones; their kept bodies",
                 "\(Bounds.sessions); \(Bounds.volatileTasks); \(size(Int(Bounds.volatileBodies)))",
             ],
             ["durable subscribers of one user", "\(Bounds.subscribers)"],
             [
                 "launched programs running at the same time; a further one waits for its `launchInterval`",
-                "\(Bounds.launchesOfUser) of one user, \(Bounds.launches) of all",
+                "\(Bounds.launchesOfUser) of one user, \(Bounds.launches) in total",
             ],
             ["identifiers of sessions, names of subscribers", "1 to \(Bounds.name) bytes"],
             ["subscriptions of one connection", "\(Bounds.subscriptions)"],
@@ -60,17 +60,17 @@ enum LimitsReference {
             ["`tasks` of task.add", "\(Bounds.tasks)"],
             [
                 "requests in lines of more than \(size(Bounds.longLine))",
-                "one of each user at a time (root excepted), \(Bounds.longRequests) of all; the others wait",
+                "one of each user at a time (root excepted), \(Bounds.longRequests) in total; the others wait",
             ],
             ["a batch; its answers together", "\(Bounds.batch) requests; \(size(Bounds.waitingAnswers))"],
             ["requests of one connection that are answered at the same time", "\(Bounds.requestsInFlight)"],
             [
-                "requests of one user that only look (lists, figures), answered at the same time",
+                "read-only requests of one user (lists, figures) that are answered at the same time",
                 "\(Bounds.looks); the others wait, as does a client with more than \(size(Bounds.unreadByLookers)) to read",
             ],
             [
                 "unfinished and waiting lines, beyond the first 64 KiB of each connection",
-                "\(size(Bounds.unfinishedLinesOfUser)) of one user (root excepted), \(size(Bounds.unfinishedLines)) of all",
+                "\(size(Bounds.unfinishedLinesOfUser)) of one user (root excepted), \(size(Bounds.unfinishedLines)) in total",
             ],
             ["output waiting for a client that does not read", size(Bounds.waitingAnswers)],
             ["connections; of one user", "`maximumConnections`; `maximumConnectionsPerUser` (root excepted)"],
@@ -83,7 +83,7 @@ enum LimitsReference {
         ["`method`", "\(Bounds.method) bytes"],
         [
             "`headers`, `httpAdditionalHeaders`",
-            "\(Bounds.headers), with \(size(Bounds.headerBytes)) of names and values in all",
+            "\(Bounds.headers), with \(size(Bounds.headerBytes)) of names and values in total",
         ],
         ["`username`, `password`, `bearer`", "\(Bounds.secret) bytes each"],
         ["every path", "\(Bounds.path) bytes"],
@@ -91,13 +91,13 @@ enum LimitsReference {
         ["`contentType`, `fileName`, `formField`", "\(Bounds.text) bytes each"],
         [
             "`formFields`",
-            "\(Bounds.formFields), with \(size(Bounds.formFieldBytes)) of names and values in all",
+            "\(Bounds.formFields), with \(size(Bounds.formFieldBytes)) of names and values in total",
         ],
-        ["`uploadMetadata`", "\(size(Bounds.metadataBytes)) of names and values in all"],
+        ["`uploadMetadata`", "\(size(Bounds.metadataBytes)) of names and values in total"],
         ["`s3.partURLs`", "\(Bounds.s3Parts)"],
         [
             "`pieces`",
-            "\(Bounds.pieces), with \(size(Bounds.pieceDigits)) of digits in all; each at least \(size(Int(Bounds.leastPiece))), unless it is the only one",
+            "\(Bounds.pieces), with \(size(Bounds.pieceDigits)) of digits in total; each at least \(size(Int(Bounds.leastPiece))), unless it is the only one",
         ],
         ["`connections`, `connectionsPerDownload`", "\(Bounds.connections)"],
         ["`description`", "\(Bounds.description) bytes"],
@@ -107,7 +107,7 @@ enum LimitsReference {
         ["`retry.firstDelay`, `retry.longestDelay`", "\(Int64(Bounds.longestDelay)) s"],
         ["the answer kept for a data task, decoded", size(Bounds.dataAnswer)],
         [
-            "a body once its content codings are undone",
+            "a decoded body",
             "\(Bounds.decodedRatio) times its coded length, or \(size(Int(Bounds.decodedAlways))) if that is more (`http.protocol`)",
         ],
     ]
@@ -115,7 +115,7 @@ enum LimitsReference {
     private static let session: [[String]] = [
         ["`schedule`", "\(Bounds.scheduleWindows) windows"],
         ["`launchInterval`", "\(Bounds.words(Bounds.launchInterval)) s"],
-        ["`launch.argv`", "\(Bounds.arguments), with \(size(Bounds.argumentBytes)) in all"],
+        ["`launch.argv`", "\(Bounds.arguments), with \(size(Bounds.argumentBytes)) in total"],
         ["`launch.unit`", "\(Bounds.name) bytes"],
         ["`progressInterval` of a subscription", "\(Bounds.words(Bounds.progressInterval)) s, or 0"],
     ]

@@ -36,12 +36,12 @@ public struct CookieView: WireObject, Hashable {
         case .value: .optional(.string, "With `secrets`.")
         case .name: Cookie.field(.name)
         case .domain: .required(.string, "In lower case.")
-        case .path: .required(.string, "Of the requests that carry it.")
+        case .path: .required(.string, "Path of the requests that carry it.")
         case .expires: Cookie.field(.expires)
-        case .secure: .required(.boolean, "It goes to https only.")
-        case .httpOnly: .required(.boolean, "As the server said.")
+        case .secure: .required(.boolean, "It is sent over https only.")
+        case .httpOnly: .required(.boolean, "As the server set it.")
         case .sameSite: Cookie.field(.sameSite)
-        case .hostOnly: .required(.boolean, "It is not for the names below `domain`.")
+        case .hostOnly: .required(.boolean, "It is not sent to the names below `domain`.")
         }
     }
 }
@@ -51,18 +51,18 @@ extension Cookie: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .name: .required(.string, "May be empty (RFC 6265bis section 5.6).")
-        case .value: .required(.string, "Together with the name at most \(Bounds.cookie) bytes.")
+        case .value: .required(.string, "At most \(Bounds.cookie) bytes together with the name.")
         case .domain: .required(.string, "Host or domain; a dot at its beginning means `hostOnly: false`.")
         case .path: .optional(.string, "Begins with a slash; `/`.")
         case .expires: .optional(.time, "Default: until it is removed.")
-        case .secure: .optional(.boolean, "It goes to https only; false.")
-        case .httpOnly: .optional(.boolean, "As the server said; false.")
+        case .secure: .optional(.boolean, "It is sent over https only; false.")
+        case .httpOnly: .optional(.boolean, "As the server set it; false.")
         case .sameSite:
             .optional(
                 .choice(SameSite.allCases.map(\.rawValue)),
-                "After a redirect from another site, `strict` ones stay behind, and `lax` ones go with safe methods only."
+                "After a redirect from another site, `strict` ones are not sent, and `lax` ones only with safe methods."
             )
-        case .hostOnly: .optional(.boolean, "It is not for the names below `domain`; true.")
+        case .hostOnly: .optional(.boolean, "It is not sent to the names below `domain`; true.")
         }
     }
 }

@@ -61,7 +61,9 @@ extension DecisionView: WireObject {
     public static let wireName = "Decision"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .decision: .required(.integer, "Its id, also after a restart of the daemon; `decision.answer` takes it.")
+        case .decision:
+            .required(
+                .integer, "Its id, which stays the same across restarts of the daemon; `decision.answer` takes it.")
         case .task: .required(.taskID, "The task that asks.")
         case .session: .required(.string, "Identifier of its session.")
         case .owner: .required(.userID, "Owner of the session.")
@@ -70,7 +72,7 @@ extension DecisionView: WireObject {
         case .default:
             .required(
                 .oneOf(DecisionDefault.self),
-                "What happens if nobody answers: the task waits until its `timeoutIntervalForResource` is over (`wait`), and fails with `deadline.exceeded`; or it does so with `tls.untrusted` (`reject`); or the action of this name is taken at `deadline`."
+                "What happens if nobody answers. `wait`: the task waits until its `timeoutIntervalForResource` has passed, then fails with `deadline.exceeded`. `reject`: the same, but it fails with `tls.untrusted`. Otherwise the action of this name is taken at `deadline`."
             )
         case .deadline:
             .optional(
@@ -79,7 +81,7 @@ extension DecisionView: WireObject {
             )
         case .protectionSpace:
             .optional(
-                .object(ProtectionSpace.self), "`challenge`: whom credentials are for, or which server asks for trust.")
+                .object(ProtectionSpace.self), "`challenge`: the server or proxy that the question is about.")
         case .previousFailureCount:
             .optional(
                 .integer,
@@ -89,21 +91,21 @@ extension DecisionView: WireObject {
         case .response:
             .optional(
                 .object(ResponseInfo.self),
-                "`challenge`, `redirect`, `response`: the head of the answer that the question is about, masked as in events."
+                "`challenge`, `redirect`, `response`: the header of the answer that the question is about, masked as in events."
             )
         case .request:
             .optional(
                 .object(TaskRequest.self),
-                "`redirect`: the request that would follow. `begin`: the task's own. Masked as in events; what an answer does not name stays as it is, unmasked."
+                "`redirect`: the request that would follow. `begin`: the task's own. Masked as in events. Members that an answer leaves out keep their unmasked values."
             )
         case .certificates:
             .optional(
                 .list(.string),
-                "`serverTrust`: what the server showed, its own certificate first: DER in Base64, up to 32 KiB.")
+                "`serverTrust`: the certificates that the server showed, its own first: DER in Base64, up to 32 KiB.")
         case .key:
             .optional(
                 .string,
-                "`serverTrust`: its public key, which `trust` trusts: `sha256//` and the SHA-256 of the SubjectPublicKeyInfo in Base64, as CURLOPT_PINNEDPUBLICKEY(3) has it."
+                "`serverTrust`: its public key, which `trust` trusts: `sha256//` and the SHA-256 of the SubjectPublicKeyInfo in Base64, in the form of CURLOPT_PINNEDPUBLICKEY(3)."
             )
         case .reason: .optional(.string, "`serverTrust`: why the certificate is not trusted, in the verifier's words.")
         case .keyChanged:
@@ -111,7 +113,7 @@ extension DecisionView: WireObject {
         case .distinguishedNames:
             .optional(
                 .list(.string),
-                "`clientCertificate`: authorities whose certificates the server takes, as it names them: DER in Base64, up to 32 KiB. It need not name any."
+                "`clientCertificate`: the authorities whose certificates the server accepts, as it names them: DER in Base64, up to 32 KiB. A server may name none."
             )
         }
     }
@@ -121,8 +123,8 @@ extension TaskRequest: WireObject {
     public static let wireName = "Request"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .url: .optional(.string, "Its URL, http or https. In answers: default the proposed one.")
-        case .method: .optional(.string, "Its method. In answers: default the proposed one.")
+        case .url: .optional(.string, "Its URL, http or https. Default in answers: the proposed one.")
+        case .method: .optional(.string, "Its method. Default in answers: the proposed one.")
         case .headers:
             .optional(
                 .list(.list(.string)),
@@ -131,7 +133,7 @@ extension TaskRequest: WireObject {
         case .body:
             .optional(
                 .object(RequestBody.self),
-                "Only in answers, `text` or `base64`: default the proposed body, and none with `method` GET or HEAD.")
+                "Only in answers, `text` or `base64`. Default: the proposed body, or none with `method` GET or HEAD.")
         }
     }
 }
@@ -145,12 +147,12 @@ extension ProtectionSpace: WireObject {
         case .realm:
             .optional(
                 .string,
-                "What the server calls it: up to \(Bounds.realm) characters, without control characters. A server may say anything."
+                "The server's name for it: up to \(Bounds.realm) characters, without control characters. A server may say anything."
             )
         case .method:
             .required(
                 .oneOf(AuthenticationMethod.self),
-                "How the credentials are sent, of what is offered the first of `httpDigest`, `ntlm` and `httpBasic`; `serverTrust`: a TLS server's certificate is not trusted; `clientCertificate`: a TLS server wants a certificate of the client."
+                "How the credentials are sent: of the methods that the server offers, the first of `httpDigest`, `ntlm` and `httpBasic`. `serverTrust`: a TLS server's certificate is not trusted. `clientCertificate`: a TLS server wants a client certificate."
             )
         case .isProxy: .required(.boolean, "True: a proxy asks (407).")
         }
@@ -167,7 +169,7 @@ extension DecisionCredential: WireObject {
             .optional(
                 .string,
                 "`clientCertificate`: absolute path of a PEM certificate (chain), read with the owner's rights.")
-        case .key: .optional(.string, "Path of its PEM key, if that is not in the file of the certificate.")
+        case .key: .optional(.string, "Path of its PEM key, if the key is in another file.")
         case .persistence:
             .optional(
                 .oneOf(CredentialPersistence.self),

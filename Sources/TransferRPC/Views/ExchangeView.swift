@@ -57,34 +57,34 @@ public struct ExchangeView: WireObject, Hashable {
     public static let wireName = "Exchange"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .fetchStart: .required(.time, "When the request was handed to the network side.")
+        case .fetchStart: .required(.time, "When the request was handed to the network thread.")
         case .domainLookup:
             .optional(
                 .object(PeriodView.self),
-                "The lookup of the host's or proxy's name, if a connection was made: next to nothing for an address.")
+                "Lookup of the host's or proxy's name, if a connection was made; almost no time for an address.")
         case .connect:
             .optional(
                 .object(PeriodView.self),
-                "The making of the connection, if one was made or tried; libcurl 7.88 counts a TLS handshake that fails to it."
+                "Connecting, if a connection was made or tried; with libcurl 7.88 it includes a TLS handshake that fails."
             )
         case .secureConnection:
-            .optional(.object(PeriodView.self), "The agreement on TLS (sftp: SSH), with a proxy's tunnel before it.")
+            .optional(.object(PeriodView.self), "TLS handshake (sftp: SSH), including a proxy's tunnel before it.")
         case .request:
             .optional(
                 .object(PeriodView.self),
-                "The sending. It ends when the last byte was handed to the system. ftp, sftp: the commands before the file."
+                "Sending the request. It ends when the last byte was handed to the kernel. ftp, sftp: the commands before the file."
             )
         case .response: .optional(.object(PeriodView.self), "From the answer's first byte to its end.")
         case .protocol:
             .optional(
                 .choice(ExchangeMetrics.TransferProtocol.allCases.map(\.rawValue)),
                 "The protocol that the server answered in.")
-        case .reused: .required(.boolean, "The request went over a connection that had served another.")
+        case .reused: .required(.boolean, "True: the request used a connection that had served another.")
         case .proxy: .optional(.string, "Host and port of the proxy, without credentials.")
         case .remote:
             .optional(.string, "Address and port at the other end: the proxy's, if there is one. IPv6 in brackets.")
         case .local: .optional(.string, "Address and port at this end.")
-        case .tls: .optional(.object(TLSView.self), "What TLS agreed on.")
+        case .tls: .optional(.object(TLSView.self), "The result of the TLS handshake.")
         case .requestHeaderBytes: .required(.byteCount, "Request line and fields; in HTTP/2 as HTTP/1 writes them.")
         case .requestBodyBytes: .required(.byteCount, "Bytes of the request's body that were sent.")
         case .responseHeaderBytes:

@@ -14,20 +14,20 @@ extension TaskSpec: WireObject {
         case .kind:
             .optional(
                 .oneOf(TaskKind.self),
-                "`download` to a file (default), `upload` of a file, `data`: a request whose response is kept, or sent to the client as it comes (`stream`)."
+                "`download` to a file (default), `upload` of a file, `data`: a request whose response is kept, or sent to the client as it arrives (`stream`)."
             )
         case .url: .optional(.string, "The URL; required unless `resumeData` is given.")
         case .method: .optional(.string, "HTTP method; default: that of the kind and protocol.")
         case .headers:
             .optional(
                 HeaderField.wireType,
-                "HTTP header fields as [name, value], in order. With an Accept-Encoding of their own data tasks get the body as it comes; otherwise they ask for the content codings that dld undoes, and keep the body decoded."
+                "HTTP header fields as [name, value], in order. A data task that sets its own Accept-Encoding gets the body as it was sent. Other data tasks ask for the content codings that dld supports, and keep the decoded body."
             )
         case .body: .optional(.object(RequestBody.self), "HTTP request body; for uploads, instead of `source`.")
         case .destination:
             .optional(
                 .object(Destination.self),
-                "Downloads: where the file goes; default: the session's `directory`. A body that comes coded (gzip, deflate, br, zstd) is decoded at delivery, unless the name or the media type says that format."
+                "Downloads: where the file goes; default: the session's `directory`. A coded body (gzip, deflate, br, zstd) is decoded at delivery, unless the name or the media type is that of the format."
             )
         case .conflictPolicy:
             .optional(.oneOf(ConflictPolicy.self), "What delivery does if a file already has the name.")
@@ -71,13 +71,13 @@ extension TaskSpec: WireObject {
         case .mirrors:
             .optional(
                 .list(.string),
-                "Downloads: other URLs of the same file (http, https, ftp, ftps, sftp), tried if those before fail. With "
+                "Downloads: other URLs of the same file (http, https, ftp, ftps, sftp), tried in order after a failure. With "
                     + "`checksum`, or a SHA-2 digest from the server, parts come from several at once over http and https."
             )
         case .stream:
             .optional(
                 .boolean,
-                "Data tasks of volatile sessions. True: the body is not kept but sent as it comes ([Streams](#streams)); default: false."
+                "Data tasks of volatile sessions. True: the body is not kept but sent as it arrives ([Streams](#streams)); default: false."
             )
         case .requestCachePolicy: .optional(.any, "Not built yet.")
         case .source: .optional(.object(SourceFile.self), "The file to send; do not change it until it is sent.")
@@ -137,7 +137,7 @@ extension SessionConfiguration: WireObject {
         case .acceptsAnyStatus:
             .optional(
                 .boolean,
-                "True: every final HTTP response completes the task, whatever its status, and is not retried; default: false. Its body is delivered or kept as any other, and compared with `checksum` and `size`. Such a download uses one connection. A task's value wins."
+                "True: every final HTTP response completes the task, whatever its status, and is not retried; default: false. Its body is delivered or kept like any other, and compared with `checksum` and `size`. Such a download uses one connection. A task's value wins."
             )
         case .waitsForConnectivity:
             .optional(
@@ -202,7 +202,7 @@ extension SessionConfiguration: WireObject {
                 """)
         case .httpShouldSetCookies:
             .optional(
-                .boolean, "False: requests carry no stored cookie, only those of a `Cookie` header; default: true.")
+                .boolean, "False: requests carry no stored cookies, only those of a `Cookie` header; default: true.")
         case .requestCachePolicy, .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess:
             .optional(.any, "Not built yet.")
         }

@@ -33,7 +33,7 @@ extension StoreTransaction {
         guard count <= Bounds.trustedKeys else {
             throw TransferError(
                 .limitReached,
-                "The session trusts the keys of \(Bounds.trustedKeys) servers, which is the most; say persistence `none`."
+                "The session trusts the keys of \(Bounds.trustedKeys) servers, which is the limit; say persistence `none`."
             )
         }
     }
@@ -68,7 +68,7 @@ extension StoreTransaction {
         guard count <= Bounds.trustedKeys else {
             throw TransferError(
                 .limitReached,
-                "The session has credentials for \(Bounds.trustedKeys) servers, which is the most; say persistence `none`."
+                "The session has credentials for \(Bounds.trustedKeys) servers, which is the limit; say persistence `none`."
             )
         }
     }

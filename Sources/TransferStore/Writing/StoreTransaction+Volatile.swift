@@ -11,7 +11,8 @@ extension StoreTransaction {
             guard held + count > Bounds.volatileTasks else { continue }
             throw TransferError(
                 .limitReached,
-                "One user has at most \(Bounds.volatileTasks) tasks in volatile sessions; remove those that are over.")
+                "One user has at most \(Bounds.volatileTasks) tasks in volatile sessions; remove those that have ended."
+            )
         }
     }
 

@@ -58,7 +58,7 @@ struct AddCommand: DaemonCommand {
             valueName: "file"), completion: .file())
     var metalink: [String] = []
 
-    @Flag(name: [.short, .long], help: "Wait and show progress; the exit status tells how it ended.")
+    @Flag(name: [.short, .long], help: "Wait and show progress; the exit status shows how it ended.")
     var wait = false
 
     @OptionGroup(title: "Saving") var saving: SavingOptions

@@ -165,7 +165,7 @@ struct RequestOptions: ParsableArguments {
     var httpVersion: HTTPVersion?
 
     @Flag(
-        help: "Take every HTTP status for an answer: a task completes with an error page too, and is not tried again.")
+        help: "Accept every HTTP status: a task completes even with an error page, and is not tried again.")
     var acceptAnyStatus = false
 
     func validate() throws {

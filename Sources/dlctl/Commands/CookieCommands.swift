@@ -5,10 +5,10 @@ import TransferRPC
 struct CookiesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cookies",
-        abstract: "Your cookies that the daemon keeps.",
+        abstract: "List, import, export and remove the cookies that the daemon keeps for you.",
         discussion: """
-            Tasks of a session use them if its httpCookieStorage is 'shared', or 'session' for those of the session alone. \
-            Other tasks keep their cookies to themselves.
+            Tasks of a session use your cookies if its httpCookieStorage is 'shared', and the session's own cookies if it is \
+            'session'. Other tasks do not share cookies.
 
             EXAMPLES:
               dlctl session open work httpCookieStorage=shared
@@ -22,10 +22,10 @@ struct CookiesCommand: AsyncParsableCommand {
     struct Choice: ParsableArguments {
         @Option(
             name: [.customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("Those of this session.", valueName: "session"), completion: .sessions)
+            help: ArgumentHelp("Cookies of this session.", valueName: "session"), completion: .sessions)
         var session: String?
 
-        @Option(help: ArgumentHelp("Only of this domain and the names below it.", valueName: "domain"))
+        @Option(help: ArgumentHelp("Only cookies of this domain and the names below it.", valueName: "domain"))
         var domain: String?
     }
 
@@ -52,11 +52,11 @@ struct CookiesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "import", abstract: "Store the cookies of a file in Netscape format, or of a browser.",
             discussion: """
-                curl, wget and extensions of browsers write such files. A cookie that cannot be read, or that the daemon \
-                refuses, is named with the reason, and the others are stored. \
-                firefox[:PROFILE] and chromium[:PROFILE] are read from a copy of the browser's database, while it may be \
-                running. PROFILE is a name, or a folder with a slash in it. Firefox does not store cookies without an end, \
-                and Chromium may encrypt values with a key of the desktop's keyring, which dlctl does not ask.
+                curl, wget and browser extensions write such files. If a cookie cannot be read, or the daemon refuses it, \
+                dlctl names it with the reason and stores the others. \
+                firefox[:PROFILE] and chromium[:PROFILE] are read from a copy of the browser's database, even while the \
+                browser runs. PROFILE is a name, or a folder with a slash in it. Firefox does not store cookies that end \
+                with its session, and Chromium may encrypt values with a key in the desktop's keyring, which dlctl does not use.
                 """)
 
         @Argument(
@@ -139,10 +139,10 @@ struct CookiesCommand: AsyncParsableCommand {
 
         @OptionGroup var choice: Choice
 
-        @Option(help: ArgumentHelp("Only of exactly this path.", valueName: "path"))
+        @Option(help: ArgumentHelp("Only cookies with exactly this path.", valueName: "path"))
         var path: String?
 
-        @Option(help: ArgumentHelp("Only of this name.", valueName: "name"))
+        @Option(help: ArgumentHelp("Only cookies with this name.", valueName: "name"))
         var name: String?
 
         @Flag(help: "Remove all cookies.")

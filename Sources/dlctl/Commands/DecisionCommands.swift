@@ -4,10 +4,10 @@ import TransferRPC
 
 struct DecisionsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "decisions", abstract: "List what tasks ask, and how to answer.",
+        commandName: "decisions", abstract: "List the questions that tasks ask, and how to answer them.",
         discussion: """
-            Tasks of a session with 'asks' put questions to their owner, such as a server's demand for a user name or a \
-            redirect, and wait for the answer.
+            Tasks of a session with 'asks' put questions to their owner and wait for the answers, for example if a server \
+            demands a user name or redirects the request.
 
             EXAMPLES:
               dlctl session open work asks=challenge,redirect
@@ -18,7 +18,7 @@ struct DecisionsCommand: DaemonCommand {
 
     @Option(
         name: [.customShort("s", allowingJoined: true), .long],
-        help: ArgumentHelp("Only of this session.", valueName: "session"), completion: .sessions)
+        help: ArgumentHelp("Only questions of this session.", valueName: "session"), completion: .sessions)
     var session: String?
 
     @OptionGroup var owner: OwnerOptions
@@ -34,7 +34,7 @@ struct DecisionsCommand: DaemonCommand {
         for decision in result.decisions {
             DecisionLines.render(decision, now: .now()).forEach(session.console.line)
         }
-        if result.decisions.isEmpty { session.console.remark("no task asks anything") }
+        if result.decisions.isEmpty { session.console.remark("no open questions") }
         if result.truncated == true { session.console.remark("there are more; answer these first") }
     }
 }
@@ -45,7 +45,7 @@ struct AnswerCommand: DaemonCommand {
         discussion: """
             ACTIONS of a server or proxy that wants credentials:
               useCredential           send the user name of --user and a password
-              performDefaultHandling  go on with what the task itself has
+              performDefaultHandling  continue with the task's own credentials
               rejectProtectionSpace   give none; the server's refusal is final
               cancel                  cancel the task
 
@@ -55,23 +55,23 @@ struct AnswerCommand: DaemonCommand {
               cancel                  cancel the task
 
             ACTIONS of a server that wants a certificate:
-              useCredential           show that of --certificate
+              useCredential           show the certificate of --certificate
               performDefaultHandling  show none
               cancel                  cancel the task
 
             ACTIONS of a redirect:
               follow                  go where the server says
-              followWith              request --url, --method or --header in place of that
-              refuse                  take the redirect for the answer
+              followWith              request --url, --method or --header instead
+              refuse                  treat the redirect as the answer
 
-            ACTIONS of an answer whose head has come:
-              allow                   take it
+            ACTIONS of an answer whose header has arrived:
+              allow                   accept it
               becomeDownload          save the answer to a data task as a file
               cancel                  cancel the task
 
             ACTIONS of a task whose time to begin has come:
               continue                begin
-              newRequest              request --url, --method or --header in place of its own
+              newRequest              request --url, --method or --header instead
               cancel                  cancel the task
             """)
 
@@ -92,7 +92,7 @@ struct AnswerCommand: DaemonCommand {
     var certificate: String?
 
     @Option(
-        help: ArgumentHelp("PEM key of --certificate, if it has a file of its own.", valueName: "file"),
+        help: ArgumentHelp("PEM key of --certificate, if it is in another file.", valueName: "file"),
         completion: .file())
     var key: String?
 
@@ -138,9 +138,9 @@ struct AnswerCommand: DaemonCommand {
             throw ValidationError(
                 makesRequest
                     ? "\(action.rawValue) needs --url, --method or --header."
-                    : "--url, --method and --header go with followWith and newRequest.")
+                    : "--url, --method and --header are only for followWith and newRequest.")
         }
-        if output != nil, action != .becomeDownload { throw ValidationError("-o goes with becomeDownload.") }
+        if output != nil, action != .becomeDownload { throw ValidationError("-o is only for becomeDownload.") }
         for text in header where !HeaderArgument.isAcceptable(text) {
             throw ValidationError(HeaderArgument.complaint(text))
         }
@@ -149,14 +149,14 @@ struct AnswerCommand: DaemonCommand {
             throw ValidationError(
                 action == .useCredential
                     ? "useCredential needs either --user or --certificate."
-                    : "--user and --certificate go with useCredential.")
+                    : "--user and --certificate are only for useCredential.")
         }
-        if certificate == nil, key != nil { throw ValidationError("--key goes with --certificate.") }
-        if persistence != nil, action != .trust { throw ValidationError("--persistence goes with trust.") }
+        if certificate == nil, key != nil { throw ValidationError("--key is only for --certificate.") }
+        if persistence != nil, action != .trust { throw ValidationError("--persistence is only for trust.") }
         if given == 0, passwordStdin || passwordFile != nil {
             throw ValidationError("A password needs --user or --certificate.")
         }
-        if forSession, user == nil { throw ValidationError("--for-session goes with --user.") }
+        if forSession, user == nil { throw ValidationError("--for-session is only for --user.") }
         if passwordStdin, passwordFile != nil {
             throw ValidationError("Use only one of --password-stdin and --password-file.")
         }

@@ -8,15 +8,15 @@ struct FetchCommand: DaemonCommand {
         commandName: "fetch",
         abstract: "Make a short request and print the body of the answer.",
         discussion: """
-            The daemon makes the request and keeps the answer with the task. dlctl waits for it, and tells on standard \
-            error what it waits for. Ctrl-C cancels the task and removes it. Given the id of an earlier request, it \
-            prints that answer again. For files use 'add'.
+            The daemon makes the request and keeps the answer with the task. dlctl waits for the answer, and shows on \
+            standard error what it is waiting for. Ctrl-C cancels the task and removes it. Given the id of an earlier \
+            request, dlctl prints that answer again. For files use 'add'.
 
             Like curl, it tries once; --retry N tries N times, and --retry 0 until it works. A request that cannot \
             start fails after ten minutes, unless --max-time, --deadline, --retry or a session is given.
 
             The body of an error status is written like any other, to standard output or to the file of -o, and the \
-            exit status is 1. --fail omits that body. Of a long one the first 64 KiB are kept. On a terminal, control \
+            exit status is 1. --fail omits that body. The first 64 KiB of a long one are kept. On a terminal, control \
             characters become question marks; -o - writes them as they are.
 
             EXAMPLES:

@@ -11,7 +11,7 @@ struct ShowCommand: DaemonCommand {
     var ids: [TaskArgument]
 
     @Flag(
-        help: "Show credentials, all headers and the request's body unmasked. Only your own tasks have them for you.")
+        help: "Show credentials, all headers and the request's body unmasked; only for your own tasks.")
     var secrets = false
 
     @Flag(

@@ -121,7 +121,7 @@ struct SessionCommand: AsyncParsableCommand {
         typealias Method = FinishSession
         static let configuration = CommandConfiguration(
             commandName: "finish",
-            abstract: "Take no more tasks, and end after the last one.")
+            abstract: "Accept no more tasks, and end after the last one.")
         @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
     }

@@ -85,7 +85,7 @@ struct UpdateCommand: DaemonCommand {
     @Option(
         help: ArgumentHelp(
             "Position among tasks of its priority: first, last or a number.",
-            discussion: "First and last also count for tasks added later.", valueName: "position"))
+            discussion: "First and last also apply to tasks added later.", valueName: "position"))
     var position: PlaceArgument?
 
     @OptionGroup(title: "Credentials (replace all of the task's credentials)") var credentials: CredentialOptions

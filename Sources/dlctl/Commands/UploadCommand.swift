@@ -24,7 +24,7 @@ struct UploadCommand: DaemonCommand {
         help: ArgumentHelp("The files, then the URL they go to.", valueName: "file-or-url"), completion: .file())
     var arguments: [String]
 
-    @Flag(name: [.short, .long], help: "Wait and show progress; the exit status tells how it ended.")
+    @Flag(name: [.short, .long], help: "Wait and show progress; the exit status shows how it ended.")
     var wait = false
 
     @OptionGroup(title: "Sending") var sending: SendingOptions

@@ -5,7 +5,7 @@ import TransferRPC
 struct WaitCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Wait until tasks have ended; the exit status tells how.",
+        abstract: "Wait until tasks have ended; the exit status shows how.",
         discussion: """
             Exits with 0 if all completed, and with 1 if one failed or was cancelled. With --all it waits for every \
             task that is queued, running or waiting now, but not for paused ones.

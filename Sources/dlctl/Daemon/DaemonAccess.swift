@@ -85,7 +85,7 @@ struct DaemonAccess: Sendable {
     private func lost(_ place: String, _ reasons: [String]) -> CommandFailure {
         let advice =
             DaemonClient.systemSocketPaths.contains(place)
-            ? "systemctl status dld.service tells why" : "start one with: \(isExplicit ? "dld" : "dlctl start")"
+            ? "systemctl status dld.service shows why" : "start one with: \(isExplicit ? "dld" : "dlctl start")"
         return .noDaemon(
             "the daemon at \(Printable.text(place)) did not come back within \(Self.longestOutage.components.seconds) s; "
                 + "its tasks continue when it does (\(advice))\n" + reasons.joined(separator: "\n"))

@@ -145,7 +145,7 @@ struct ManualPage {
 
 extension ManualPage {
     fileprivate static let description = """
-        dlctl gives downloads, uploads and requests to dld(1) and shows how they fare. The daemon stores a task before it \
+        dlctl hands downloads, uploads and requests to dld(1) and shows their progress. The daemon stores a task before it \
         answers. The task continues after dlctl has ended, and survives crashes and reboots. A file appears under its \
         final name complete and verified, or not at all.
         If no daemon answers, dlctl starts one for this user.

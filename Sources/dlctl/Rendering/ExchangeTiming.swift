@@ -78,7 +78,7 @@ enum Waterfall {
             if task.attempts == 0 {
                 "it has not run yet"
             } else if task.state == .running {
-                "none of its requests is over yet"
+                "none of its requests has ended yet"
             } else {
                 "it made no request over the network, or an older daemon ran it"
             }

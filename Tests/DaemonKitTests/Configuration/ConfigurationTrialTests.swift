@@ -44,7 +44,7 @@ struct ConfigurationTrialTests {
             ("DLD_KNOWN_HOSTS: knownHosts: ~/none", "name an existing file"),
             ("--set: allowedUnits: ", "\"import.servce\""),
             ("~/home/.config/dld/dld.yaml:5: session.directory: ~/file is not a folder", ""),
-            ("~/home/.config/dld/dld.yaml:4: session.caFile: ~/ca.pem holds no PEM certificate", ""),
+            ("~/home/.config/dld/dld.yaml:4: session.caFile: ~/ca.pem contains no PEM certificate", ""),
         ]
         #expect(found.count == expected.count, "\(found)")
         for (begin, part) in expected {

@@ -49,7 +49,7 @@ extension EndToEnd.Serving {
             for (path, more, reason) in [
                 ("/weak", [:], "no strong validator"),
                 ("/post", ["method": "POST", "body": ["text": "x"]], "GET"),
-                ("/range", ["headers": [["Range", "bytes=0-9999"]]], "range of its own"),
+                ("/range", ["headers": [["Range", "bytes=0-9999"]]], "its own Range"),
             ] as [(String, [String: JSONValue], String)] {
                 let id = try await stream.add(path, more)
                 try await stream.credit(id)

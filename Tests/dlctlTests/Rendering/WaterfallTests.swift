@@ -114,6 +114,7 @@ import TransferRPC
         }
         var running = Sample.view(1, .running)
         running.attempts = 1
-        #expect(Waterfall.render(running, width: 80).first?.plain.contains("none of its requests is over yet") == true)
+        #expect(
+            Waterfall.render(running, width: 80).first?.plain.contains("none of its requests has ended yet") == true)
     }
 }

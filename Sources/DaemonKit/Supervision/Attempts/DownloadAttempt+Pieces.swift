@@ -49,7 +49,7 @@ extension DownloadAttempt {
                 try await drop(repair.error(wrong), keeping: kept, whole, hand, place, recorder)
                 run.set(phase: nil)
                 guard let origin = origins.places.first(where: { $0.name == name }) else {
-                    throw TransferError(.internal, "A mirror is gone that was to give pieces; please report it.")
+                    throw TransferError(.internal, "A mirror that was to send pieces is gone; please report it.")
                 }
                 do {
                     return try await arrival(hand, place, recorder, from: .only(origin))

@@ -94,7 +94,8 @@ struct PinnedFiles: Sendable {
             bytes += piece[..<count]
         }
         throw TransferError(
-            .sourceUnreadable, "\(path) has more than \(limit) bytes, as no file of certificates or passwords has.",
+            .sourceUnreadable,
+            "\(path) has more than \(limit) bytes, too many for a file of certificates or passwords.",
             details: ["path": .string(path)])
     }
 

@@ -27,7 +27,7 @@ struct ClientTokens: Sendable {
             let first = places[token] ?? place
             places[token] = first
             guard digests[place] == digests[first] else {
-                throw Self.reused(place, "tasks[\(first)] has it too and asks for something else", task: nil)
+                throw Self.reused(place, "tasks[\(first)] has it too, with another specification", task: nil)
             }
         }
         self.digests = digests
@@ -47,7 +47,7 @@ struct ClientTokens: Sendable {
         let horizon = now.advanced(by: Seconds(-Self.lifetime))
         guard let use = try snapshot.use(ofToken: token, owner: owner, notBefore: horizon) else { return nil }
         if let known = use.digest, let asked = digests[place], known != asked {
-            throw Self.reused(place, "it added task \(use.task), which was asked for otherwise", task: use.task)
+            throw Self.reused(place, "it added task \(use.task), with another specification", task: use.task)
         }
         return AddTasks.Added(id: use.task, state: use.state, existing: true, removed: use.isRemoved ? true : nil)
     }

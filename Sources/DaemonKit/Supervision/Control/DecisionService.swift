@@ -86,12 +86,12 @@ struct DecisionService: DecisionServing {
         }
         guard task.spec.kind == .data else {
             throw TransferError(
-                .badField, "action: the task is no data task; say allow or cancel.", details: ["field": "action"])
+                .badField, "action: the task is not a data task; say allow or cancel.", details: ["field": "action"])
         }
         guard task.spec.mayBeAskedAgain(known.settled.standing) else {
             throw TransferError(
                 .unsupported,
-                "action: the request would be made again for its answer, and its method forbids that; say allow.",
+                "action: becomeDownload repeats the request, and its method does not allow that; say allow.",
                 details: ["field": "action"])
         }
         let session = try await store.read { try $0.session(task.session) }
@@ -171,7 +171,7 @@ extension TransferError {
     /// The same for a question of somebody else, for one that never was and for one that is over.
     static func gone(_ id: DecisionID) -> TransferError {
         TransferError(
-            .decisionGone, "There is no open question \(id); decision.list tells those that are open.",
+            .decisionGone, "There is no open question \(id); decision.list shows the open ones.",
             details: ["decision": .integer(id.rawValue)])
     }
 }
@@ -196,7 +196,7 @@ extension AnswerDecision.Parameters {
         }
         guard (request != nil) == [.followWith, .newRequest].contains(action) else {
             throw Self.bad(
-                "request", request == nil ? "missing; it is required." : "goes with followWith and newRequest.")
+                "request", request == nil ? "missing; it is required." : "is only for followWith and newRequest.")
         }
         guard destination == nil || action == .becomeDownload else {
             throw Self.bad("destination", "goes with becomeDownload.")
@@ -211,7 +211,7 @@ extension AnswerDecision.Parameters {
             return DecisionAnswer(action, request: request)
         }
         guard persistence == nil || action == .trust else {
-            throw Self.bad("persistence", "goes with trust; that of a credential is credential.persistence.")
+            throw Self.bad("persistence", "is only for trust; for a credential it is credential.persistence.")
         }
         if action == .trust {
             guard persistence != .permanent else {
@@ -237,7 +237,7 @@ extension AnswerDecision.Parameters {
         if decision.question.protectionSpace?.method == .clientCertificate {
             guard let certificate = credential.clientCertificate, credential.username == nil else {
                 throw Self.bad(
-                    "credential", "give the path of a certificate, and of its key if that has a file of its own.")
+                    "credential", "give the path of a certificate, and of its key if that is in another file.")
             }
             guard credential.persistence != .session else {
                 throw TransferError(

@@ -30,7 +30,7 @@ extension SessionController {
             guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
             guard session.state != .invalidated else {
                 throw TransferError(
-                    .sessionInvalidated, "The session \"\(key.identifier)\" is over; open it again.",
+                    .sessionInvalidated, "The session \"\(key.identifier)\" has ended; open it again.",
                     details: ["session": .string(key.identifier)])
             }
             guard change(&session.pause) else { return session }

@@ -36,7 +36,7 @@ struct SessionController: SessionServing {
             isNew.withLock { $0 = known == nil || reopens }
             if known == nil || reopens, try transaction.openSessionCount(of: key.owner) >= Bounds.sessions {
                 throw TransferError(
-                    .limitReached, "One user has at most \(Bounds.sessions) sessions that are not over; finish some.")
+                    .limitReached, "One user has at most \(Bounds.sessions) sessions that have not ended; finish some.")
             }
             let new = SessionRecord(key: key, kind: kind, createdAt: now)
             var session = reopens ? new : known ?? new

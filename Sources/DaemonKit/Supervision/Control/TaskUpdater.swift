@@ -145,7 +145,7 @@ struct TaskUpdater: TaskUpdating {
 
     private static func requireResumable(_ record: TaskRecord) throws(TransferError) {
         guard record.status.state != .completed else {
-            throw TransferError(.taskWrongState, "Task \(record.id) is completed; there is nothing to take up again.")
+            throw TransferError(.taskWrongState, "Task \(record.id) is completed; there is nothing to resume.")
         }
     }
 }

@@ -68,7 +68,7 @@ struct SendingFile: Sendable {
             guard file.hasItsLength else {
                 throw TransferError(
                     .sourceUnreadable,
-                    "\(path) does not say how long it is, as files of /proc and /sys; copy it, and send the copy.",
+                    "\(path) does not report its length, like files in /proc and /sys; copy it and send the copy.",
                     details: ["path": .string(path)])
             }
             return SendingFile(file: file, identity: file.identity)

@@ -30,7 +30,7 @@ extension TransferFiles {
     func admit(_ plan: DestinationPlan, owner: UserID, field: String) async throws -> UInt64 {
         do {
             guard let look = await admit([plan], owner: owner).first else {
-                throw TransferError(.internal, "A destination was not looked at; please report it.")
+                throw TransferError(.internal, "A destination was not checked; please report it.")
             }
             return try look.get()
         } catch let error as TransferError where error.details["field"] == nil {
@@ -100,7 +100,7 @@ extension TransferFiles {
             ) { content.append(contentsOf: $0) }
             guard ByteCount(Int64(content.count)) == sending.identity.size,
                 sending.file.identityNow() == sending.identity
-            else { throw TransferError(.sourceChanged, "\(path) is being written to; add it when it is whole.") }
+            else { throw TransferError(.sourceChanged, "\(path) is being written to; add it when it is complete.") }
             return .copied(content)
         }
     }

@@ -55,7 +55,7 @@ extension TransferFiles {
         TransferError(
             .integrityChecksum,
             "\(part.path) was changed while it was being downloaded: something else writes to it. "
-                + "It is not delivered, and fetched again.", details: ["path": .string(part.path)])
+                + "It is not delivered; it is fetched again.", details: ["path": .string(part.path)])
     }
 
     /// Judges a file that an earlier daemon seems to have delivered: somebody may have given the name to a part that was not

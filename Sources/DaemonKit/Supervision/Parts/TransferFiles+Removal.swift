@@ -128,7 +128,7 @@ private struct DeliveredRemoval {
         guard isRegular(status) else { return "it is no longer a file" }
         guard ByteCount(Int64(status.st_size)) == result.bytes else { return "its length has changed" }
         guard let mark = result.mark else {
-            return "an older version of dld delivered it, and did not note how to know it again"
+            return "an older version of dld delivered it, and did not record how to recognise it"
         }
         guard UInt64(status.st_ino) == mark.inode else { return Self.another }
         if mark.changed == nanoseconds(status.st_ctim) { return nil }

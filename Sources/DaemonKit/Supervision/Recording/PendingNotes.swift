@@ -75,7 +75,7 @@ struct PendingNotes: Sendable {
             .taskRestarted,
             [
                 "code": .string(ErrorCode.validatorChanged.rawValue),
-                "message": "The server sent the whole file in place of the rest; the download restarts from 0.",
+                "message": "The server sent the whole file instead of the rest; the download restarts from 0.",
             ])
         mustBeStored = true
     }

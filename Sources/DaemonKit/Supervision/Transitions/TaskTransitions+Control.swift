@@ -108,7 +108,7 @@ private struct ControlChanges {
 
     private mutating func remove(_ head: TaskHead, in transaction: StoreTransaction) throws {
         guard head.status.state.isFinal else {
-            throw TransferError(.taskWrongState, "Task \(head.id) is not over; cancel it first.")
+            throw TransferError(.taskWrongState, "Task \(head.id) has not ended; cancel it first.")
         }
         try endUpload(of: head, in: transaction)
         removed.append(head.id)
@@ -162,7 +162,8 @@ private struct ControlChanges {
     private mutating func checkIsOpen(_ head: TaskHead, in transaction: StoreTransaction) throws {
         guard let session = try session(of: head, in: transaction), session.state == .invalidated else { return }
         throw TransferError(
-            .sessionInvalidated, "The session \"\(session.key.identifier)\" of task \(head.id) is over; open it again.",
+            .sessionInvalidated,
+            "The session \"\(session.key.identifier)\" of task \(head.id) has ended; open it again.",
             details: ["session": .string(session.key.identifier)])
     }
 
