@@ -40,8 +40,10 @@ final class LocalExchange: Sendable {
     }
 
     static func handles(_ url: String) -> Bool {
-        let scheme = url.prefix { $0 != ":" }.lowercased()
-        return scheme == "file" || scheme == "data"
+        // Schemes are read byte by byte: this is asked of each exchange.
+        ["file:", "data:"].contains { scheme in
+            url.utf8.count >= scheme.utf8.count && zip(url.utf8, scheme.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+        }
     }
 
     func cancel() { cancelled.store(true, ordering: .relaxed) }

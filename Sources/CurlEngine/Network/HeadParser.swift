@@ -125,15 +125,25 @@ package struct HeadParser {
 
     /// A line of printable ASCII with a name at its beginning, as nearly all are; nil for any other.
     private static func plainField(_ line: UnsafeRawBufferPointer) -> HeaderField? {
-        guard let first = line.first, !isBlank(first) else { return nil }
-        var colon: Int?
-        for index in 0..<line.count {
-            let byte = line[index]
-            guard byte >= space && byte < 127 || byte == UInt8(ascii: "\t") else { return nil }
-            if colon == nil, byte == UInt8(ascii: ":") { colon = index }
-        }
-        guard let colon else { return nil }
+        guard let first = line.first, !isBlank(first), isPlain(line), let start = line.baseAddress,
+            let found = memchr(start, Int32(UInt8(ascii: ":")), line.count)
+        else { return nil }
+        let colon = UnsafeRawPointer(found) - start
         return HeaderField(ascii(line, 0, colon), ascii(line, colon + 1, line.count))
+    }
+
+    /// Whether the bytes are printable ASCII and tabs. Eight are looked at together.
+    private static func isPlain(_ line: UnsafeRawBufferPointer) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        var place = 0
+        while place + 8 <= line.count {
+            let word = line.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            // The highest bit of a byte that is below a space, or above a tilde.
+            let found = (word &- ones &* 0x20) & ~word | (word &+ ones) | word
+            if found & (ones &* 0x80) != 0 { break }
+            place += 8
+        }
+        return line[place...].allSatisfy { $0 >= space && $0 < 127 || $0 == UInt8(ascii: "\t") }
     }
 
     /// These bytes without the blanks around them. (Validating costs ten times as much as this copy.)

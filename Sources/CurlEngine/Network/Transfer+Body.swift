@@ -9,7 +9,7 @@ extension Transfer {
     /// A header line. Returns how many bytes were taken; another number than given ends the transfer.
     func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
         // A line of a head is no progress, its end is: a server that drips lines would hold its slot for ever.
-        if !request.url.isHTTP { lastActivity = reactor.now }
+        if !isHTTP { lastActivity = reactor.now }
         if marks.answered == 0 { noteAnswer(reactor) }
         let line = UnsafeRawBufferPointer(start: bytes, count: count)
         headLength += count
@@ -19,7 +19,7 @@ extension Transfer {
             return 0
         }
         // What follows the body of an accepted answer is a trailer, be it written like another head.
-        if acceptance != nil, parser.isComplete {
+        if parser.isComplete, acceptance != nil {
             parser.trailer(line)
             return count
         }

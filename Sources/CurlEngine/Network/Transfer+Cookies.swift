@@ -13,7 +13,7 @@ package protocol CookieKeeping: AnyObject, Sendable {
 extension Transfer {
     /// Chooses the cookies of the request that is about to be sent: each redirect's target gets its own.
     func chooseCookies() {
-        guard let cookies = context.cookies, request.url.isHTTP else { return }
+        guard let cookies = context.cookies, isHTTP else { return }
         noteSites()
         request.storedCookies = cookies.field(
             for: CookieRequest(request.cookieURL, isSafe: request.isSafe, crossedSites: crossedSites),
@@ -32,7 +32,7 @@ extension Transfer {
     /// Keeps the cookies of a response that is complete but for its body. Those of a proxy are not the server's. Of more
     /// fields than one domain may have cookies, the last ones count.
     func keepCookies() {
-        guard let cookies = context.cookies, parser.status != 407, request.url.isHTTP,
+        guard let cookies = context.cookies, parser.status != 407, isHTTP,
             parser.headers.firstIndex(named: "set-cookie") != nil
         else { return }
         let fields = parser.headers.values(named: "set-cookie").suffix(Bounds.cookiesOfDomain)

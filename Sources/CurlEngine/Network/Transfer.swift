@@ -68,6 +68,8 @@ final class Transfer: @unchecked Sendable {
     /// How its handle is configured, if another transfer may go on with it.
     var recipe: HandleRecipe?
     var request: RequestState
+    /// Redirects lead from HTTP to HTTP only.
+    let isHTTP: Bool
     /// A redirect led from one site to another.
     var crossedSites = false
     var easy: UnsafeMutableRawPointer?
@@ -166,6 +168,7 @@ final class Transfer: @unchecked Sendable {
         self.part = part
         self.context = context
         self.request = request
+        isHTTP = request.url.isHTTP
         self.source = source
         self.feed = feed
         self.segment = segment
@@ -221,8 +224,8 @@ final class Transfer: @unchecked Sendable {
     /// No HTTP came over a connection that had served before: most likely what a server sent beyond the end of its last
     /// answer. That is not this request's fault, and the connection is closed now.
     func metWhatWasLeft(_ code: CURLcode) -> Bool {
-        guard let easy, request.url.isHTTP, head == nil, parser.status == nil,
-            code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY
+        guard code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY, let easy, isHTTP, head == nil,
+            parser.status == nil
         else { return false }
         var made = 1
         dld_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &made)
@@ -250,7 +253,7 @@ final class Transfer: @unchecked Sendable {
         outcome.isBodyTruncated = isCaptureTruncated
         outcome.interim = interim
         outcome.continueRefused = continueRefused
-        outcome.wasSent = hasBegun || !request.url.isHTTP
+        outcome.wasSent = hasBegun || !isHTTP
         outcome.isSentWhole = !isSending || sent >= feed?.length ?? 0
         outcome.becameGET = request.becameGET
         if request.isForeign { outcome.redirectedTo = request.origin }
@@ -282,7 +285,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     private func proxy(of end: ExchangeOutcome.End) -> String? {
-        if let named = exchange.network.proxy { return ProxyRules.address(named) }
+        if let named = exchange.$network.wrappedValue.proxy { return ProxyRules.address(named) }
         guard case .transport(_, let message) = end else { return nil }
         return ProxyRules.address(
             inEnvironment: { getenv($0).map { String(cString: $0) } }, scheme: request.url.scheme, concerning: message)

@@ -68,17 +68,25 @@ package enum JSONEscape {
 
     /// Whether no byte needs an escape. Eight are looked at together: nearly all that is written passes here.
     private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let ones: UInt64 = 0x0101_0101_0101_0101
+        guard bytes.count >= 8 else {
+            return bytes.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        }
         var place = 0
         while place + 8 <= bytes.count {
-            let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-            let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
-            // The highest bit of a byte that is below 0x20, or nought after the comparison (if it was below 0x80).
-            let found = (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (slashes &- ones) & ~slashes
-            if found & (ones &* 0x80) != 0 { return false }
+            if hasSpecial(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) { return false }
             place += 8
         }
-        return bytes[place...].allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        // The last eight, some of them once more.
+        return !hasSpecial(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
+    }
+
+    /// Whether one of eight bytes needs an escape.
+    private static func hasSpecial(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
+        // The highest bit of a byte that is below 0x20, or nought after the comparison (if it was below 0x80).
+        let found = (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (slashes &- ones) & ~slashes
+        return found & (ones &* 0x80) != 0
     }
 
     private static func escape(_ byte: UInt8, into bytes: inout [UInt8]) {

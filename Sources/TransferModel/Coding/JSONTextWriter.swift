@@ -132,15 +132,18 @@ final class JSONTextWriter {
 
     /// Header fields as pairs of name and value.
     func fields(_ fields: [HeaderField]) {
-        literal("[")
-        for (index, field) in fields.enumerated() {
-            literal(index > 0 ? ",[" : "[")
+        bytes.append(UInt8(ascii: "["))
+        var isFirst = true
+        for field in fields {
+            if !isFirst { bytes.append(UInt8(ascii: ",")) }
+            isFirst = false
+            bytes.append(UInt8(ascii: "["))
             string(field.name)
-            literal(",")
+            bytes.append(UInt8(ascii: ","))
             string(field.value)
-            literal("]")
+            bytes.append(UInt8(ascii: "]"))
         }
-        literal("]")
+        bytes.append(UInt8(ascii: "]"))
     }
 
     func literal(_ text: StaticString) {

@@ -34,8 +34,14 @@ extension ResponseInfo {
         "keep-alive", "content-disposition",
     ]
 
+    /// `plain` by the length of the name: of one length there are few.
+    private static let plainByLength = (0...(plain.map(\.utf8.count).max() ?? 0)).map { length in
+        plain.filter { $0.utf8.count == length }
+    }
+
     private static func shown(_ header: HeaderField) -> String {
-        if plain.contains(where: header.isNamed) { return header.value }
+        let length = header.name.utf8.count
+        if length < plainByLength.count, plainByLength[length].contains(where: header.isNamed) { return header.value }
         return placing.contains(where: header.isNamed) ? URLRules.withoutSecrets(header.value) : header.masked.value
     }
 
