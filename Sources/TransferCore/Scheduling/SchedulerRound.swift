@@ -4,7 +4,8 @@ import TransferModel
 struct SchedulerRound {
     typealias Candidate = Scheduler.Candidate
 
-    private var now: SlotUse
+    /// nil while it is as `soon`: no run was told to stop.
+    private var now: SlotUse?
     private var soon: SlotUse
     private var keeping: [Candidate]
     private let gates: HostGates
@@ -21,10 +22,8 @@ struct SchedulerRound {
         running: [Candidate], stopping: Set<TaskID>, limits: SlotLimits, gates: HostGates, turns: SlotTurns,
         policy: SchedulingPolicy, now time: ClockReading
     ) {
-        var used = SlotUse(limits: limits)
-        used.add(running)
-        now = used
         soon = SlotUse(limits: limits)
+        soon.add(running)
         keeping = running.filter { !stopping.contains($0.id) }
         self.gates = gates
         self.turns = turns
@@ -34,10 +33,9 @@ struct SchedulerRound {
 
     /// Running tasks beyond a limit that was lowered give way: the least important of each owner, the owners in turn.
     mutating func enforceLimits() {
-        if keeping.count == now.all, now.isWithinLimits {
-            soon = now
-            return
-        }
+        if keeping.count == soon.all, soon.isWithinLimits { return }
+        now = soon
+        soon.removeAll()
         var kept: [Candidate] = []
         for task in Self.dealt(keeping) {
             if soon.fits(task) {
@@ -69,7 +67,9 @@ struct SchedulerRound {
 
     mutating func place(_ candidates: [Candidate]) {
         var queue = FairQueue(admitted(candidates))
-        while let owner = queue.owners.min(by: comesFirst), let session = queue.sessions(of: owner).min(by: comesFirst),
+        // Closures, not the functions themselves, which would take a copy of the round along.
+        while let owner = queue.owners.min(by: { comesFirst($0, $1) }),
+            let session = queue.sessions(of: owner).min(by: { comesFirst($0, $1) }),
             let task = queue.first(of: session, load: soon)
         {
             queue.remove(task)
@@ -148,8 +148,8 @@ struct SchedulerRound {
     /// - Returns: whether `task` gets a slot, now or when another run has let go of it.
     private mutating func seat(_ task: Candidate) -> Bool {
         if soon.fits(task) {
-            if now.fits(task) {
-                now.add(task)
+            if now?.fits(task) ?? true {
+                now?.add(task)
                 decision.start.append(task.id)
             }
         } else if let victim = victimOfPriority(task) {
@@ -165,6 +165,7 @@ struct SchedulerRound {
 
     private mutating func displace(_ run: Candidate, for task: Candidate, _ cause: (SlotLimit) -> Displacement) {
         preempt(run, for: task, cause)
+        if now == nil { now = soon }
         soon.remove(run)
         keeping.removeAll { $0.id == run.id }
     }
@@ -292,9 +293,14 @@ private struct FairQueue {
 
     /// - Parameter task: the first of its lane.
     mutating func remove(_ task: Candidate) {
-        guard let index = lane(of: task) else { return }
-        lanes[task.session]?[index].next += 1
-        if lanes[task.session]?[index].first == nil { removeLane(of: task) }
+        if Self.isOver(&lanes[task.session], after: task) { removeLane(of: task) }
+    }
+
+    /// Passes over the first task of a lane, and says whether it was the last.
+    private static func isOver(_ lanes: inout [Lane]?, after task: Candidate) -> Bool {
+        guard let index = lanes?.firstIndex(where: { $0.host == task.host }) else { return false }
+        lanes?[index].next += 1
+        return lanes?[index].first == nil
     }
 
     mutating func removeLane(of task: Candidate) {

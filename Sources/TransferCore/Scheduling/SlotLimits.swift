@@ -50,6 +50,7 @@ struct SlotUse {
 
     mutating func add(_ task: Scheduler.Candidate) { count(task, 1) }
     mutating func remove(_ task: Scheduler.Candidate) { count(task, -1) }
+    mutating func removeAll() { self = SlotUse(limits: limits) }
 
     /// Those of one session and host that follow each other are counted together: each count costs five looks.
     mutating func add(_ tasks: [Scheduler.Candidate]) {
