@@ -11,6 +11,7 @@ package final class Guarded<Value>: @unchecked Sendable {
     /// The mutex sees to exclusive access; a check at each one would cost as much again.
     @exclusivity(unchecked) @usableFromInline var value: Value
 
+    @inlinable
     package init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)

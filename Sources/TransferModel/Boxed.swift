@@ -28,7 +28,10 @@ public struct Boxed<Value: Sendable>: Sendable {
     }
 
     /// The box itself, to be shared.
-    public var projectedValue: Boxed { self }
+    @inlinable public var projectedValue: Boxed {
+        get { self }
+        set { self = newValue }
+    }
 }
 
 extension Boxed: Equatable where Value: Equatable {

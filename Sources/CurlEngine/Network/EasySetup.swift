@@ -121,8 +121,8 @@ struct EasySetup {
     }
     private static var environmentHasProxies: Bool { !environmentProxies.isEmpty }
 
-    static func mayUseProxy(_ network: NetworkOptions) -> Bool {
-        network.proxy.map { !$0.isEmpty } ?? environmentHasProxies
+    static func mayUseProxy(_ network: Boxed<NetworkOptions>) -> Bool {
+        network.wrappedValue.proxy.map { !$0.isEmpty } ?? environmentHasProxies
     }
 
     /// Whether the way may lead through a proxy that is reached over TLS itself.

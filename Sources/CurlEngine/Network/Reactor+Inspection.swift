@@ -22,7 +22,7 @@ extension Reactor {
     }
 
     func endIfStalled(_ transfer: Transfer) {
-        let limit = transfer.exchange.network.stallTimeout
+        let limit = transfer.exchange.$network.wrappedValue.stallTimeout
         guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000
         else { return }
         conclude(transfer, .stalled)

@@ -112,7 +112,7 @@ extension Transfer {
     var mayReadItself: Bool {
         guard case .store = use, let remaining, remaining > 0, ending == nil, easy != nil, exchange.kind == .download,
             feed == nil, request.url.scheme == "http", parser.httpVersion?.hasPrefix("1.") ?? false, limits.isEmpty,
-            !EasySetup.mayUseProxy(exchange.network), let length = parser.plainLength
+            !EasySetup.mayUseProxy(exchange.$network), let length = parser.plainLength
         else { return false }
         return length == acceptance?.expected?.rawValue
     }

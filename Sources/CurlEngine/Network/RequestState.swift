@@ -37,28 +37,28 @@ struct RequestState: Sendable {
 
     /// - Throws: policy.plaintext_refused.
     init(_ exchange: Exchange, url: CurlURL) throws(TransferError) {
-        let network = exchange.network
-        guard network.allowsPlaintext || !url.isPlaintext else { throw Self.plaintextRefused(url) }
+        let network = exchange.$network
+        guard network.wrappedValue.allowsPlaintext || !url.isPlaintext else { throw Self.plaintextRefused(url) }
         self.url = url
         method = exchange.method
         headers = exchange.headers
         ownHeaders = exchange.ownHeaders
         sendsPayload = exchange.sentPayload != nil
         isReplayable = exchange.isReplayable
-        redirectLimit = network.redirectLimit
-        redirectsBefore = network.redirectsBefore
-        allowsPlaintext = network.allowsPlaintext
-        answered = network.answered
+        redirectLimit = network.wrappedValue.redirectLimit
+        redirectsBefore = network.wrappedValue.redirectsBefore
+        allowsPlaintext = network.wrappedValue.allowsPlaintext
+        answered = network.wrappedValue.answered
         if takeAnswered() { return }
         let authorized = exchange.headers.contains { $0.isNamed("authorization") }
         if url.isHTTP, authorized { return }
-        if url.isHTTP, let bearer = network.bearer {
+        if url.isHTTP, let bearer = network.wrappedValue.bearer {
             headers.append(HeaderField("Authorization", "Bearer \(bearer)"))
-        } else if let user = network.username ?? url.user {
-            let password = network.username == nil ? url.password : network.password
+        } else if let user = network.wrappedValue.username ?? url.user {
+            let password = network.wrappedValue.username == nil ? url.password : network.wrappedValue.password
             credentials = Credentials(user: user, password: password ?? "")
         } else {
-            netrcPath = network.netrcPath
+            netrcPath = network.wrappedValue.netrcPath
         }
     }
 

@@ -73,7 +73,7 @@ extension Transfer {
     }
 
     private func noteConnection(_ easy: UnsafeMutableRawPointer) {
-        if EasySetup.mayUseProxy(exchange.network) { marks.usesProxy = dld_easy_uses_proxy(easy) }
+        if EasySetup.mayUseProxy(exchange.$network) { marks.usesProxy = dld_easy_uses_proxy(easy) }
         guard request.url.scheme != "http" else { return }
         var (version, cipher): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
         guard dld_easy_get_tls(easy, &version, &cipher), let version, let cipher else { return }
@@ -178,7 +178,7 @@ extension Transfer {
 
     /// libcurl before 8.7 does not tell: then a connection to the proxy's port is one to the proxy.
     private var usedProxy: String? {
-        guard marks.usesProxy != 0, EasySetup.mayUseProxy(exchange.network) else { return nil }
+        guard marks.usesProxy != 0, EasySetup.mayUseProxy(exchange.$network) else { return nil }
         let named =
             exchange.network.proxy.flatMap { ProxyRules.address($0) }
             ?? ProxyRules.address(

@@ -126,9 +126,8 @@ package struct Supervision: Sendable {
             store: store, stops: stops, transitions: transitions, leftParts: leftParts, clock: clock,
             configuration: configuration, time: time, logger: logger)
         endings = UploadEndings(
-            patience: patience, engine: engine, files: files, policy: { policies.policies(in: $1).policy(of: $0) },
-            time: time,
-            logger: logger
+            patience: patience, engine: engine, files: files,
+            policy: { policies.policies(in: $1).policy(of: Boxed(wrappedValue: $0)) }, time: time, logger: logger
         ) { signal.timesChanged() }
         alarms = Alarms(
             store: store, clock: clock, deadlines: deadlines, waiting: waiting,

@@ -7,36 +7,33 @@ struct TaskPolicies: Sendable {
 
     /// What a session leaves to its tasks, as it is now.
     struct OfSession: Sendable {
-        /// Open members are filled from the settings. The folder is none of them: it was decided when the task was added.
-        fileprivate let filled: SessionConfiguration
-        fileprivate let namesCAFile: Bool
+        /// With the settings where the session says nothing. The folder is none of them: it was decided when the task was added.
+        fileprivate let left: EffectivePolicy
         fileprivate let kind: SessionKind
-        fileprivate let knownHosts: String
+        fileprivate let retry: RetryPolicySpec?
 
-        func policy(of spec: TaskSpec) -> EffectivePolicy {
-            var policy = EffectivePolicy(spec: spec, session: filled, kind: kind)
-            policy.network.caFileIsTheDaemons = spec.caFile == nil && !namesCAFile
-            policy.network.knownHostsPath = knownHosts
+        func policy(of spec: Boxed<TaskSpec>) -> EffectivePolicy {
+            var policy = left
+            policy.apply(spec, in: kind, retrying: retry)
             return policy
         }
     }
 
     func policies(in session: SessionConfiguration, kind: SessionKind = .background) -> OfSession {
         let configuration = configuration()
-        return OfSession(
-            filled: configuration.filled(session, findsDirectory: false), namesCAFile: session.caFile != nil,
-            kind: kind, knownHosts: configuration.knownHosts)
+        let filled = configuration.filled(session, findsDirectory: false)
+        var left = EffectivePolicy(session: filled, kind: kind)
+        left.network.caFileIsTheDaemons = session.caFile == nil
+        left.network.knownHostsPath = configuration.knownHosts
+        return OfSession(left: left, kind: kind, retry: filled.retry)
     }
 
     func policy(of record: TaskRecord, in session: SessionRecord) -> EffectivePolicy {
-        policies(in: session.configuration, kind: session.kind).policy(of: record.spec)
+        policies(in: session.configuration, kind: session.kind).policy(of: record.$spec)
     }
 
-    /// As `EffectivePolicy.resourceTimeout`: each step of a task asks for it, and for nothing else.
-    func resourceTimeout(of spec: TaskSpec, _ session: SessionConfiguration) -> Seconds {
-        spec.timeoutIntervalForResource ?? session.timeoutIntervalForResource
-            ?? configuration().settings.session.timeoutIntervalForResource
-    }
+    /// As `EffectivePolicy.resourceTimeout`, for tasks without a time of their own or their session's.
+    func resourceTimeout() -> Seconds { configuration().settings.session.timeoutIntervalForResource }
 
     /// Host that a task connects to; nil if it has none, or if the task, its session or the settings name a proxy.
     func directHost(of record: TaskRecord, in session: SessionRecord) -> String? {

@@ -107,7 +107,7 @@ extension EffectivePolicy {
     }
 
     /// The URL that is asked first.
-    package func url(of spec: TaskSpec) -> String { request?.request.url ?? spec.url ?? "" }
+    package func url(of spec: Boxed<TaskSpec>) -> String { request?.request.url ?? spec.wrappedValue.url ?? "" }
 
     /// With the credentials that clients have given in answers.
     package mutating func apply(_ settled: SettledDecisions) {

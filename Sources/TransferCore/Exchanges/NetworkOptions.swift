@@ -25,11 +25,13 @@ package struct NetworkOptions: Sendable, Hashable {
     package var httpVersion: HTTPVersion?
     package var knownHostsPath: String?
     package var stallTimeout: Seconds = 60
-    package var connectTimeout: Seconds = 30
+    package var connectTimeout = Self.longestConnect
     package var allowsPlaintext = true
     package var redirectLimit = 20
     /// Redirects that earlier attempts followed on the way to this request.
     package var redirectsBefore = 0
+
+    package static let longestConnect: Seconds = 30
 
     package init() {}
 

@@ -4,10 +4,10 @@ import TransferModel
 package enum EventPayload {
     /// Adds whose event it is, for subscribers that would have to ask: members of `task.added`, `task.completed` and
     /// `task.failed`.
-    package static func identify(_ payload: inout JSONMembers, as spec: TaskSpec) {
-        if let url = spec.url { payload.add("url", URLRules.inEvents(url)) }
-        if let token = spec.clientToken { payload.add("clientToken", token) }
-        if let tags = spec.tags, !tags.isEmpty { payload.add("tags", .array(tags.map { .string($0) })) }
+    package static func identify(_ payload: inout JSONMembers, as spec: Boxed<TaskSpec>) {
+        if let url = spec.wrappedValue.url { payload.add("url", URLRules.inEvents(url)) }
+        if let token = spec.wrappedValue.clientToken { payload.add("clientToken", token) }
+        if let tags = spec.wrappedValue.tags, !tags.isEmpty { payload.add("tags", .array(tags.map { .string($0) })) }
     }
 
     static func started(attempt: Int) -> JSONMembers {

@@ -27,49 +27,88 @@ package struct EffectivePolicy: Sendable {
 
     /// - Parameter kind: of the session.
     package init(spec: TaskSpec, session: SessionConfiguration, kind: SessionKind = .background) {
-        network = Self.network(spec, session)
-        resourceTimeout =
-            spec.timeoutIntervalForResource ?? session.timeoutIntervalForResource ?? Self.defaultResourceTimeout
-        retry = RetryPolicy(spec.retry, inherited: session.retry)
-        retry.waitsForConnectivity = Self.waitsForConnectivity(spec, session, kind)
-        conflictPolicy = spec.conflictPolicy ?? session.conflictPolicy ?? .rename
-        durability = spec.durability ?? session.durability ?? .full
-        preserveTime = spec.preserveTime ?? false
-        rateLimit = spec.rateLimit ?? .unlimited
+        self.init(session: session, kind: kind)
+        apply(Boxed(wrappedValue: spec), in: kind, retrying: session.retry)
+    }
+
+    /// What a session leaves to its tasks.
+    package init(session: SessionConfiguration, kind: SessionKind = .background) {
+        network = Self.network(session)
+        resourceTimeout = session.timeoutIntervalForResource ?? Self.defaultResourceTimeout
+        retry = RetryPolicy(session.retry)
+        retry.waitsForConnectivity = kind == .background || session.waitsForConnectivity ?? false
+        conflictPolicy = session.conflictPolicy ?? .rename
+        durability = session.durability ?? .full
+        preserveTime = false
+        rateLimit = .unlimited
         sessionHeaders = session.httpAdditionalHeaders ?? []
-        acceptsAnyStatus = spec.acceptsAnyStatus ?? session.acceptsAnyStatus ?? false
+        acceptsAnyStatus = session.acceptsAnyStatus ?? false
         cookies = CookiePolicy(session, kind)
         asks = Set(session.asks ?? [])
         if asks.contains(.redirect) { redirects = .ask }
-        connections = (spec.connections ?? session.connectionsPerDownload).map { .fixed($0) } ?? .automatic
+        connections = session.connectionsPerDownload.map { .fixed($0) } ?? .automatic
     }
 
-    private static func waitsForConnectivity(
-        _ spec: TaskSpec, _ session: SessionConfiguration, _ kind: SessionKind
-    ) -> Bool {
-        switch kind {
-        case .background: true
-        case .default, .ephemeral: spec.waitsForConnectivity ?? session.waitsForConnectivity ?? false
-        }
-    }
-
-    private static func network(_ spec: TaskSpec, _ session: SessionConfiguration) -> NetworkOptions {
+    private static func network(_ session: SessionConfiguration) -> NetworkOptions {
         var network = NetworkOptions()
-        // The wire says `none`, the engine "".
-        network.proxy = (spec.proxy ?? session.proxy).map { $0 == "none" ? "" : $0 }
-        network.username = spec.username
-        network.password = spec.password
-        network.bearer = spec.bearer
-        network.netrcPath = spec.netrc
-        network.caFile = spec.caFile ?? session.caFile
-        network.clientCertificate = spec.clientCertificate ?? session.clientCertificate
-        network.tlsMinimumVersion = spec.tlsMinimumVersion ?? session.tlsMinimumVersion
+        network.proxy = session.proxy.map(proxy)
+        network.caFile = session.caFile
+        network.clientCertificate = session.clientCertificate
+        network.tlsMinimumVersion = session.tlsMinimumVersion
         if session.asks?.contains(.challenge) == true { network.tls = TLSDecisions(isAsked: true) }
-        network.httpVersion = spec.httpVersion
-        network.stallTimeout =
-            spec.timeoutIntervalForRequest ?? session.timeoutIntervalForRequest ?? defaultRequestTimeout
-        network.connectTimeout = min(network.connectTimeout, network.stallTimeout)
-        network.allowsPlaintext = spec.allowsArbitraryLoads ?? session.allowsArbitraryLoads ?? true
+        network.setTimeout(session.timeoutIntervalForRequest ?? defaultRequestTimeout)
+        network.allowsPlaintext = session.allowsArbitraryLoads ?? true
         return network
+    }
+
+    /// The wire says `none`, the engine "".
+    private static func proxy(_ named: String) -> String { named == "none" ? "" : named }
+
+    /// The task's own values take the place of its session's. Tasks that have none share what the session leaves to them.
+    /// - Parameter inherited: what the session says of retries.
+    package mutating func apply(
+        _ spec: Boxed<TaskSpec>, in kind: SessionKind, retrying inherited: RetryPolicySpec?
+    ) {
+        if let timeout = spec.wrappedValue.timeoutIntervalForResource { resourceTimeout = timeout }
+        if let own = spec.wrappedValue.retry {
+            let waits = retry.waitsForConnectivity
+            retry = RetryPolicy(own, inherited: inherited)
+            retry.waitsForConnectivity = waits
+        }
+        if kind != .background, let waits = spec.wrappedValue.waitsForConnectivity {
+            retry.waitsForConnectivity = waits
+        }
+        if let policy = spec.wrappedValue.conflictPolicy { conflictPolicy = policy }
+        if let own = spec.wrappedValue.durability { durability = own }
+        if let preserves = spec.wrappedValue.preserveTime { preserveTime = preserves }
+        if let limit = spec.wrappedValue.rateLimit { rateLimit = limit }
+        if let accepts = spec.wrappedValue.acceptsAnyStatus { acceptsAnyStatus = accepts }
+        if let count = spec.wrappedValue.connections { connections = .fixed(count) }
+        applyNetwork(spec)
+    }
+
+    private mutating func applyNetwork(_ spec: Boxed<TaskSpec>) {
+        if let named = spec.wrappedValue.proxy { network.proxy = Self.proxy(named) }
+        if let username = spec.wrappedValue.username { network.username = username }
+        if let password = spec.wrappedValue.password { network.password = password }
+        if let bearer = spec.wrappedValue.bearer { network.bearer = bearer }
+        if let path = spec.wrappedValue.netrc { network.netrcPath = path }
+        if let path = spec.wrappedValue.caFile {
+            network.caFile = path
+            network.caFileIsTheDaemons = false
+        }
+        if let certificate = spec.wrappedValue.clientCertificate { network.clientCertificate = certificate }
+        if let version = spec.wrappedValue.tlsMinimumVersion { network.tlsMinimumVersion = version }
+        if let version = spec.wrappedValue.httpVersion { network.httpVersion = version }
+        if let timeout = spec.wrappedValue.timeoutIntervalForRequest { network.setTimeout(timeout) }
+        if let allows = spec.wrappedValue.allowsArbitraryLoads { network.allowsPlaintext = allows }
+    }
+}
+
+extension NetworkOptions {
+    /// A connection must not take longer to be made than anything may stand still.
+    fileprivate mutating func setTimeout(_ timeout: Seconds) {
+        stallTimeout = timeout
+        connectTimeout = min(Self.longestConnect, timeout)
     }
 }

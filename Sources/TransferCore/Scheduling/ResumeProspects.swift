@@ -3,13 +3,18 @@ import TransferModel
 /// Whether what a run has done so far would be there for the next one; if not, a stop loses all of it.
 package enum ResumeProspects {
     /// A download of which an answer was accepted.
-    package static func mayResume(_ spec: TaskSpec, _ head: ResponseHead, _ acceptance: Acceptance) -> Bool {
-        let trustedDigest = spec.checksum != nil || spec.pieces != nil || !acceptance.serverDigests.isEmpty
+    package static func mayResume(
+        _ spec: Boxed<TaskSpec>, _ head: ResponseHead, _ acceptance: Acceptance
+    ) -> Bool {
+        let trustedDigest =
+            spec.wrappedValue.checksum != nil || spec.wrappedValue.pieces != nil || !acceptance.serverDigests.isEmpty
         guard head.status != nil else {
             // FTP, SFTP, file: size and modification time are the validators. A data URL has neither.
             return acceptance.total != nil && (trustedDigest || acceptance.validators.lastModified != nil)
         }
-        guard RequestHeaders.method(spec.method, hasBody: spec.body != nil) == "GET" else { return false }
+        guard RequestHeaders.method(spec.wrappedValue.method, hasBody: spec.wrappedValue.body != nil) == "GET" else {
+            return false
+        }
         // Servers without ranges say nothing, mostly; those with ranges say so.
         guard head.status == 206 || head.offersRanges else { return false }
         var held = HeldBytes(acceptance, offset: max(1, acceptance.offset), trustedDigest: trustedDigest)
@@ -36,7 +41,10 @@ extension ResponseHead {
     /// The server says that it takes range requests for this (RFC 9110 section 14.3).
     fileprivate var offersRanges: Bool {
         values("accept-ranges").contains { field in
-            field.utf8.split(separator: UInt8(ascii: ",")).contains { Substring($0).trimmed.lowercased() == "bytes" }
+            field == "bytes"
+                || field.utf8.split(separator: UInt8(ascii: ",")).contains {
+                    Substring($0).trimmed.lowercased() == "bytes"
+                }
         }
     }
 }

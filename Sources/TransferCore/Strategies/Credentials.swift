@@ -20,6 +20,21 @@ enum Credentials {
         }
     }
 
+    /// As `resolve`; the same box if nothing changes: equal options are one object to whoever compares them.
+    static func resolved(
+        _ network: Boxed<NetworkOptions>, url: ParsedURL, headers: [HeaderField]
+    ) -> Boxed<NetworkOptions> {
+        guard url.username != nil || hasAny(network) else { return network }
+        var resolved = network.wrappedValue
+        resolve(&resolved, url: url, headers: headers)
+        return resolved == network.wrappedValue ? network : Boxed(wrappedValue: resolved)
+    }
+
+    private static func hasAny(_ network: Boxed<NetworkOptions>) -> Bool {
+        network.wrappedValue.username != nil || network.wrappedValue.password != nil
+            || network.wrappedValue.bearer != nil || network.wrappedValue.netrcPath != nil
+    }
+
     private static func clear(_ network: inout NetworkOptions) {
         network.bearer = nil
         network.username = nil

@@ -55,9 +55,7 @@ package struct HTTPDownload: TransferStrategy {
         try RequestHeaders.validate(headers)
         wantsContinue = UploadRequest.wantsContinue(headers)
         baseHeaders = headers.filter { !$0.isNamed("expect") }
-        var network = request.network
-        Credentials.resolve(&network, url: url, headers: baseHeaders)
-        _network = network == request.network ? request.$network : Boxed(wrappedValue: network)
+        _network = Credentials.resolved(request.$network, url: url, headers: baseHeaders)
         now = request.now
         trustedDigest = request.trustedDigest
         acceptsAnyStatus = request.acceptsAnyStatus

@@ -59,6 +59,17 @@ package struct StrategyRequest: Sendable {
         self.nonce = nonce
     }
 
+    /// Of the task.
+    package var url: String? { spec.url }
+
+    /// A new URL of the task means another place, where nothing was begun.
+    fileprivate func begun(at url: ParsedURL) -> StrategyRequest {
+        guard upload.map({ !$0.belongs(to: url) }) ?? false else { return self }
+        var request = self
+        request.upload = nil
+        return request
+    }
+
     package static func randomNonce() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     }
@@ -88,8 +99,8 @@ package enum StrategyRegistry {
     package static func download(
         for request: StrategyRequest
     ) throws(TransferError) -> any TransferStrategy<Arrival> {
-        let (request, url) = try admitted(request, nil)
-        return try download(request, url)
+        let url = try admitted(request)
+        return try download(request.begun(at: url), url)
     }
 
     /// The strategy of an upload or of a data task.
@@ -97,34 +108,34 @@ package enum StrategyRegistry {
     package static func upload(
         for request: StrategyRequest
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
-        let (request, url) = try admitted(request, nil)
-        return try upload(request, url)
+        let url = try admitted(request)
+        return try upload(request.begun(at: url), url)
     }
 
     /// Refuses what the task's strategy would refuse.
     /// - Parameter url: the task's.
     /// - Throws: as `download(for:)`.
     package static func check(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
-        let (request, url) = try admitted(request, url)
-        switch request.spec.kind {
-        case .download: _ = try download(request, url)
-        case .upload, .data: _ = try upload(request, url)
+        try checkPlaintext(request, url)
+        switch request.$spec.wrappedValue.kind {
+        case .download: _ = try download(request.begun(at: url), url)
+        case .upload, .data: _ = try upload(request.begun(at: url), url)
         }
     }
 
-    private static func admitted(
-        _ request: StrategyRequest, _ known: ParsedURL?
-    ) throws(TransferError) -> (StrategyRequest, ParsedURL) {
-        let url = if let known { known } else { try URLRules.parse(request.spec.url ?? "") }
-        guard request.network.allowsPlaintext || !url.scheme.isPlaintext else {
+    /// The URL of the task.
+    private static func admitted(_ request: StrategyRequest) throws(TransferError) -> ParsedURL {
+        let url = try URLRules.parse(request.url ?? "")
+        try checkPlaintext(request, url)
+        return url
+    }
+
+    private static func checkPlaintext(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
+        guard request.$network.wrappedValue.allowsPlaintext || !url.scheme.isPlaintext else {
             throw TransferError(
                 .plaintextRefused,
                 "\(url.scheme.rawValue) is not encrypted and allowsArbitraryLoads is false; use https or sftp.")
         }
-        var request = request
-        // A new URL of the task means another place, where nothing was begun.
-        request.upload = request.upload.flatMap { $0.belongs(to: url) ? $0 : nil }
-        return (request, url)
     }
 
     /// The strategy for a download of several parts at once, or of one that has gaps; nil if that is not possible or
@@ -143,9 +154,9 @@ package enum StrategyRegistry {
     /// The strategy of a download over HTTP; nil for other protocols.
     /// - Throws: as `download(for:)`.
     static func httpDownload(for request: StrategyRequest) throws(TransferError) -> HTTPDownload? {
-        let (request, url) = try admitted(request, nil)
+        let url = try admitted(request)
         switch url.scheme {
-        case .http, .https: return try HTTPDownload(request, url)
+        case .http, .https: return try HTTPDownload(request.begun(at: url), url)
         case .ftp, .ftps, .sftp, .file, .data: return nil
         }
     }

@@ -6,7 +6,7 @@ package struct TaskHead: Sendable, Hashable {
     package var id: TaskID
     package var session: SessionKey
     package var kind: TaskKind
-    package var status: TaskStatus
+    @Boxed package var status: TaskStatus
     package var hasCheckpoint: Bool
     /// It was begun at a server and may have to be ended there.
     package var hasUpload: Bool
@@ -15,7 +15,7 @@ package struct TaskHead: Sendable, Hashable {
         id = record.id
         session = record.session
         kind = record.spec.kind
-        status = record.status
+        _status = record.$status
         hasCheckpoint = record.checkpoint != nil
         hasUpload = record.upload != nil
     }

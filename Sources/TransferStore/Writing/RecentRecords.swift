@@ -26,6 +26,8 @@ final class RecentRecords: @unchecked Sendable {
     let isVolatile: Bool
     @exclusivity(unchecked) private var entries: [TaskID: Entry] = [:]
     @exclusivity(unchecked) var tallies = Tallies()
+    /// The task that is being changed by who knows what its record says then.
+    @exclusivity(unchecked) private var own: TaskID?
     private var bytes = 0
     /// Of the database after the last commit of this connection.
     private var version: UInt32?
@@ -38,7 +40,7 @@ final class RecentRecords: @unchecked Sendable {
             writer.handle,
             { context, _, _, table, row in
                 guard let context, let table, RecentRecords.isOfTasks(table) else { return }
-                Unmanaged<RecentRecords>.fromOpaque(context).takeUnretainedValue().forget(TaskID(row))
+                Unmanaged<RecentRecords>.fromOpaque(context).takeUnretainedValue().hear(TaskID(row))
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -59,8 +61,8 @@ final class RecentRecords: @unchecked Sendable {
     func record(_ id: TaskID) -> TaskRecord? { entries[id]?.record }
 
     /// The stored status, and `expires_at`.
-    func stored(_ id: TaskID) -> (status: TaskStatus, expiry: Timestamp?, place: Tallies.Place)? {
-        entries[id].map { ($0.record.status, $0.expiry, $0.place) }
+    func stored(_ id: TaskID) -> (status: Boxed<TaskStatus>, expiry: Timestamp?, place: Tallies.Place)? {
+        entries[id].map { ($0.record.$status, $0.expiry, $0.place) }
     }
 
     /// Takes a task that was added.
@@ -83,11 +85,19 @@ final class RecentRecords: @unchecked Sendable {
     /// Runs `write`, which stores `change` and nothing else that a record has.
     /// - Parameter write: says whether the task was in the state that the change comes from.
     func changing(_ change: StatusChange, expiry: Timestamp?, _ write: () throws -> Bool) rethrows -> Bool {
-        let known = entries[change.id]
-        guard try write() else { return false }
-        if var known, !change.status.state.isFinal, change.result == nil {
-            known.record.status = change.status
-            keep(known.record, known.place, expiry, known.cost)
+        own = change.id
+        defer { own = nil }
+        do {
+            guard try write() else { return false }
+        } catch {
+            forget(change.id)
+            throw error
+        }
+        if change.status.state.isFinal || change.result != nil {
+            forget(change.id)
+        } else if let place = entries.index(forKey: change.id) {
+            entries.values[place].record.$status = change.$status
+            entries.values[place].expiry = expiry
         }
         return true
     }
@@ -103,6 +113,9 @@ final class RecentRecords: @unchecked Sendable {
             Entry(record: record, place: place, expiry: expiry, cost: cost), forKey: record.id)
         bytes += cost - (replaced?.cost ?? 0)
     }
+
+    /// A row of the task changes.
+    private func hear(_ id: TaskID) { if id != own { forget(id) } }
 
     private func forget(_ id: TaskID) {
         guard !entries.isEmpty, let entry = entries.removeValue(forKey: id) else { return }

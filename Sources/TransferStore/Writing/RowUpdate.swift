@@ -4,20 +4,29 @@ import TransferModel
 package struct StatusChange: Sendable {
     package var id: TaskID
     package var from: TaskState
-    package var status: TaskStatus
+    @Boxed package var status: TaskStatus
     /// Wall time at which its time for the resource runs out; forgotten while time does not count.
     package var resourceTimeoutAt: Timestamp?
     /// What the task left; nil keeps what is stored.
-    package var result: TaskResult?
+    @BoxedOptional package var result: TaskResult?
     /// What the exchanges of the run that ends took; nil keeps what is stored.
     package var metrics: StoredMetrics?
 
     package init(
         _ id: TaskID, from: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?, result: TaskResult? = nil
     ) {
+        self.init(
+            id, from: from, to: Boxed(wrappedValue: status), resourceTimeoutAt: resourceTimeoutAt, result: result)
+    }
+
+    /// With the box of the task.
+    package init(
+        _ id: TaskID, from: TaskState, to status: Boxed<TaskStatus>, resourceTimeoutAt: Timestamp?,
+        result: TaskResult? = nil
+    ) {
         self.id = id
         self.from = from
-        self.status = status
+        _status = status
         self.resourceTimeoutAt = resourceTimeoutAt
         self.result = result
     }
@@ -39,7 +48,7 @@ extension StoreTransaction {
     package func update(_ change: StatusChange, keepsExpiry: Bool = false) throws -> Bool {
         let stored = memory.stored(change.id)
         guard let place = try stored?.place ?? place(of: change.id)?.place else { return false }
-        var columns = StatusColumns.changed(from: stored?.status, to: change.status)
+        var columns = StatusColumns.changed(from: stored?.status, to: change.$status)
         var expiry = change.status.budgetMark == nil ? nil : change.resourceTimeoutAt
         if let stored, keepsExpiry || Self.isSame(expiry, stored.expiry), change.status.budgetMark != nil {
             expiry = stored.expiry

@@ -37,21 +37,21 @@ struct StatusColumns: OptionSet, Hashable {
     ]
 
     /// - Parameter old: nil if it is not known. The state is always written: there is something to write then.
-    static func changed(from old: TaskStatus?, to new: TaskStatus) -> StatusColumns {
+    static func changed(from old: Boxed<TaskStatus>?, to new: Boxed<TaskStatus>) -> StatusColumns {
         guard let old else { return status }
         var changed: StatusColumns = .state
-        if old.reason != new.reason { changed.insert(.reason) }
-        if old.nextAttemptAt != new.nextAttemptAt { changed.insert(.nextAttempt) }
-        if old.error != new.error { changed.insert(.error) }
-        if old.attempts != new.attempts { changed.insert(.attempts) }
-        if old.failuresInRow != new.failuresInRow { changed.insert(.failures) }
-        if old.integrityRestarts != new.integrityRestarts { changed.insert(.restarts) }
-        if old.startedAt != new.startedAt { changed.insert(.started) }
-        if old.finishedAt != new.finishedAt { changed.insert(.finished) }
-        if old.budgetUsed != new.budgetUsed { changed.insert(.used) }
-        if old.budgetMark != new.budgetMark { changed.insert(.mark) }
-        if old.unresolvedSince != new.unresolvedSince { changed.insert(.unresolved) }
-        if old.shortBody != new.shortBody { changed.insert(.shortBody) }
+        if old.wrappedValue.reason != new.wrappedValue.reason { changed.insert(.reason) }
+        if old.wrappedValue.nextAttemptAt != new.wrappedValue.nextAttemptAt { changed.insert(.nextAttempt) }
+        if old.wrappedValue.error != new.wrappedValue.error { changed.insert(.error) }
+        if old.wrappedValue.attempts != new.wrappedValue.attempts { changed.insert(.attempts) }
+        if old.wrappedValue.failuresInRow != new.wrappedValue.failuresInRow { changed.insert(.failures) }
+        if old.wrappedValue.integrityRestarts != new.wrappedValue.integrityRestarts { changed.insert(.restarts) }
+        if old.wrappedValue.startedAt != new.wrappedValue.startedAt { changed.insert(.started) }
+        if old.wrappedValue.finishedAt != new.wrappedValue.finishedAt { changed.insert(.finished) }
+        if old.wrappedValue.budgetUsed != new.wrappedValue.budgetUsed { changed.insert(.used) }
+        if old.wrappedValue.budgetMark != new.wrappedValue.budgetMark { changed.insert(.mark) }
+        if old.wrappedValue.unresolvedSince != new.wrappedValue.unresolvedSince { changed.insert(.unresolved) }
+        if old.wrappedValue.shortBody != new.wrappedValue.shortBody { changed.insert(.shortBody) }
         return changed
     }
 
@@ -73,21 +73,20 @@ struct StatusColumns: OptionSet, Hashable {
     /// Binds every column, with NULL if there is nothing.
     /// - Returns: the parameter after the last one.
     func bind(_ change: StatusChange, _ expiry: Timestamp?, to statement: Statement) throws -> Int32 {
-        let status = change.status
         var values = Values(statement: statement)
-        if contains(.state) { values.add(status.state.rawValue) }
-        if contains(.reason) { values.add(status.reason?.rawValue) }
-        if contains(.nextAttempt) { values.add(status.nextAttemptAt?.rawValue) }
-        if contains(.error) { values.add(try status.error.map { try JSONColumn.encode($0) }) }
-        if contains(.attempts) { values.add(Int64(status.attempts)) }
-        if contains(.failures) { values.add(Int64(status.failuresInRow)) }
-        if contains(.restarts) { values.add(Int64(status.integrityRestarts)) }
-        if contains(.started) { values.add(status.startedAt?.rawValue) }
-        if contains(.finished) { values.add(status.finishedAt?.rawValue) }
-        if contains(.used) { values.add(status.budgetUsed.rawValue) }
-        if contains(.mark) { values.add(status.budgetMark) }
-        if contains(.unresolved) { values.add(status.unresolvedSince?.milliseconds) }
-        if contains(.shortBody) { values.add(try status.shortBody.map { try JSONColumn.encode($0) }) }
+        if contains(.state) { values.add(change.status.state.rawValue) }
+        if contains(.reason) { values.add(change.status.reason?.rawValue) }
+        if contains(.nextAttempt) { values.add(change.status.nextAttemptAt?.rawValue) }
+        if contains(.error) { values.add(try change.status.error.map { try JSONColumn.encode($0) }) }
+        if contains(.attempts) { values.add(Int64(change.status.attempts)) }
+        if contains(.failures) { values.add(Int64(change.status.failuresInRow)) }
+        if contains(.restarts) { values.add(Int64(change.status.integrityRestarts)) }
+        if contains(.started) { values.add(change.status.startedAt?.rawValue) }
+        if contains(.finished) { values.add(change.status.finishedAt?.rawValue) }
+        if contains(.used) { values.add(change.status.budgetUsed.rawValue) }
+        if contains(.mark) { values.add(change.status.budgetMark) }
+        if contains(.unresolved) { values.add(change.status.unresolvedSince?.milliseconds) }
+        if contains(.shortBody) { values.add(try change.status.shortBody.map { try JSONColumn.encode($0) }) }
         if contains(.expiry) { values.add(expiry?.rawValue) }
         if contains(.result), let result = change.result { values.add(result) }
         if contains(.metrics), let metrics = change.metrics { values.add(metrics.bytes) }

@@ -49,7 +49,8 @@ final class SupervisionFixture: Sendable {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
         transitions = TaskTransitions(
-            time: time, resourceTimeout: { policy($0, $1).resourceTimeout }, queueLimit: { queueLimit })
+            time: time, resourceTimeout: { policy(TaskSpec(), SessionConfiguration()).resourceTimeout },
+            queueLimit: { queueLimit })
     }
 
     deinit { store.close() }

@@ -41,7 +41,7 @@ import TransferModel
         let policy = policy(settled)
         #expect(policy.network.bearer == nil && policy.network.netrcPath == nil && policy.sessionHeaders.isEmpty)
         #expect(policy.network.redirectsBefore == 2)
-        #expect(policy.url(of: TaskSpec()) == "https://b.example/y")
+        #expect(policy.url(of: Boxed(wrappedValue: TaskSpec())) == "https://b.example/y")
     }
 
     /// A site that redirects elsewhere is the one that navigates, whatever the client answers (RFC 6265bis section 5.2).

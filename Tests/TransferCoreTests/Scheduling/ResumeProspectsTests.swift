@@ -19,7 +19,7 @@ struct ResumeProspectsTests {
     private func mayResume(_ answer: (head: ResponseHead, acceptance: Acceptance), _ spec: TaskSpec = TaskSpec())
         -> Bool
     {
-        ResumeProspects.mayResume(spec, answer.head, answer.acceptance)
+        ResumeProspects.mayResume(Boxed(wrappedValue: spec), answer.head, answer.acceptance)
     }
 
     private var withChecksum: TaskSpec {

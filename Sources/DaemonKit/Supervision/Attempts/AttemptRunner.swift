@@ -53,7 +53,7 @@ final class AttemptRunner: Sendable {
                 known.flatMap { $0.key == session.key ? $0.policies : nil }
                 ?? policies.policies(in: session.configuration, kind: session.kind)
             known = (session.key, policies)
-            begin(task, policies.policy(of: task.spec), at: startedAt)
+            begin(task, policies.policy(of: task.$spec), at: startedAt)
         }
         if !claims.isEmpty { sampler.start() }
     }

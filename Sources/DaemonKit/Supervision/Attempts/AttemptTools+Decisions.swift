@@ -4,8 +4,14 @@ import TransferStore
 
 /// Answers that a client is asked about while the exchange holds them at their heads.
 extension AttemptTools {
+    /// nil if the policy asks nobody about answers: then no exchange holds one.
+    func asking(of record: TaskRecord, _ run: TransferRun, _ policy: EffectivePolicy) -> RunRecorder.Asking? {
+        guard policy.asks.contains(.response) else { return nil }
+        return { [self] in ask(about: $0, of: record, run, proceed: $1) }
+    }
+
     /// - Parameter proceed: called once the body may come, on any thread; never if the run stops before.
-    func ask(
+    private func ask(
         about head: ResponseHead, of record: TaskRecord, _ run: TransferRun, proceed: @escaping @Sendable () -> Void
     ) {
         let (transitions, id) = (transitions, record.id)

@@ -38,7 +38,7 @@ extension DownloadAttempt {
             let folder = tools.files.openFolder(plan, for: record),
             tools.files.hasSpace(in: folder, leaving: tools.minimumFreeSpace(), at: tools.time.reading().boot),
             let pinned = tools.files.pinnedAtOnce(
-                policy.$network, policy.url(of: record.spec), owner: record.session.owner)
+                policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
         else { return nil }
         let place = PartPlace(plan: plan, folder: folder)
         let hand = PartInHand(tools.files.plannedPart(of: record, plan, in: folder))
@@ -93,8 +93,7 @@ extension DownloadAttempt {
     private func recorder(of record: TaskRecord) -> RunRecorder {
         RunRecorder(
             record: record, run: run, keepsAnswers: true, patience: tools.patience,
-            keeper: tools.checkpoints, time: tools.time, logger: logger
-        ) { [tools, run] in tools.ask(about: $0, of: record, run, proceed: $1) }
+            keeper: tools.checkpoints, time: tools.time, logger: logger, asking: tools.asking(of: record, run, policy))
     }
 
     /// Ends the attempt when its first exchanges are over. Until then it has no task.

@@ -33,7 +33,7 @@ extension DownloadAttempt {
     @inline(never)  // Kept off the frames that wait.
     func search(_ hand: PartInHand, from asked: AskedPlaces = .all) async throws -> OriginSearch {
         let pinned = try await tools.files.pinned(
-            policy.$network, policy.url(of: record.spec), owner: record.session.owner)
+            policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
         return search(hand, asked, pinned)
     }
 
@@ -142,7 +142,7 @@ extension DownloadAttempt {
     /// The request as the task's own URL is asked.
     private func base(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
         var request = StrategyRequest(record, policy, pinned, tools.time)
-        if request.spec.url != pinned.url { request.spec.url = pinned.url }
+        if request.url != pinned.url { request.spec.url = pinned.url }
         request.trustedDigest = hasDigest || held.checkpoint?.serverDigests.isEmpty == false
         return request
     }

@@ -20,7 +20,7 @@ struct PinnedFiles: Sendable {
     init(_ network: Boxed<NetworkOptions>, _ url: String, _ access: FileAccess, owner: UserID) throws(TransferError) {
         _network = network
         self.url = url
-        if Self.namesFiles(self.network) { try readFiles(access, owner) }
+        if Self.namesFiles(network) { try readFiles(access, owner) }
         guard access.isConfined, Self.isLocal(url) else { return }
         let parsed = try URLRules.parse(url)
         if let path = parsed.filePath {
@@ -31,9 +31,10 @@ struct PinnedFiles: Sendable {
     }
 
     /// Whether there is something to read.
-    static func namesFiles(_ network: NetworkOptions) -> Bool {
-        network.caFile != nil || network.netrcPath != nil || network.clientCertificate != nil
-            || network.tls?.places.contains { $0.certificate != nil } == true
+    static func namesFiles(_ network: Boxed<NetworkOptions>) -> Bool {
+        network.wrappedValue.caFile != nil || network.wrappedValue.netrcPath != nil
+            || network.wrappedValue.clientCertificate != nil
+            || network.wrappedValue.tls?.places.contains { $0.certificate != nil } == true
     }
 
     /// Whether a URL is of a file here.

@@ -47,10 +47,9 @@ final class RequestAttempt: TransferAttempt {
         let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
         let recorder = RunRecorder(
             record: record, run: run, keepsAnswers: stream != nil, stream: stream, patience: tools.patience,
-            keeper: tools.checkpoints, time: tools.time, logger: logger
-        ) { [tools, record, run] in tools.ask(about: $0, of: record, run, proceed: $1) }
+            keeper: tools.checkpoints, time: tools.time, logger: logger, asking: tools.asking(of: record, run, policy))
         let pinned = try await tools.files.pinned(
-            policy.$network, policy.url(of: record.spec), owner: record.session.owner)
+            policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
         let requests = StepInterpreter(try RequestCourse(self, sending: sending, pinned, recorder))
         requests.begin()
         return Begun(recorder: recorder, requests: requests)

@@ -53,7 +53,7 @@ struct AddBatch: Sendable {
         authors.reserveCapacity(admitted.count)
         var births = Births(batch: self)
         let isSought = Self.areSought(admitted)
-        for task in admitted { append(task, births.birth(of: task.spec), isSought: isSought) }
+        for task in admitted { append(task, births.birth(of: task.$spec), isSought: isSought) }
     }
 
     private mutating func append(_ task: AdmittedTask, _ birth: Birth, isSought: Bool) {
@@ -72,7 +72,7 @@ struct AddBatch: Sendable {
         callPlaces.append(task.index)
         for var event in birth.events {
             if TaskTransitions.tellsIdentity(event.type) {
-                EventPayload.identify(&event.payload, as: task.spec)
+                EventPayload.identify(&event.payload, as: task.$spec)
             }
             events.append(event)
             authors.append(tasks.count)
@@ -123,7 +123,7 @@ struct AddBatch: Sendable {
 
     /// Leaves out what client tokens added before, and takes over parts that resume data brought.
     private mutating func resolve(in transaction: StoreTransaction) throws {
-        if tasks.contains(where: { $0.spec.clientToken != nil }) { try resolveTokens(in: transaction) }
+        if tasks.contains(where: { $0.$spec.wrappedValue.clientToken != nil }) { try resolveTokens(in: transaction) }
         for index in tasks.indices where tasks[index].checkpoint != nil {
             tasks[index].checkpoint = try handedOver(tasks[index].checkpoint, in: transaction)
         }
@@ -195,10 +195,10 @@ private struct Births {
 
     init(batch: AddBatch) { self.batch = batch }
 
-    mutating func birth(of spec: TaskSpec) -> Birth {
+    mutating func birth(of spec: Boxed<TaskSpec>) -> Birth {
         let kind = Kind(
-            startPaused: spec.startPaused ?? false, earliestBeginAt: spec.earliestBeginAt,
-            timeout: spec.timeoutIntervalForResource)
+            startPaused: spec.wrappedValue.startPaused ?? false, earliestBeginAt: spec.wrappedValue.earliestBeginAt,
+            timeout: spec.wrappedValue.timeoutIntervalForResource ?? batch.configuration.timeoutIntervalForResource)
         if let birth = known[kind] { return birth }
         let (status, effects) = TaskMachine.added(
             startPaused: kind.startPaused, earliestBeginAt: kind.earliestBeginAt,
@@ -207,7 +207,8 @@ private struct Births {
             guard case .publish(let type, let payload) = effect else { return nil }
             return EventRecord(time: batch.now.wall, type: type, session: batch.key, payload: payload)
         }
-        let expiry = batch.transitions.expiry(of: spec, status, batch.configuration, in: batch.key, at: batch.now)
+        let expiry = batch.transitions.expiry(
+            kind.timeout, Boxed(wrappedValue: status), in: batch.key, at: batch.now)
         let birth = Birth(status: status, events: events, expiry: expiry)
         known[kind] = birth
         return birth

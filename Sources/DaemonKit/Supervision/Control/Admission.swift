@@ -10,7 +10,7 @@ struct AdmittedTask: Sendable {
     /// Its place in the call.
     var index = 0
     @Boxed var spec: TaskSpec
-    var host: String
+    var host = ""
     var destinationDevice: UInt64?
     /// Where a download is to go.
     var plan: DestinationPlan?
@@ -113,18 +113,19 @@ struct Admission {
             try UnbuiltNames.check(spec, path: path)
             let given = try SpecRules(path: path).check(spec)
             if spec.stream == true, session.kind == .background { throw Self.noStream(path) }
-            var spec = spec
-            let brought = spec.resumeData == nil ? nil : try await unpackResumeData(&spec, path: path)
-            let url = try given ?? URLRules.parse(spec.url ?? "")
-            let named = Self.localFiles(of: spec, url, path: path)
+            var task = AdmittedTask(spec: spec)
+            if spec.resumeData != nil { task.checkpoint = try await unpackResumeData(&task.spec, path: path) }
+            let url = try given ?? URLRules.parse(task.spec.url ?? "")
+            task.host = url.hostKey
+            let named = Self.localFiles(of: task.$spec, url, path: path)
             if !named.isEmpty { try await files.checkReadable(named, owner: owner) }
-            if spec.kind == .download { spec.destination = try completeDestination(of: spec) }
-            var task = AdmittedTask(
-                spec: spec, host: url.hostKey, destinationDevice: nil, checkpoint: brought)
             switch spec.kind {
-            case .download: task.plan = try DestinationPlan(spec.destination)
+            case .download:
+                let destination = try complete(task.spec.destination)
+                task.spec.destination = destination
+                task.plan = try DestinationPlan(destination)
             case .upload:
-                if let source = spec.source {
+                if let source = task.spec.source {
                     task.source = try await files.admitSource(
                         source.path, field: "\(path).source.path", owner: owner)
                 }
@@ -134,13 +135,17 @@ struct Admission {
             // What the protocol's strategy refuses is refused here already.
             try StrategyRegistry.check(
                 StrategyRequest(
-                    spec: task.spec.namingKeptBody, now: session.createdAt, source: task.source, nonce: ""), url)
+                    sharing: task.$spec.namingKeptBody, Self.anyNetwork, now: session.createdAt, source: task.source,
+                    nonce: ""), url)
             task.specText = try StoredSpec.text(task.spec)
             return task
         } catch let error as TransferError {
             throw Self.naming(path, error)
         }
     }
+
+    /// What a strategy refuses does not depend on how its server is reached.
+    private static let anyNetwork = Boxed(wrappedValue: NetworkOptions())
 
     private static func noStream(_ path: String) -> TransferError {
         TransferError(
@@ -178,13 +183,14 @@ struct Admission {
     static let copiedBody = ByteCount.mebibytes(1)
 
     private static func localFiles(
-        of spec: TaskSpec, _ url: ParsedURL, path: String
+        of spec: Boxed<TaskSpec>, _ url: ParsedURL, path: String
     ) -> [(field: String, path: String)] {
         var files: [(String, String?)] = [
-            ("netrc", spec.netrc), ("caFile", spec.caFile),
-            ("clientCertificate.certificate", spec.clientCertificate?.certificate),
-            ("clientCertificate.key", spec.clientCertificate?.key), ("body.file", spec.body?.file),
-            ("source.path", spec.source?.path),
+            ("netrc", spec.wrappedValue.netrc), ("caFile", spec.wrappedValue.caFile),
+            ("clientCertificate.certificate", spec.wrappedValue.clientCertificate?.certificate),
+            ("clientCertificate.key", spec.wrappedValue.clientCertificate?.key),
+            ("body.file", spec.wrappedValue.body?.file),
+            ("source.path", spec.wrappedValue.source?.path),
         ]
         if let path = url.filePath { files.append(("url", path)) }
         return files.compactMap { field, file in file.map { ("\(path).\(field)", $0) } }
@@ -217,8 +223,8 @@ struct Admission {
     }
 
     /// The destination with its folder: the task's, the session's, the configured or the conventional one.
-    func completeDestination(of spec: TaskSpec) throws -> Destination {
-        var destination = spec.destination ?? Destination()
+    func complete(_ destination: Destination?) throws -> Destination {
+        var destination = destination ?? Destination()
         if destination.path == nil, destination.directory == nil {
             destination.directory =
                 session.configuration.directory ?? configuration.downloadDirectory ?? files.ownFolder(of: owner)

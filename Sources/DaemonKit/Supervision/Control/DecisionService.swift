@@ -102,7 +102,7 @@ struct DecisionService: DecisionServing {
         let admission = Admission(
             owner: task.session.owner, session: session ?? SessionRecord(key: task.session, createdAt: known.askedAt),
             configuration: configuration(), files: files)
-        let destination = try admission.completeDestination(of: spec)
+        let destination = try admission.complete(spec.destination)
         spec.destination = destination
         let device = try await files.admit(
             try DestinationPlan(destination), owner: task.session.owner, field: "destination")

@@ -123,7 +123,7 @@ struct TaskAdder: TaskAdding {
                 storeID: storeID)
         }
         let ready = batch(seen.configuration)
-        let isLate = tasks.contains { $0.spec.hasDeadline(by: now.wall) }
+        let isLate = tasks.contains { $0.spec.deadlineAt.map { $0 <= now.wall } ?? false }
         let (added, late) = try await store.write { transaction in
             let session: SessionRecord
             if let known = try transaction.session(key) {
@@ -152,7 +152,7 @@ struct TaskAdder: TaskAdding {
         var states: [TaskID: TaskState] = [:]
         for index in added.indices where !added[index].isExisting {
             guard let record = try transaction.task(added[index].id), !record.status.state.isFinal,
-                record.spec.hasDeadline(by: now)
+                record.spec.deadlineAt.map({ $0 <= now }) ?? false
             else { continue }
             let outcome = try transitions.apply(.deadlinePassed, to: record, in: transaction)
             states[added[index].id] = outcome.record.status.state
@@ -162,8 +162,4 @@ struct TaskAdder: TaskAdding {
         for index in added.indices { added[index].state = states[added[index].id] ?? added[index].state }
         return (added, outcomes)
     }
-}
-
-extension TaskSpec {
-    fileprivate func hasDeadline(by time: Timestamp) -> Bool { deadlineAt.map { $0 <= time } ?? false }
 }

@@ -99,7 +99,7 @@ extension SourceIdentity {
 
 extension TaskSpec {
     /// The body is in the store.
-    var isBodyKept: Bool { body.map { $0 == RequestBody() } ?? false }
+    var isBodyKept: Bool { body?.isKept ?? false }
 
     /// As strategies see it: a body that the store keeps is a file to them, one without a name.
     var namingKeptBody: TaskSpec {
@@ -107,6 +107,17 @@ extension TaskSpec {
         var spec = self
         spec.body?.file = "/"
         return spec
+    }
+}
+
+extension RequestBody {
+    fileprivate var isKept: Bool { self == RequestBody() }
+}
+
+extension Boxed<TaskSpec> {
+    /// As `TaskSpec.namingKeptBody`.
+    var namingKeptBody: Boxed {
+        wrappedValue.body?.isKept == true ? Boxed(wrappedValue: wrappedValue.namingKeptBody) : self
     }
 }
 

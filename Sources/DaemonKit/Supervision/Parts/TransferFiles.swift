@@ -210,7 +210,7 @@ final class TransferFiles: Sendable {
 
     /// The same for a task that names none.
     func pinnedAtOnce(_ network: Boxed<NetworkOptions>, _ url: String, owner: UserID) -> PinnedFiles? {
-        guard !PinnedFiles.namesFiles(network.wrappedValue), !access.isConfined || !PinnedFiles.isLocal(url)
+        guard !PinnedFiles.namesFiles(network), !access.isConfined || !PinnedFiles.isLocal(url)
         else { return nil }
         return try? PinnedFiles(network, url, access, owner: owner)
     }

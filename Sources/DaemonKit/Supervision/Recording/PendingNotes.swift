@@ -10,7 +10,10 @@ struct PendingNotes: Sendable {
         case upload(UploadProgress?)
     }
 
-    private let record: TaskRecord
+    private let task: TaskID
+    private let session: SessionKey
+    /// The task's own.
+    private let url: String
     /// nil if there is nothing.
     private let time: Timestamp?
     private var changes: [Change] = []
@@ -18,10 +21,12 @@ struct PendingNotes: Sendable {
     private(set) var events: [EventRecord] = []
     /// Somebody waits for these to be durable.
     private(set) var mustBeStored = false
-    private(set) var lastCheckpoint: Checkpoint?
+    @BoxedOptional private(set) var lastCheckpoint: Checkpoint?
 
     init(record: TaskRecord, time: Timestamp?) {
-        self.record = record
+        task = record.id
+        session = record.session
+        url = record.spec.url ?? ""
         self.time = time
     }
 
@@ -30,7 +35,7 @@ struct PendingNotes: Sendable {
     mutating func add(_ type: EventType, _ payload: JSONMembers) {
         guard let time else { return }
         events.append(
-            EventRecord(time: time, type: type, session: record.session, task: record.id, payload: payload))
+            EventRecord(time: time, type: type, session: session, task: task, payload: payload))
     }
 
     mutating func add(_ checkpoint: Checkpoint) {
@@ -57,7 +62,7 @@ struct PendingNotes: Sendable {
     }
 
     mutating func add(_ head: ResponseHead, _ verdict: Verdict) {
-        let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
+        let response = ResponseInfo(head, requested: url, verdict: verdict)
         add(response, of: head)
         guard case .accept(let acceptance) = verdict, acceptance.offset > .zero else { return }
         add(
@@ -89,9 +94,9 @@ struct PendingNotes: Sendable {
     func storeRows(in transaction: StoreTransaction) throws {
         for change in changes {
             switch change {
-            case .response(let document): try transaction.setResponse(record.id, document)
-            case .checkpoint(let checkpoint): try transaction.setCheckpoint(record.id, checkpoint)
-            case .upload(let progress): try transaction.setUpload(record.id, progress)
+            case .response(let document): try transaction.setResponse(task, document)
+            case .checkpoint(let checkpoint): try transaction.setCheckpoint(task, checkpoint)
+            case .upload(let progress): try transaction.setUpload(task, progress)
             }
         }
     }

@@ -58,7 +58,7 @@ struct RecordingMachine<Ticket: Sendable>: Sendable {
         var earlier: PendingNotes?
         var notes: [Note]
         /// For `.checkpoint` among the notes.
-        var checkpoint: Checkpoint?
+        @BoxedOptional var checkpoint: Checkpoint?
     }
 
     /// What is on its way into the store.
@@ -75,11 +75,11 @@ struct RecordingMachine<Ticket: Sendable>: Sendable {
     private(set) var isClosing = false
     private(set) var notes: [Note] = []
     /// Not stored yet.
-    private(set) var latest: Checkpoint?
+    @BoxedOptional private(set) var latest: Checkpoint?
     /// The checkpoint that the store has of this run's part file, or of an earlier one.
-    private(set) var known: Checkpoint?
+    @BoxedOptional private(set) var known: Checkpoint?
     /// The store did not take it: the run's end covers it, unless a later one is stored.
-    private(set) var lost: Checkpoint?
+    @BoxedOptional private(set) var lost: Checkpoint?
     private(set) var unstored: PendingNotes?
 
     init(known: Checkpoint?) { self.known = known }

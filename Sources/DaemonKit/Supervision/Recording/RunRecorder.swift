@@ -11,6 +11,9 @@ import TransferStore
 /// `RecordingMachine` decides what is stored when. Checkpoints that come alone go into one transaction with other runs'
 /// (`CheckpointKeeper`).
 final class RunRecorder: TransferObserver {
+    /// Puts the head of an answer to the client, and calls back when its body may come.
+    typealias Asking = @Sendable (ResponseHead, @escaping @Sendable () -> Void) -> Void
+
     private typealias Machine = RecordingMachine<@Sendable () -> Void>
 
     private struct State {
@@ -29,14 +32,14 @@ final class RunRecorder: TransferObserver {
     private let keeper: CheckpointKeeper
     private let time: any TimeSource
     private let logger: Logger
-    /// Puts the head of an answer to the client, and calls back when its body may come.
-    private let ask: @Sendable (ResponseHead, @escaping @Sendable () -> Void) -> Void
+    /// nil if nobody is asked.
+    private let ask: Asking?
     private let state: Guarded<State>
 
     init(
         record: TaskRecord, run: TransferRun, keepsAnswers: Bool, stream: BodyStream? = nil, patience: StorePatience,
         keeper: CheckpointKeeper, time: any TimeSource, logger: Logger,
-        asking ask: @escaping @Sendable (ResponseHead, @escaping @Sendable () -> Void) -> Void = { $1() }
+        asking ask: Asking? = nil
     ) {
         self.ask = ask
         self.record = record
@@ -98,14 +101,16 @@ final class RunRecorder: TransferObserver {
         }
         guard keepsAnswers else { return }
         if case .accept(let acceptance) = verdict {
-            let canResume = ResumeProspects.mayResume(record.spec, head, acceptance)
+            let canResume = ResumeProspects.mayResume(record.$spec, head, acceptance)
             run.accepted(at: acceptance.offset, canResume: canResume)
         }
         let ticket = stream.map { stream -> @Sendable () -> Void in { stream.open() } }
         handle(.observed(.responded(head, verdict, ticket), isUrgent: stream != nil))
     }
 
-    func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) { ask(head, proceed) }
+    func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) {
+        if let ask { ask(head, proceed) } else { proceed() }
+    }
 
     func transferMeasured(_ metrics: ExchangeMetrics) { run.measured(metrics) }
 

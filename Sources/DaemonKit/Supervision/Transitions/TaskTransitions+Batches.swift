@@ -43,7 +43,7 @@ extension TaskTransitions {
             guard var record = try readable(id, in: transaction), record.status.state == .queued,
                 !paused.contains(record.session)
             else { continue }
-            let session = sessions[record.session]?.configuration
+            let session = sessions[record.session]
             let mayBeAsked = record.spec.earliestBeginAt != nil
             let asks = asks[record.session] ?? []
             if record.status.attempts > 0 || mayBeAsked || asks.contains(.challenge) {

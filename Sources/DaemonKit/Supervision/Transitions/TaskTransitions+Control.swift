@@ -147,8 +147,10 @@ private struct ControlChanges {
     /// When its time for the resource will have run out: what the spec says is needed for that.
     private mutating func expiry(of head: TaskHead, in transaction: StoreTransaction) throws -> Timestamp? {
         let record = try record(head, in: transaction)
-        let configuration = try session(of: head, in: transaction)?.configuration ?? SessionConfiguration()
-        return transitions.expiry(of: record.spec, head.status, configuration, in: head.session, at: now)
+        let session = try session(of: head, in: transaction)
+        return transitions.expiry(
+            record.spec.timeoutIntervalForResource ?? session?.configuration.timeoutIntervalForResource,
+            head.$status, in: head.session, at: now)
     }
 
     private mutating func session(of head: TaskHead, in transaction: StoreTransaction) throws -> SessionRecord? {

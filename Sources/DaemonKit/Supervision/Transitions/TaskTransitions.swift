@@ -15,8 +15,8 @@ package struct TaskTransitions: Sendable {
     }
 
     let time: any TimeSource
-    /// The `timeoutIntervalForResource` that is in force for a task of a session.
-    let resourceTimeout: @Sendable (TaskSpec, SessionConfiguration) -> Seconds
+    /// The `timeoutIntervalForResource` of tasks that have none, and whose sessions have none.
+    let resourceTimeout: @Sendable () -> Seconds
     /// How time counts for tasks of sessions that are or were paused.
     let clocks = SessionClocks()
     /// Unfinished tasks that one user may have; nil = no limit.
@@ -75,23 +75,22 @@ package struct TaskTransitions: Sendable {
 
     /// What `event` makes of a task, whose status must have been read in `transaction`.
     /// - Parameters:
-    ///   - session: configuration of the task's session, if it is known.
+    ///   - session: the task's, if it is known.
     ///   - result: what the task left.
     func decide(
         _ event: TaskEvent, of record: TaskRecord, in transaction: StoreTransaction,
-        session known: SessionConfiguration? = nil, leaving result: TaskResult? = nil
+        session known: SessionRecord? = nil, leaving result: TaskResult? = nil
     ) throws -> Decision {
         let now = time.reading()
         let step = try step(event, of: TaskHead(record), at: now)
         var (record, change) = (record, step.change)
-        record.status = step.head.status
+        record.$status = step.head.$status
         if let result { record.result = result }
         change?.result = result
         // Nothing is looked up while time does not count.
         if change != nil, record.status.budgetMark != nil {
-            let session = try known ?? transaction.session(record.session)?.configuration ?? SessionConfiguration()
-            change?.resourceTimeoutAt = expiry(
-                of: record.spec, record.status, session, in: record.session, at: now)
+            let session = try known ?? transaction.session(record.session)
+            change?.resourceTimeoutAt = expiry(of: record, in: session, at: now)
         }
         var events = step.events
         if record.status.state == .failed, record.keepsPart, !step.discardsPart, var error = record.status.error {
@@ -101,7 +100,7 @@ package struct TaskTransitions: Sendable {
             }
         }
         for index in events.indices where Self.tellsIdentity(events[index].type) {
-            EventPayload.identify(&events[index].payload, as: record.spec)
+            EventPayload.identify(&events[index].payload, as: record.$spec)
         }
         return Decision(outcome: Outcome(record: record, effects: step.effects), change: change, events: events)
     }
@@ -137,7 +136,7 @@ package struct TaskTransitions: Sendable {
         after.status = machine.status
         let change =
             effects.contains(.persist)
-            ? StatusChange(head.id, from: head.status.state, to: after.status, resourceTimeoutAt: nil) : nil
+            ? StatusChange(head.id, from: head.status.state, to: after.$status, resourceTimeoutAt: nil) : nil
         let events = effects.compactMap { effect -> EventRecord? in
             guard case .publish(let type, let payload) = effect else { return nil }
             return EventRecord(time: now.wall, type: type, session: head.session, task: head.id, payload: payload)
@@ -175,19 +174,25 @@ package struct TaskTransitions: Sendable {
     package func postponed(
         _ record: TaskRecord, at now: ClockReading, in transaction: StoreTransaction
     ) throws -> Bool {
-        let session = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
-        let expiry = expiry(of: record.spec, record.status, session, in: record.session, at: now)
+        let expiry = expiry(of: record, in: try transaction.session(record.session), at: now)
         if let expiry, expiry <= now.wall { return false }
         let state = record.status.state
         return try transaction.update(record.id, from: state, to: record.status, resourceTimeoutAt: .some(expiry))
     }
 
-    /// When `timeoutIntervalForResource` will have run out, on the wall clock, if time counts now.
+    private func expiry(of record: TaskRecord, in session: SessionRecord?, at now: ClockReading) -> Timestamp? {
+        expiry(
+            record.spec.timeoutIntervalForResource ?? session?.configuration.timeoutIntervalForResource,
+            record.$status, in: record.session, at: now)
+    }
+
+    /// When the time for the resource will have run out, on the wall clock, if time counts now.
+    /// - Parameter timeout: `timeoutIntervalForResource` of the task or of its session; nil if neither has one.
     package func expiry(
-        of spec: TaskSpec, _ status: TaskStatus, _ session: SessionConfiguration, in key: SessionKey,
-        at now: ClockReading
+        _ timeout: Seconds?, _ status: Boxed<TaskStatus>, in key: SessionKey, at now: ClockReading
     ) -> Timestamp? {
-        status.budgetLeft(of: resourceTimeout(spec, session), at: clocks.reading(now, of: key))
+        guard status.wrappedValue.budgetMark != nil else { return nil }
+        return status.wrappedValue.budgetLeft(of: timeout ?? resourceTimeout(), at: clocks.reading(now, of: key))
             .map { now.wall.advanced(by: $0) }
     }
 }

@@ -78,7 +78,7 @@ struct PinnedFilesTests {
     }
 
     @Test func nothingIsReadWhereNothingIsNamed() throws {
-        #expect(!PinnedFiles.namesFiles(NetworkOptions()))
+        #expect(!PinnedFiles.namesFiles(Boxed(wrappedValue: NetworkOptions())))
         #expect(try pin(NetworkOptions()).network == NetworkOptions())
     }
 }

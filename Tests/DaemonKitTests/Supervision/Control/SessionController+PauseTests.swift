@@ -75,7 +75,7 @@ struct SupervisedSessionPauseTests {
         fixture.time.advance(59)
         let record = try #require(try await fixture.store.read { try $0.task(id) })
         let left = fixture.transitions.expiry(
-            of: record.spec, record.status, SessionConfiguration(), in: fixture.key, at: fixture.time.reading())
+            record.spec.timeoutIntervalForResource, record.$status, in: fixture.key, at: fixture.time.reading())
         #expect(left?.since(fixture.time.reading().wall) == 1)
     }
 

@@ -165,9 +165,8 @@ final class RequestCourse: ExchangeCourse {
 extension StrategyRequest {
     /// What the strategy of a task is given.
     init(_ record: TaskRecord, _ policy: EffectivePolicy, _ pinned: PinnedFiles, _ time: any TimeSource) {
-        let spec = record.spec.isBodyKept ? Boxed(wrappedValue: record.spec.namingKeptBody) : record.$spec
         self.init(
-            sharing: spec, pinned.$network,
+            sharing: record.$spec.namingKeptBody, pinned.$network,
             sessionHeaders: policy.sessionHeaders, now: time.reading().wall, source: record.source,
             upload: record.upload)
         acceptsAnyStatus = policy.acceptsAnyStatus
