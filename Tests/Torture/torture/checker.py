@@ -224,6 +224,17 @@ class Checker:
                         f"{name}: {count} bytes were there, and it was fetched again from {firsts[:1]}")
         return self.problems
 
+    def after_cookies(self, ledger):
+        """What a server set on the way is stored no later than the end of its task."""
+        ended = ledger.ended()
+        fed = [piece.name for piece in self.pieces.values()
+               if piece.session == "crumbs" and ended.get(ledger.ids.get(piece.name)) == "task.completed"]
+        if fed:
+            with self.database() as database:
+                names = {row[0] for row in database.execute("SELECT name FROM cookie")}
+            self.report(1, names.issuperset(fed), f"{fed} have ended, and of their cookies only {names} are stored")
+        return self.problems
+
     def second_copies(self):
         """What a relaxed file may be called whose first copy the power loss left, cut perhaps, and whose end it took."""
         return {f"{piece.name} (1)" for piece in self.pieces.values() if not piece.is_firm}

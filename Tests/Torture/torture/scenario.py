@@ -14,8 +14,11 @@ SECRET = "hush-4f1c9b"
 KIB = 1 << 10
 WAIT = 40.0
 DISK_CODES = ("disk.full", "disk.quota", "disk.io")
-#: Sessions whose tasks ask, by the kind of question, and the answers.
-ASKING = {"redirect": "follow", "response": "allow"}
+#: Sessions whose tasks ask, with the kind of question and the answer.
+ASKING = {"redirect": ("redirect", "follow"), "elsewhere": ("redirect", "followWith"),
+          "response": ("response", "allow"), "saved": ("response", "becomeDownload")}
+#: Where /PLACE/NAME leads on the way of these sessions' tasks; the others ask for /d/NAME.
+PLACES = {"redirect": "led", "elsewhere": "astray", "crumbs": "crumb"}
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
 
 
@@ -63,6 +66,10 @@ PIECES = [
     # Each asks one question.
     Piece("led", 40 * KIB + 1, session="redirect"),
     Piece("weighed", 150 * KIB + 1, session="response"),
+    Piece("turned", 30 * KIB + 1, session="elsewhere"),
+    Piece("saved", 90 * KIB + 1, session="saved"),
+    # Is given a cookie on the way, without which it gets nothing.
+    Piece("crumbs", 20 * KIB + 1, session="crumbs"),
     Piece("asked", 100, kind="data", more={"username": "somebody", "password": SECRET}),
 ]
 BY_NAME = {piece.name: piece for piece in PIECES}
@@ -136,8 +143,9 @@ class Scenario:
         for session, durability in (("firm", "full"), ("loose", "relaxed")):
             self.ask("session.open", id=session, configuration={
                 "durability": durability, "retry": RETRY, "directory": str(self.out)})
-        for kind in ASKING:
-            self.ask("session.open", id=kind, configuration={"asks": [kind], "retry": RETRY})
+        for session, (kind, _) in ASKING.items():
+            self.ask("session.open", id=session, configuration={"asks": [kind], "retry": RETRY})
+        self.ask("session.open", id="crumbs", configuration={"httpCookieStorage": "shared", "retry": RETRY})
         known = self.ledger.began
         lowest, highest = self.ledger.acked, self.ledger.acked_at_most
         head = self.ask("events.subscribe", self.watcher, subscriber=SUBSCRIBER)["head"]
@@ -163,8 +171,11 @@ class Scenario:
             return {**spec, "url": f"{self.server.url}/{place}/{piece.name}", "source": {"path": str(self.sources / piece.name)}}
         if piece.kind == "data":
             return {**spec, "url": f"{self.server.url}/d/{piece.name}"}
-        place = "led" if piece.session == "redirect" else "d"
-        return {**spec, "url": f"{self.server.url}/{place}/{piece.name}", "destination": {"path": str(self.out / piece.name)}}
+        spec["url"] = f"{self.server.url}/{PLACES.get(piece.session, 'd')}/{piece.name}"
+        if piece.session == "saved":
+            # A client makes a file of it.
+            return {**spec, "kind": "data"}
+        return {**spec, "destination": {"path": str(self.out / piece.name)}}
 
     def change(self, method, fact, name):
         """Asks once for a change, or again where nobody answered."""
@@ -203,9 +214,13 @@ class Scenario:
     def decide(self):
         """Answers what tasks ask. What was acknowledged is durable: nobody is asked about it again."""
         for piece in self.pieces:
-            action = ASKING.get(piece.session)
-            if action is None:
+            if piece.session not in ASKING:
                 continue
+            answer = {"action": ASKING[piece.session][1]}
+            if answer["action"] == "followWith":
+                answer["request"] = {"url": f"{self.server.url}/d/{piece.name}"}
+            if answer["action"] == "becomeDownload":
+                answer["destination"] = {"path": str(self.out / piece.name)}
             identifier = self.ledger.ids[piece.name]
 
             def question():
@@ -223,7 +238,7 @@ class Scenario:
             self.ledger.asks("decided", piece.name)
             if number is not None:
                 try:
-                    self.ask("decision.answer", id=number, action=action)
+                    self.ask("decision.answer", id=number, **answer)
                 except Refused as refusal:
                     if refusal.code != "decision.gone":
                         raise

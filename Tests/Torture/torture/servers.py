@@ -65,6 +65,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         name = self.path.rpartition("/")[2]
         if self.path.startswith("/led/"):
             return self.answer(302, [("Location", f"/d/{name}")])
+        if self.path.startswith("/astray/"):
+            return self.answer(302, [("Location", "/d/tiny")])
+        if self.path.startswith("/crumb/"):
+            return self.answer(302, [("Location", f"/fed/{name}"), ("Set-Cookie", f"{name}=1; Path=/; Max-Age=99999")])
+        if self.path.startswith("/fed/") and f"{name}=1" not in self.headers.get("Cookie", ""):
+            return self.answer(403)
         size = self.server.sizes.get(name)
         if size is None:
             return self.answer(404)
