@@ -198,9 +198,9 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "DaemonKit", "FileKit", "Metalink", "TransferStore", "TransferRPC", "JSONRPC", "CurlEngine",
-                "TransferCore",
-                "TransferModel", "dlctl", .product(name: "NIOCore", package: "swift-nio"),
+                "DaemonKit", "FileKit", "Metalink", "BrowserCookies", "TransferStore", "TransferRPC", "JSONRPC",
+                "CurlEngine", "TransferCore", "TransferModel", "CLinux", "dlctl",
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict

@@ -27,13 +27,20 @@ package struct BrowserCookies: Sendable, Hashable {
     package init(
         of browser: Browser, profile: String? = nil, home: String, at now: Timestamp
     ) throws(Unreadable) {
+        let file =
+            switch browser {
+            case .firefox: try Profiles.firefox(profile, home: home) + "/cookies.sqlite"
+            case .chromium: try Profiles.chromium(profile, home: home)
+            }
+        try self.init(of: browser, database: file, at: now)
+    }
+
+    /// - Parameter path: of the browser's database.
+    package init(of browser: Browser, database path: String, at now: Timestamp) throws(Unreadable) {
+        let copy = try DatabaseCopy(of: path)
         switch browser {
-        case .firefox:
-            let folder = try Profiles.firefox(profile, home: home)
-            try self.init(DatabaseCopy(of: folder + "/cookies.sqlite"), FirefoxRow.query, now) { FirefoxRow($0).cookie }
+        case .firefox: try self.init(copy, FirefoxRow.query, now) { FirefoxRow($0).cookie }
         case .chromium:
-            let file = try Profiles.chromium(profile, home: home)
-            let copy = try DatabaseCopy(of: file)
             let version = copy.version
             try self.init(copy, ChromiumRow.query, now) { ChromiumRow($0, version).cookie }
         }
