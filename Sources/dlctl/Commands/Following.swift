@@ -40,6 +40,6 @@ enum Following {
         if console.json { return JSONDisplay(console) }
         if console.quiet { return SilentDisplay { console.complain($0) } }
         if console.isLive { return LiveDisplay(console) }
-        return LineDisplay { console.line($0) }
+        return LineDisplay(print: { console.line($0) }, remark: { console.remark($0) })
     }
 }

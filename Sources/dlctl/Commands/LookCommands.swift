@@ -50,11 +50,16 @@ struct ShowCommand: DaemonCommand {
         return try await client.call(ListDecisions.self, query).decisions.first
     }
 
-    /// The event that tells since when the task is in its state.
+    /// The events that tell since when the task is in its state, and which attempts only asked.
     private static func beginning(of task: TaskView, _ client: any DaemonCalling) async throws -> [EventView] {
-        guard !task.state.isFinal else { return [] }
-        let query = ListEvents.Parameters(after: .start, tasks: [task.id], types: TaskSummary.beginnings)
-        return try await NewestEvents(query: query).read(1, client)
+        func read(_ types: [EventType], _ count: Int) async throws -> [EventView] {
+            let query = ListEvents.Parameters(after: .start, tasks: [task.id], types: types)
+            return try await NewestEvents(query: query).read(count, client)
+        }
+        let saysAttempts = task.attempts > 1 && (task.state == .failed || task.state == .waiting)
+        let questions = saysAttempts ? try await read(TaskSummary.questionings, ExplainCommand.longestStory) : []
+        let newest = task.state.isFinal ? [] : try await read(TaskSummary.beginnings, 1)
+        return questions.filter { question in !newest.contains { $0.sequence == question.sequence } } + newest
     }
 }
 

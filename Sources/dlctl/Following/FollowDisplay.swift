@@ -61,16 +61,22 @@ struct LiveDisplay: FollowDisplay {
 /// One line per change of state, and now and then how far it is: for logs and pipes.
 struct LineDisplay: FollowDisplay {
     private let print: (String) -> Void
+    private let remark: (String) -> Void
     private var lastProgress: Timestamp?
 
     static let progressInterval: Seconds = 10
     /// Above this many running tasks one line speaks for all.
     static let mostProgressLines = 4
 
-    init(print: @escaping (String) -> Void) { self.print = print }
+    /// - Parameter remark: says beside the lines what somebody has to do.
+    init(print: @escaping (String) -> Void, remark: @escaping (String) -> Void) {
+        self.print = print
+        self.remark = remark
+    }
 
     mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
         changes.compactMap { ChangeLine.log($0, now: now) }.forEach(print)
+        changes.compactMap(ChangeLine.question).forEach(remark)
     }
 
     mutating func ended(_ view: TaskView) {}
@@ -95,14 +101,16 @@ struct LineDisplay: FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
-/// `--json`: each task whole, on a line, when it ends.
+/// `--json`: each task whole, on a line, when it ends; on standard error what it asks.
 struct JSONDisplay: FollowDisplay {
     let console: Console
     private var printed: Set<TaskID> = []
 
     init(_ console: Console) { self.console = console }
 
-    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {}
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
+        changes.compactMap(ChangeLine.question).forEach(console.complain)
+    }
     mutating func ended(_ view: TaskView) {
         if printed.insert(view.id).inserted { try? console.value(view) }
     }

@@ -25,6 +25,8 @@ struct FollowState: Sendable {
         /// Only these pieces of the file are fetched again.
         case repaired(FollowedTask, pieces: [Int64])
         case redirected(FollowedTask, url: String)
+        /// It asks its owner to decide; told once for each question.
+        case asked(FollowedTask)
         case linkLost
         case linkRestored
     }
@@ -68,7 +70,8 @@ struct FollowState: Sendable {
         let before = tasks[snapshot.id]
         if before == nil { order.append(snapshot.id) }
         tasks[snapshot.id] = snapshot
-        return before?.state == snapshot.state && before?.reason == snapshot.reason ? [] : [.state(snapshot)]
+        let asks: [Change] = snapshot.asks && before?.asks != true ? [.asked(snapshot)] : []
+        return (before?.state == snapshot.state && before?.reason == snapshot.reason ? [] : [.state(snapshot)]) + asks
     }
 
     /// A task that the daemon no longer has.
@@ -172,7 +175,10 @@ extension FollowedTask {
             resumedFrom = 0
             return [.restarted(self, code: event.payload["code"]?.stringValue ?? ErrorCode.validatorChanged.rawValue)]
         case .taskRedirected: return [.redirected(self, url: event.payload["url"]?.stringValue ?? "")]
-        case .taskDecision, .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained,
+        case .taskDecision:
+            if event.payload["kind"]?.stringValue == DecisionKind.response.rawValue { phase = .deciding }
+            return [.asked(self)]
+        case .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained,
             .sessionInvalidated,
             .settingsChanged, .eventsLagged:
             return []

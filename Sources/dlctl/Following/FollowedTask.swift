@@ -40,6 +40,11 @@ struct FollowedTask: Hashable, Sendable {
         self.state = state
     }
 
+    /// It waits for its owner's decision.
+    var asks: Bool {
+        state == .running && phase == .deciding
+            || state == .waiting && (reason == .authentication || reason == .decision)
+    }
     /// Nothing more will happen to it by itself.
     var isOver: Bool { state.isFinal || isRemoved }
     var hasFailed: Bool {

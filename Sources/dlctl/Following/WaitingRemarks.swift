@@ -19,6 +19,7 @@ struct WaitingRemarks: FollowDisplay {
             case .state(let task):
                 quietSince = now
                 if let text = Self.text(task, now: now) { remark(text) }
+            case .asked(let task): if task.phase == .deciding { remark(Self.question) }
             case .linkLost: remark("waiting for the daemon.")
             case .linkRestored, .resumed, .restarted, .repaired, .redirected: break
             }
@@ -40,11 +41,13 @@ struct WaitingRemarks: FollowDisplay {
         hasSaidHow = true
     }
 
+    private static let question = "it waits for an answer; 'dlctl decisions' shows what it asks."
+
     /// nil if the state needs no words.
     private static func text(_ task: FollowedTask, now: Timestamp) -> String? {
         switch task.state {
         case .waiting where task.reason == .authentication || task.reason == .decision:
-            return "it waits for an answer; 'dlctl decisions' shows what it asks."
+            return question
         case .waiting:
             let cause = task.error.map { "\($0.code.rawValue): \(CommandWords.text($0.message, task: task.id))" }
             return [cause ?? "waiting.", task.nextAttemptAt.map { next($0.since(now)) }].compactMap(\.self)

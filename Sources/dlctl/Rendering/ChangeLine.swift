@@ -22,10 +22,16 @@ enum ChangeLine {
         case .repaired(let task, let pieces):
             "\(task.id) \(task.name): \(pieces.count == 1 ? "a wrong piece is" : "wrong pieces are") fetched again"
         case .restarted(let task, let code): "\(task.id) \(task.name): restarted from 0 (\(Printable.text(code)))"
-        case .redirected: nil
+        case .redirected, .asked: nil
         case .linkLost: "waiting for the daemon"
         case .linkRestored: "the daemon is back"
         }
+    }
+
+    /// What a task asks its owner; nil for other changes.
+    static func question(_ change: FollowState.Change) -> String? {
+        guard case .asked(let task) = change else { return nil }
+        return "\(task.id) \(task.name): it asks for a decision; 'dlctl decisions' shows it, and how to answer."
     }
 
     /// `12 file.iso: 43%, 1.2 GiB of 2.8 GiB, 31.2 MiB/s, ETA 52s`.

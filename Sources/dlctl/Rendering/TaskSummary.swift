@@ -9,6 +9,8 @@ struct TaskSummary {
     var since: Timestamp?
     /// What it asks.
     var question: DecisionView?
+    /// Without those that ended with a question.
+    private let attempts: Int
     var now: Timestamp
 
     /// Events after which a task that has not ended is in another state; the newest tells since when.
@@ -19,7 +21,21 @@ struct TaskSummary {
         self.task = task
         self.question = question
         self.now = now
+        attempts = max(0, task.attempts - Self.questions(events))
         since = task.state.isFinal ? task.finishedAt : events.last { Self.beginnings.contains($0.type) }?.time
+    }
+
+    /// Events that tell which attempts ended with a question.
+    static let questionings: [EventType] = [.taskWaiting, .taskDecision]
+
+    /// How often the task stopped to ask, having run.
+    private static func questions(_ events: [EventView]) -> Int {
+        let waits = events.count {
+            let reason = $0.payload["reason"]?.stringValue.flatMap(WaitReason.init(rawValue:))
+            return $0.type == .taskWaiting && (reason == .authentication || reason == .decision)
+        }
+        // What is asked before the first attempt has none behind it.
+        return waits - events.count { $0.payload["kind"]?.stringValue == DecisionKind.begin.rawValue }
     }
 
     /// - Parameter width: of the terminal; nil = lines of any length.
@@ -59,7 +75,7 @@ struct TaskSummary {
         case .waiting: waiting
         case .paused: lasting + (held.map { " with \($0)" } ?? "") + "."
         case .completed: "\(ago): \(Figures.bytes(ByteCount(moved)))\(verification)."
-        case .failed: "\(ago) after \(Figures.count(task.attempts, "attempt"))\(kept)."
+        case .failed: "\(ago) after \(Figures.count(attempts, "attempt"))\(kept)."
         case .cancelled: "\(ago)\(kept)."
         }
     }
@@ -102,7 +118,7 @@ struct TaskSummary {
         if let reason = task.reason, reason != .retry {
             text = (since == nil ? "" : " \(age)") + " for \(TaskWords.cause(reason))"
         }
-        if task.attempts > 0 { text += ", after \(Figures.count(task.attempts, "attempt"))" }
+        if attempts > 0 { text += ", after \(Figures.count(attempts, "attempt"))" }
         if let next = task.nextAttemptAt {
             let time = LocalTime.text(next, seenFrom: now)
             switch task.reason {

@@ -17,16 +17,34 @@ import TransferModel
 
     @Test func progressLinesComeNowAndThen() {
         let lines = Recorder<String>()
-        var display = LineDisplay { lines.add($0) }
+        var display = LineDisplay(print: { lines.add($0) }, remark: { _ in })
         let state = state(2)
         for second in 0..<25 { display.tick(state, now: Sample.now.advanced(by: Seconds(rawValue: Double(second)))) }
         #expect(lines.all.count == 4)
         #expect(lines.all.first == "1 f1: 50%, 512 KiB of 1.0 MiB, 1.0 KiB/s, ETA 8m 32s")
     }
 
+    /// Whoever only waits learns that somebody must decide, once for each question and beside the lines.
+    @Test func aQuestionIsNamedOnce() {
+        let (lines, remarks) = (Recorder<String>(), Recorder<String>())
+        var display = LineDisplay(print: { lines.add($0) }, remark: { remarks.add($0) })
+        var state = state(1)
+        let asked = Sample.event(9, .taskDecision, 1, ["decision": 3, "kind": "response"])
+        display.show(state.apply(asked), state, now: Sample.now)
+        var deciding = Sample.task(1, "f1")
+        deciding.phase = .deciding
+        display.show(state.take(deciding), state, now: Sample.now)
+        let question = "1 f1: it asks for a decision; 'dlctl decisions' shows it, and how to answer."
+        #expect(lines.all.isEmpty && remarks.all == [question])
+        // One that was open before is named when the task is first seen.
+        var later = FollowState()
+        display.show(later.take(deciding), later, now: Sample.now)
+        #expect(remarks.all == [question, question])
+    }
+
     @Test func manyTasksShareALine() {
         let lines = Recorder<String>()
-        var display = LineDisplay { lines.add($0) }
+        var display = LineDisplay(print: { lines.add($0) }, remark: { _ in })
         let state = state(9)
         for second in [0.0, 11] { display.tick(state, now: Sample.now.advanced(by: Seconds(rawValue: second))) }
         #expect(lines.all == ["9 running · 50% · 4.5 MiB of 9.0 MiB · 9.0 KiB/s · ETA 8m 32s"])

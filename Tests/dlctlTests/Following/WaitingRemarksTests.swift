@@ -16,6 +16,17 @@ struct WaitingRemarksTests {
         return (state, changes)
     }
 
+    @Test func aHeldAnswerIsNamed() {
+        var display = WaitingRemarks { [lines] in lines.add($0) }
+        let (deciding, changes) = state {
+            $0.state = .running
+            $0.phase = .deciding
+        }
+        display.show(changes, deciding, now: Sample.now)
+        #expect(
+            lines.all == ["it waits for an answer; 'dlctl decisions' shows what it asks. Ctrl-C cancels the request."])
+    }
+
     @Test func eachFailedAttemptIsALineAndTheFirstSaysHowToStop() {
         var display = WaitingRemarks { [lines] in lines.add($0) }
         let (waiting, changes) = state {

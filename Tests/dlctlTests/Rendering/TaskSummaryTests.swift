@@ -228,6 +228,24 @@ import TransferRPC
         #expect(TaskSummary(view(.running), events: [], now: Sample.now).since == nil)
     }
 
+    @Test func whatEndedWithAQuestionIsNoAttempt() {
+        func event(_ number: Int64, _ type: EventType, _ payload: [String: JSONValue]) -> EventView {
+            EventView(
+                EventRecord(
+                    sequence: SequenceNumber(number), time: Sample.now, type: type,
+                    session: .shared(of: UserID(1000)), task: TaskID(7), payload: JSONMembers(payload)))
+        }
+        let events = [
+            event(1, .taskWaiting, ["reason": "decision"]), event(2, .taskDecision, ["kind": "begin"]),
+            event(3, .taskWaiting, ["reason": "decision"]), event(4, .taskDecision, ["kind": "redirect"]),
+            event(5, .taskWaiting, ["reason": "retry"]), event(6, .taskWaiting, ["reason": "authentication"]),
+            event(7, .taskDecision, ["kind": "challenge"]),
+        ]
+        let failed = view(.failed) { $0.attempts = 4 }
+        let told = TaskSummary(failed, events: events, now: Sample.now).render(width: nil).map(\.plain)
+        #expect(told.contains { $0.contains("after 2 attempts") }, "\(told)")
+    }
+
     /// In a terminal sentences are broken between words; commands are not.
     @Test func narrowTerminalsBreakSentencesAndNoCommands() {
         let failed = view(.failed) { $0.attempts = 2 }
