@@ -1,4 +1,5 @@
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -32,6 +33,8 @@ package actor LaunchService: LaunchServing {
     private let defaults: @Sendable () -> SessionDefaults
     private let unseen: @Sendable (SessionKey, _ subscriber: String) async throws -> Int
     private let sleep: @Sendable (Seconds) async -> Void
+    /// Sessions that are to be looked at, by looks that have not begun: many tasks may end before one does.
+    private let asked = Guarded<Set<SessionKey>>([])
     /// Sessions that are being looked at; true if something ended meanwhile, which that look may have missed.
     private var looks: [SessionKey: Bool] = [:]
     /// One for each session that is looked at again after a while, however many of its tasks end.
@@ -94,7 +97,7 @@ package actor LaunchService: LaunchServing {
     }
 
     package nonisolated func look(at session: SessionKey) {
-        Task { await consider(session) }
+        if asked.withLock({ $0.insert(session).inserted }) { Task { await consider(session) } }
     }
 
     /// Looks at every session once: events may have been left by the last daemon.
@@ -112,6 +115,7 @@ package actor LaunchService: LaunchServing {
     var isIdle: Bool { looks.isEmpty && begun.isEmpty }
 
     func consider(_ key: SessionKey) async {
+        asked.withLock { _ = $0.remove(key) }
         guard looks[key] == nil else {
             looks[key] = true
             return

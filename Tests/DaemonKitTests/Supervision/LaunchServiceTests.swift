@@ -143,6 +143,18 @@ import TransferStore
         #expect(stage.sleeps.withLock { $0 } == [60])
     }
 
+    /// Looks that have not begun are one; those that have do not count for what ends later.
+    @Test func eachEndIsLookedAt() async throws {
+        let stage = try Stage()
+        try await stage.open(interval: 5)
+        for number in 1...3 {
+            try await stage.end()
+            for _ in 0..<9 { stage.service?.look(at: stage.fixture.key) }
+            #expect(await eventually { stage.launches >= number })
+            stage.fixture.time.advance(5)
+        }
+    }
+
     /// The look has read that there is nothing, and nobody else may ever ask for another.
     @Test func whatEndsDuringALookIsLookedAtToo() async throws {
         let stage = try Stage()
