@@ -26,6 +26,15 @@ struct BoxedTests {
         #expect(Holder(list: []) == third && first != third)
     }
 
+    @Test func sharedBoxesAreValues() {
+        let first = Holder(list: [1])
+        var second = Holder(list: [2])
+        second.$list = first.$list
+        #expect(second.list == [1])
+        second.list.append(3)
+        #expect(first.list == [1] && second.list == [1, 3])
+    }
+
     @Test func equalValuesAreEqual() {
         #expect(Holder(list: [1]) == Holder(list: [1]))
         #expect(Holder(list: [1]) != Holder(list: [2]))

@@ -107,20 +107,21 @@ import TransferModel
         }
     }
 
-    /// Every line of four bytes of these is read as RFC 9112 section 5 says.
-    @Test func linesAreReadByteByByte() {
+    /// Every line with four bytes of these is read as RFC 9112 section 5 says: eight bytes are looked at together.
+    @Test(arguments: [0, 5, 9], [1, 9]) func linesAreReadByteByByte(before: Int, after: Int) {
         let alphabet: [UInt8] = [0x61, 0x3A, 0x20, 0x09, 0x00, 0x0D, 0xC3, 0xA9, 0xFF]
         var wrong: [[UInt8]] = []
         for number in 0..<6561 {
             let middle = [number / 729, number / 81 % 9, number / 9 % 9, number % 9].map { alphabet[$0] }
-            let line = middle + [0x7A]
+            let line =
+                [UInt8](repeating: 0x79, count: before) + middle + [UInt8](repeating: 0x7A, count: after)
             var parser = HeadParser()
             for bytes in [Array("HTTP/1.1 200 OK".utf8), Array("A:b".utf8), line] {
                 _ = bytes.withUnsafeBytes { parser.line($0) }
             }
             let text = Self.text(line)
             var expected = [HeaderField("A", "b")]
-            if [0x20, 0x09, 0x00, 0x0D].contains(middle[0]) {
+            if [0x20, 0x09, 0x00, 0x0D].contains(line[0]) {
                 expected = [HeaderField("A", "b " + Self.trimmed(text))]
             } else if let colon = text.unicodeScalars.firstIndex(of: ":") {
                 let name = Self.trimmed(String(text.unicodeScalars[..<colon]))

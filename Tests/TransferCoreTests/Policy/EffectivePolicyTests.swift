@@ -72,6 +72,29 @@ struct EffectivePolicyTests {
         }
     }
 
+    @Test func retriesAreInheritedOneByOne() {
+        var (own, inherited) = (RetryPolicySpec(), RetryPolicySpec())
+        own.firstDelay = 2
+        (inherited.attempts, inherited.firstDelay) = (3, 1000)
+        let policy = policy({ $0.retry = own }, { $0.retry = inherited })
+        // The session says nothing of the longest delay; that of its own first one is not the task's.
+        #expect(policy.retry.attempts == 3 && policy.retry.firstDelay == 2 && policy.retry.longestDelay == 600)
+        #expect(policy.retry.waitsForConnectivity)
+    }
+
+    /// What was made for one task must not be there for the next.
+    @Test func tasksOfOneSessionShareNothingOfTheirOwn() {
+        let left = EffectivePolicy(session: SessionConfiguration())
+        var spec = TaskSpec()
+        spec.proxy = "http://task:1"
+        spec.timeoutIntervalForRequest = 5
+        var (first, second) = (left, left)
+        first.apply(Boxed(wrappedValue: spec), in: .background, retrying: nil)
+        second.apply(Boxed(wrappedValue: TaskSpec()), in: .background, retrying: nil)
+        #expect(first.network.proxy == "http://task:1" && first.network.stallTimeout == 5)
+        #expect(second.network == left.network && left.network == NetworkOptions())
+    }
+
     @Test func theSessionIsInherited() {
         let policy = policy(
             { _ in },
