@@ -15,6 +15,8 @@ package struct ResponseHead: Sendable, Hashable {
     /// Modification time by protocol means, seconds since 1970.
     package var modificationTime: Int64?
     package var redirects: Int
+    /// Seconds since the server made or validated it, if it comes from a cache of the daemon's.
+    package var cachedAge: Int64?
 
     package init(
         url: String, status: Int? = nil, httpVersion: String? = nil, reason: String? = nil,

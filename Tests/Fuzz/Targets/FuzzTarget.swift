@@ -29,7 +29,8 @@ package struct FuzzTarget: Sendable {
         ChallengeProbe.target, AnswerProbe.target,
         HeadProbe.target, URLProbe.target, UploadProbe.target,
         MetalinkProbe.target, ResumeDataProbe.target, PageCursorProbe.target, ConfigurationProbe.target,
-        SetCookieProbe.target, NetscapeProbe.target, BrowserProbe.target, ListFileProbe.target,
+        SetCookieProbe.target, NetscapeProbe.target, CachedResponseProbe.target, BrowserProbe.target,
+        ListFileProbe.target,
         StoredMetricsProbe.target,
         CodingProbe.target,
     ]

@@ -1,0 +1,122 @@
+import HeapModule
+
+/// A stored answer with its body.
+package struct CachedAnswer: Sendable, Hashable {
+    package var response: StoredResponse
+    /// Without its content codings, if the daemon asked for them.
+    package var body: [UInt8]
+    /// As `CacheRequest.credentials`.
+    package var credentials: String?
+
+    package init(response: StoredResponse, body: [UInt8], credentials: String? = nil) {
+        self.response = response
+        self.body = body
+        self.credentials = credentials
+    }
+
+    /// Bytes that it counts with.
+    package func size(_ url: String) -> Int {
+        response.headers.reduce(512 + url.utf8.count + response.selection.text.utf8.count + body.count) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count + 4
+        }
+    }
+}
+
+/// The answers of one place that are in memory; the least recently used give way.
+package struct CacheMemory: Sendable {
+    private struct Entry {
+        var answer: CachedAnswer
+        var size: Int
+        /// Of its last use.
+        var stamp: UInt64
+    }
+
+    /// A use of an answer, which may have been used again since.
+    private struct Use: Comparable {
+        var stamp: UInt64
+        var url: String
+        static func < (a: Use, b: Use) -> Bool { a.stamp < b.stamp }
+    }
+
+    /// Answers for one URL.
+    static let variants = 16
+
+    private var answers: [String: [Entry]] = [:]
+    private var uses = Heap<Use>()
+    private var stamp: UInt64 = 0
+    package private(set) var bytes = 0
+    package private(set) var count = 0
+
+    package init() {}
+
+    /// The answer for a request, which counts as used.
+    package mutating func find(_ request: CacheRequest) -> CachedAnswer? {
+        guard let entries = answers[request.url] else { return nil }
+        let own = entries.map(\.answer).filter { $0.credentials == request.credentials }
+        guard let response = request.selected(of: own.map(\.response)),
+            let index = entries.firstIndex(where: {
+                $0.answer.response == response && $0.answer.credentials == request.credentials
+            })
+        else { return nil }
+        stamp += 1
+        answers[request.url]?[index].stamp = stamp
+        return entries[index].answer
+    }
+
+    /// Keeps an answer in place of the one that the same requests had.
+    /// - Parameter capacity: bytes; others give way.
+    package mutating func put(_ answer: CachedAnswer, _ url: String, capacity: Int) {
+        remove(url) { $0.response.selection == answer.response.selection && $0.credentials == answer.credentials }
+        stamp += 1
+        let entry = Entry(answer: answer, size: answer.size(url), stamp: stamp)
+        answers[url, default: []].append(entry)
+        count += 1
+        bytes += entry.size
+        uses.insert(Use(stamp: stamp, url: url))
+        if let entries = answers[url], entries.count > Self.variants, let oldest = entries.map(\.stamp).min() {
+            drop(url) { $0.stamp == oldest }
+        }
+        while bytes > capacity, let use = uses.popMin() { give(use) }
+        if uses.count > 2 * count + 64 { rebuild() }
+    }
+
+    /// Removes the answer if it was not used since, else looks at it again later.
+    private mutating func give(_ use: Use) {
+        guard let entries = answers[use.url] else { return }
+        if entries.contains(where: { $0.stamp == use.stamp }) {
+            drop(use.url) { $0.stamp == use.stamp }
+        } else if let oldest = entries.map(\.stamp).min(), oldest > use.stamp {
+            uses.insert(Use(stamp: oldest, url: use.url))
+        }
+    }
+
+    private mutating func rebuild() {
+        uses = Heap(answers.flatMap { url, entries in entries.map { Use(stamp: $0.stamp, url: url) } })
+    }
+
+    /// - Returns: how many there were.
+    @discardableResult
+    package mutating func remove(_ url: String, _ isWanted: (CachedAnswer) -> Bool = { _ in true }) -> Int {
+        drop(url) { isWanted($0.answer) }
+    }
+
+    /// Removes those stored at or after this, in seconds since 1970.
+    /// - Returns: how many there were.
+    package mutating func remove(since: Int64) -> Int {
+        answers.keys.reduce(0) { $0 + remove($1) { $0.response.responseTime >= since } }
+    }
+
+    @discardableResult
+    private mutating func drop(_ url: String, _ isWanted: (Entry) -> Bool) -> Int {
+        guard var entries = answers[url] else { return 0 }
+        let before = entries.count
+        entries.removeAll { entry in
+            guard isWanted(entry) else { return false }
+            bytes -= entry.size
+            count -= 1
+            return true
+        }
+        answers[url] = entries.isEmpty ? nil : entries
+        return before - entries.count
+    }
+}

@@ -1,0 +1,142 @@
+import TransferModel
+
+/// One request as the cache sees it: whether it may be answered from what is stored, how it is validated, and what becomes of
+/// the server's answer (RFC 9111 section 4).
+package struct CacheRequest: Sendable {
+    /// The URL that is asked, without user info and fragment: the key of what is stored.
+    package let url: String
+    package let policy: RequestCachePolicy
+    /// What Vary may name, as it is sent.
+    package let fields: [HeaderField]
+    package let directives: CacheControl
+    /// What the request proves itself with; nil if it does not. Answers are used for the same again, and kept in memory only.
+    package let credentials: String?
+
+    /// nil if the cache stays out: for anything but a plain GET, for who names a range or conditions of its own, and for
+    /// `no-store` (section 5.2.1.5).
+    /// - Parameter defaults: fields that the engine adds if the request has none of their name.
+    package init?(_ exchange: Exchange, _ policy: RequestCachePolicy, defaults: [HeaderField] = []) {
+        let own = exchange.allHeaders
+        guard exchange.kind == .request, exchange.method?.uppercased() ?? "GET" == "GET", exchange.payload == .none,
+            !own.contains(where: { field in Self.conditions.contains { field.isNamed($0) } })
+        else { return nil }
+        var directives = CacheControl(own.values(named: "cache-control"))
+        // Section 5.4: without Cache-Control.
+        if own.firstIndex(named: "cache-control") == nil,
+            own.values(named: "pragma").contains(where: { $0.lowercased().contains("no-cache") })
+        {
+            directives.noCache = true
+        }
+        guard !directives.noStore else { return nil }
+        self.directives = directives
+        self.policy = policy
+        url = exchange.url
+        fields = own + defaults.filter { own.firstIndex(named: $0.name) == nil }
+        credentials = Self.credentials(exchange, own)
+    }
+
+    private static let conditions = [
+        "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+    ]
+
+    private static func credentials(_ exchange: Exchange, _ headers: [HeaderField]) -> String? {
+        let network = exchange.network
+        var parts = headers.values(named: "authorization")
+        parts += [network.username, network.password, network.bearer, network.netrcPath].compactMap { $0 }
+        parts += network.answered.flatMap { [$0.origin, $0.username, $0.password] }
+        if let certificate = network.clientCertificate { parts.append("\(certificate)") }
+        return parts.isEmpty ? nil : parts.map { "\($0.utf8.count):\($0)" }.joined()
+    }
+
+    // MARK: Before the request
+
+    package enum Use: Sendable, Hashable {
+        /// The stored answer as it is; its age in seconds.
+        case serve(StoredResponse, age: Int64)
+        /// Asks with the fields, and uses the stored answer if the server says that it is still valid.
+        case validate(StoredResponse, [HeaderField])
+        /// Asks with the fields; what is stored is not used.
+        case load([HeaderField])
+        /// Neither stored nor asked for.
+        case miss
+    }
+
+    /// The stored answer that may answer this request: of several the newest (section 4.1).
+    package func selected(of stored: [StoredResponse]) -> StoredResponse? {
+        stored.filter { $0.selection.matches(fields) }.max { $0.responseTime < $1.responseTime }
+    }
+
+    /// What is done about a request.
+    /// - Parameters:
+    ///   - stored: the answer that was selected; nil if there is none.
+    ///   - now: in seconds since 1970.
+    package func use(of stored: StoredResponse?, at now: Int64) -> Use {
+        switch policy {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .load(Self.reloading)
+        case .returnCacheDataDontLoad: return stored.map { .serve($0, age: $0.age(at: now)) } ?? .miss
+        case .returnCacheDataElseLoad: return stored.map { .serve($0, age: $0.age(at: now)) } ?? .load([])
+        case .reloadRevalidatingCacheData: return validation(of: stored, with: [Self.revalidating])
+        case .useProtocolCachePolicy:
+            if let stored, mayServe(stored, at: now) { return .serve(stored, age: stored.age(at: now)) }
+            return directives.onlyIfCached ? .miss : validation(of: stored, with: [])
+        }
+    }
+
+    private static let reloading = [HeaderField("Cache-Control", "no-cache"), HeaderField("Pragma", "no-cache")]
+    private static let revalidating = HeaderField("Cache-Control", "max-age=0")
+
+    private func validation(of stored: StoredResponse?, with fields: [HeaderField]) -> Use {
+        guard let stored, !stored.validators.isEmpty else { return .load(fields) }
+        return .validate(stored, fields + stored.validators)
+    }
+
+    /// Fresh enough for client and server (sections 4, 4.2.4, 5.2.1).
+    private func mayServe(_ stored: StoredResponse, at now: Int64) -> Bool {
+        let server = stored.directives
+        guard !directives.noCache, !server.noCache, !stored.isOfTheFuture(at: now) else { return false }
+        let age = stored.age(at: now)
+        if let most = directives.maxAge, age > most { return false }
+        let left = stored.lifetime - age
+        if left > 0 { return left >= directives.minFresh ?? 0 }
+        guard !server.mustRevalidate, directives.minFresh == nil, let staleness = directives.maxStale else {
+            return false
+        }
+        switch staleness {
+        case .any: return true
+        case .upTo(let most): return -left <= most
+        }
+    }
+
+    // MARK: After the answer
+
+    /// Whether other requests for the URL may wait for this one's answer: it will be stored, and fresh for some time. A
+    /// validation's 304 is.
+    package func isShared(_ head: ResponseHead, requestTime: Int64, responseTime: Int64) -> Bool {
+        if head.status == 304 { return true }
+        guard let stored = stored(head, requestTime: requestTime, responseTime: responseTime) else { return false }
+        return !stored.directives.noCache && stored.isFresh(at: responseTime)
+    }
+
+    /// What is stored of an answer; nil if nothing may be. One after a redirect is of another request.
+    package func stored(_ head: ResponseHead, requestTime: Int64, responseTime: Int64) -> StoredResponse? {
+        guard let status = head.status, head.redirects == 0, CacheRules.isStorable(head, request: directives),
+            let selection = CacheSelection(head, fields)
+        else { return nil }
+        return StoredResponse(
+            status: status, httpVersion: head.httpVersion, reason: head.reason, headers: CacheRules.kept(head.headers),
+            requestTime: requestTime, responseTime: responseTime, selection: selection)
+    }
+
+    /// Whether a stale answer may be used in place of a failure (section 4.2.4, RFC 5861 section 4): the server allowed it,
+    /// and its time is not over.
+    /// - Parameter status: the server's; nil if there was no answer.
+    package func mayServe(_ stored: StoredResponse, inPlaceOf status: Int?, at now: Int64) -> Bool {
+        guard policy == .useProtocolCachePolicy, !directives.noCache else { return false }
+        if let status, ![500, 502, 503, 504].contains(status) { return false }
+        let server = stored.directives
+        guard !server.noCache, !server.mustRevalidate, !stored.isOfTheFuture(at: now),
+            let allowed = directives.staleIfError ?? server.staleIfError
+        else { return false }
+        return stored.age(at: now) - stored.lifetime <= allowed
+    }
+}

@@ -1,0 +1,133 @@
+import TransferModel
+
+/// An answer as a cache keeps it, without its body: what it says of its own freshness, and which requests it may answer.
+///
+/// Times are of the wall clock, in seconds since 1970 (RFC 9111 section 4.2.3).
+package struct StoredResponse: Sendable, Hashable {
+    package var status: Int
+    package var httpVersion: String?
+    package var reason: String?
+    package var headers: [HeaderField]
+    /// When the request that brought or last validated it was made.
+    package var requestTime: Int64
+    /// When its head came, or that of the 304 that last validated it.
+    package var responseTime: Int64
+    /// The request's fields that chose it (section 4.1).
+    package var selection: CacheSelection
+
+    package init(
+        status: Int, httpVersion: String? = nil, reason: String? = nil, headers: [HeaderField], requestTime: Int64,
+        responseTime: Int64, selection: CacheSelection
+    ) {
+        self.status = status
+        self.httpVersion = httpVersion
+        self.reason = reason
+        self.headers = headers
+        self.requestTime = requestTime
+        self.responseTime = responseTime
+        self.selection = selection
+    }
+
+    package var directives: CacheControl { CacheControl(headers.values(named: "cache-control")) }
+
+    // MARK: Age
+
+    /// Seconds since the origin made or validated it (section 4.2.3).
+    package func age(at now: Int64) -> Int64 {
+        let apparent = max(0, responseTime - (date ?? responseTime))
+        let given = headers.values(named: "age").first.flatMap(Self.firstMember).flatMap(CacheControl.seconds) ?? 0
+        let corrected = given + max(0, responseTime - requestTime)
+        return min(max(apparent, corrected) + max(0, now - responseTime), CacheControl.longest)
+    }
+
+    /// Of a list the first member counts (section 5.1).
+    private static func firstMember(_ value: String) -> String? {
+        value.split(separator: ",", omittingEmptySubsequences: false).first.map { String($0).trimmed }
+    }
+
+    private var date: Int64? { headers.values(named: "date").first.flatMap(HTTPDate.parse) }
+
+    // MARK: Freshness
+
+    /// Seconds for which it is fresh (section 4.2.1); `max-age` goes before Expires, and that before a guess.
+    package var lifetime: Int64 {
+        let directives = directives
+        if let explicit = directives.maxAge { return explicit }
+        let expires = headers.values(named: "expires")
+        if let first = expires.first {
+            // Those that differ, or are no dates (`0`), are in the past (section 5.3).
+            guard expires.allSatisfy({ $0 == first }), let end = HTTPDate.parse(first) else { return 0 }
+            return max(0, min(end - (date ?? responseTime), CacheControl.longest))
+        }
+        return heuristicLifetime(isPublic: directives.isPublic)
+    }
+
+    /// A tenth of the time for which it had not changed (section 4.2.2), and a day at most.
+    private func heuristicLifetime(isPublic: Bool) -> Int64 {
+        guard isPublic || CacheRules.isHeuristicallyCacheable(status),
+            let modified = headers.values(named: "last-modified").first.flatMap(HTTPDate.parse)
+        else { return 0 }
+        return max(0, min(((date ?? responseTime) - modified) / 10, Self.longestGuess))
+    }
+
+    static let longestGuess: Int64 = 86_400
+
+    /// The clock went back since it was stored: nothing is known of its age.
+    package func isOfTheFuture(at now: Int64) -> Bool { now < responseTime }
+
+    package func isFresh(at now: Int64) -> Bool { !isOfTheFuture(at: now) && age(at: now) < lifetime }
+
+    // MARK: Validation
+
+    /// Fields that ask the server whether this is still its answer (section 4.3.1); empty if it has no validator.
+    package var validators: [HeaderField] {
+        var fields: [HeaderField] = []
+        if let tag = entityTag { fields.append(HeaderField("If-None-Match", tag)) }
+        if let modified = headers.values(named: "last-modified").first?.trimmed, HTTPDate.parse(modified) != nil {
+            fields.append(HeaderField("If-Modified-Since", modified))
+        }
+        return fields
+    }
+
+    private var entityTag: String? {
+        headers.values(named: "etag").first.map(\.trimmed).flatMap { EntityTag.isStrong(Self.opaque($0)) ? $0 : nil }
+    }
+
+    /// Weak comparison (RFC 9110 section 8.8.3.2).
+    private static func opaque(_ tag: String) -> String { tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag }
+
+    /// The same answer with what a 304 says anew (sections 3.2 and 4.3.4); nil if the 304 is of another version.
+    package func freshened(by head: ResponseHead, requestTime: Int64, responseTime: Int64) -> StoredResponse? {
+        if let known = headers.values(named: "etag").first?.trimmed, let now = head.values("etag").first?.trimmed,
+            Self.opaque(known) != Self.opaque(now)
+        {
+            return nil
+        }
+        var result = self
+        let news = head.headers.filter { !Self.isKept($0) }
+        result.headers.removeAll { field in
+            // An Age of before says nothing of the answer as it is validated.
+            field.isNamed("age") || news.contains { $0.isNamed(field.name) }
+        }
+        result.headers += news
+        result.requestTime = requestTime
+        result.responseTime = responseTime
+        return result
+    }
+
+    /// Fields that describe the stored body, or the connection, and are not replaced (section 3.2).
+    private static func isKept(_ field: HeaderField) -> Bool {
+        CacheRules.isOfConnection(field) || describing.contains { field.isNamed($0) }
+    }
+
+    private static let describing = ["content-encoding", "content-type", "content-range", "content-length"]
+
+    /// The head that a task is answered with: Age says how old it is (section 4).
+    package func head(of url: String, age: Int64) -> ResponseHead {
+        var headers = headers.filter { !$0.isNamed("age") }
+        headers.append(HeaderField("Age", String(age)))
+        var head = ResponseHead(url: url, status: status, httpVersion: httpVersion, reason: reason, headers: headers)
+        head.cachedAge = age
+        return head
+    }
+}
