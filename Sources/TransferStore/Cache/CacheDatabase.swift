@@ -1,0 +1,249 @@
+import CSQLite
+import Glibc
+import TransferModel
+
+/// The cache's own database. Nothing of it is synced and nobody relies on it: it begins empty whenever it is not what it was.
+/// One thread uses it.
+final class CacheDatabase {
+    /// Bodies from here on have a file of their own.
+    static let longBody = 16 << 10
+    /// Answers for one URL: a server whose answers depend on everything fills no more.
+    static let variants = 16
+
+    private let folder: CacheFolder
+    private let connection: Connection
+    private let identity: (dev_t, ino_t)
+    private var usage: [CachePlace: CacheUsage] = [:]
+    /// Bytes of all places of an owner.
+    private var owners: [UserID: Int] = [:]
+    /// Orders uses; grows.
+    private var clock: Int64 = 0
+    /// Files of records that the running transaction removes.
+    private var leaving: [Int64] = []
+
+    private static let schema = """
+        CREATE TABLE entry (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, storage TEXT NOT NULL, url TEXT NOT NULL,
+            selection TEXT NOT NULL, head TEXT NOT NULL, asked INTEGER NOT NULL, answered INTEGER NOT NULL,
+            length INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB,
+            UNIQUE (owner, storage, url, selection)
+        ) STRICT;
+        CREATE INDEX entry_used ON entry (owner, storage, used, size);
+        PRAGMA user_version = 1;
+        """
+
+    /// Opens what is there; begins empty if that cannot be used.
+    /// - Throws: `TransferError`, `SQLiteError` if no cache can be had.
+    convenience init(_ folder: CacheFolder, _ lost: (String) -> Void = { _ in }) throws {
+        do {
+            try self.init(opening: folder)
+        } catch {
+            lost("\(error)")
+            folder.clear()
+            try self.init(opening: folder)
+        }
+    }
+
+    private init(opening folder: CacheFolder) throws {
+        self.folder = folder
+        try folder.create()
+        connection = try Connection(folder.database, .writing, patience: 0)
+        try connection.execute(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -512"
+        )
+        guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+            throw SQLiteError(SQLITE_ERROR, "It has no write-ahead log.")
+        }
+        try connection.execute("PRAGMA journal_size_limit = 1048576")
+        switch try connection.integer("PRAGMA user_version") ?? 0 {
+        case 0: try connection.execute(Self.schema)
+        case 1: break
+        case let other: throw SQLiteError(SQLITE_MISMATCH, "Its form is \(other).")
+        }
+        guard let identity = folder.identity else { throw SQLiteError(SQLITE_CANTOPEN, "It is gone.") }
+        self.identity = identity
+        clock = try connection.integer("SELECT max(used) FROM entry") ?? 0
+        let sums = try connection.rows("SELECT owner, storage, sum(size), count(*) FROM entry GROUP BY owner, storage")
+        while let row = try sums.next() {
+            count(row[2], row[3], in: CachePlace(UserID(row[0] as UInt32), row[1]))
+        }
+        try sweep()
+    }
+
+    /// Removes files that no record has: of a daemon that died before it committed.
+    private func sweep() throws {
+        for name in folder.names() {
+            let isKnown = try Int64(name).map {
+                try connection.integer("SELECT 1 FROM entry WHERE id = ? AND body IS NULL", $0) != nil
+            }
+            if isKnown != true { folder.remove(name) }
+        }
+    }
+
+    /// Whether this is still what the next daemon would open.
+    var isInPlace: Bool { folder.identity.map { $0 == identity } ?? false }
+
+    func close() { connection.close() }
+
+    func usage(of owner: UserID) -> [String: CacheUsage] {
+        var found: [String: CacheUsage] = [:]
+        for (place, usage) in usage where place.owner == owner { found[place.storage] = usage }
+        return found
+    }
+
+    /// Runs `body` in one transaction; files of removed records go after it.
+    func change(_ body: () throws -> Void) throws {
+        let (before, ownersBefore) = (usage, owners)
+        leaving = []
+        do {
+            try connection.writing {
+                try body()
+                return .commit
+            }
+        } catch {
+            (usage, owners) = (before, ownersBefore)
+            throw error
+        }
+        for id in leaving { folder.remove(id) }
+    }
+
+    // MARK: Reading
+
+    /// The record that `choose` names among those of the URL, whose bodies it does not see; nil if that is none, or damaged.
+    func find(_ place: CachePlace, _ url: String, _ choose: ([CacheRecord]) -> Int?) throws -> CacheRecord? {
+        var records: [(id: Int64, length: Int, crc: Int64, record: CacheRecord)] = []
+        let rows = try connection.rows(
+            """
+            SELECT id, selection, head, asked, answered, length, crc FROM entry WHERE owner = ? AND storage = ? AND url = ?
+            """, place.owner.rawValue, place.storage, url)
+        while let row = try rows.next() {
+            let record = CacheRecord(
+                url: url, selection: row[1], head: row[2], requestTime: row[3], responseTime: row[4])
+            records.append((row[0], row[5], row[6], record))
+        }
+        guard let index = choose(records.map(\.record)), records.indices.contains(index) else { return nil }
+        var (id, length, crc, record) = records[index]
+        guard let body = try body(id, length) else {
+            try change { try remove([id], of: place) }
+            return nil
+        }
+        record.body = body
+        guard Int64(record.checksum) == crc else {
+            try change { try remove([id], of: place) }
+            return nil
+        }
+        return record
+    }
+
+    private func body(_ id: Int64, _ length: Int) throws -> [UInt8]? {
+        guard length < Self.longBody else { return folder.read(id, length: length) }
+        guard let row = try connection.rows("SELECT body FROM entry WHERE id = ?", id).next() else { return nil }
+        let bytes: [UInt8] = row[0] ?? []
+        return bytes.count == length ? bytes : nil
+    }
+
+    // MARK: Changes, inside `change`
+
+    /// - Parameters:
+    ///   - capacity: bytes of the place; least recently used records give way.
+    ///   - ownersMost: bytes of all places of the owner.
+    func put(_ record: CacheRecord, in place: CachePlace, capacity: Int, ownersMost: Int) throws {
+        try remove(place, record.url, record.selection)
+        let isLong = record.body.count >= Self.longBody
+        clock += 1
+        try connection.execute(
+            """
+            INSERT INTO entry (owner, storage, url, selection, head, asked, answered, length, size, crc, used, body) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            place.owner.rawValue, place.storage, record.url, record.selection, record.head, record.requestTime,
+            record.responseTime, record.body.count, record.size, Int64(record.checksum), clock,
+            isLong ? nil : record.body)
+        if isLong { try folder.write(record.body, connection.lastInsertedRow) }
+        count(record.size, 1, in: place)
+        try dropVariants(place, record.url)
+        try fit(place, capacity)
+        let others = (owners[place.owner] ?? 0) - used(place)
+        try fit(place, ownersMost - others)
+    }
+
+    private func used(_ place: CachePlace) -> Int { usage[place]?.bytes ?? 0 }
+
+    private func count(_ bytes: Int, _ entries: Int, in place: CachePlace) {
+        var new = usage[place] ?? CacheUsage()
+        new.bytes += bytes
+        new.entries += entries
+        usage[place] = new.entries > 0 ? new : nil
+        owners[place.owner, default: 0] += bytes
+    }
+
+    private func dropVariants(_ place: CachePlace, _ url: String) throws {
+        try remove(
+            connection.rows(
+                """
+                SELECT id FROM entry WHERE owner = ? AND storage = ? AND url = ? ORDER BY used DESC LIMIT -1 OFFSET ?
+                """, place.owner.rawValue, place.storage, url, Self.variants
+            ).map { $0[0] }, of: place)
+    }
+
+    private func fit(_ place: CachePlace, _ capacity: Int) throws {
+        while used(place) > max(0, capacity) {
+            let oldest: [(Int64, Int)] = try connection.rows(
+                "SELECT id, size FROM entry WHERE owner = ? AND storage = ? ORDER BY used LIMIT 64",
+                place.owner.rawValue, place.storage
+            ).map { ($0[0], $0[1]) }
+            var (ids, rest) = ([Int64](), used(place))
+            for (id, size) in oldest where rest > max(0, capacity) {
+                ids.append(id)
+                rest -= size
+            }
+            guard !ids.isEmpty else { return }
+            try remove(ids, of: place)
+        }
+    }
+
+    /// Notes that a record was used.
+    func touch(_ place: CachePlace, _ url: String, _ selection: String) throws {
+        clock += 1
+        try connection.execute(
+            "UPDATE entry SET used = ? WHERE owner = ? AND storage = ? AND url = ? AND selection = ?", clock,
+            place.owner.rawValue, place.storage, url, selection)
+    }
+
+    /// Removes what satisfies everything that is given.
+    /// - Parameters:
+    ///   - storage: nil for all of the owner's.
+    ///   - since: stored at or after this, in seconds since 1970.
+    /// - Returns: how many there were.
+    @discardableResult
+    func remove(_ owner: UserID, _ storage: String?, url: String? = nil, since: Int64? = nil) throws -> Int {
+        var count = 0
+        for place in usage.keys where place.owner == owner && storage.map({ $0 == place.storage }) ?? true {
+            let ids: [Int64] = try connection.rows(
+                "SELECT id FROM entry WHERE owner = ? AND storage = ? AND (? IS NULL OR url = ?) AND answered >= ?",
+                owner.rawValue, place.storage, url, url, since ?? .min
+            ).map { $0[0] }
+            try remove(ids, of: place)
+            count += ids.count
+        }
+        return count
+    }
+
+    private func remove(_ place: CachePlace, _ url: String, _ selection: String) throws {
+        try remove(
+            connection.rows(
+                "SELECT id FROM entry WHERE owner = ? AND storage = ? AND url = ? AND selection = ?",
+                place.owner.rawValue, place.storage, url, selection
+            ).map { $0[0] }, of: place)
+    }
+
+    private func remove(_ ids: [Int64], of place: CachePlace) throws {
+        for id in ids {
+            let rows = try connection.rows("SELECT size, body IS NULL FROM entry WHERE id = ?", id)
+            guard let row = try rows.next() else { continue }
+            count(-(row[0] as Int), -1, in: place)
+            if row[1] as Bool { leaving.append(id) }
+            try connection.execute("DELETE FROM entry WHERE id = ?", id)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import CLinux
+import TransferModel
+
+/// Whose answers are kept together: one owner's, or those of one session.
+package struct CachePlace: Hashable, Sendable {
+    package var owner: UserID
+    /// Empty for the owner's own.
+    package var storage: String
+
+    package init(_ owner: UserID, _ storage: String) {
+        self.owner = owner
+        self.storage = storage
+    }
+}
+
+/// One answer as the disk keeps it. The store reads neither head nor selection.
+package struct CacheRecord: Hashable, Sendable {
+    package var url: String
+    /// What of the request chose the answer; with the URL it names the record.
+    package var selection: String
+    package var head: String
+    /// Seconds since 1970.
+    package var requestTime: Int64
+    package var responseTime: Int64
+    package var body: [UInt8]
+
+    package init(
+        url: String, selection: String, head: String, requestTime: Int64, responseTime: Int64, body: [UInt8] = []
+    ) {
+        self.url = url
+        self.selection = selection
+        self.head = head
+        self.requestTime = requestTime
+        self.responseTime = responseTime
+        self.body = body
+    }
+
+    /// Bytes that it counts with: more than its texts, so that many small ones are bounded too.
+    package var size: Int {
+        Self.overhead + url.utf8.count + selection.utf8.count + head.utf8.count + body.count
+    }
+
+    package static let overhead = 512
+
+    /// Of all of it: a record that was written halfway, or damaged since, has another.
+    var checksum: UInt32 {
+        let texts = Array("\(url)\n\(selection)\n\(head)\n\(requestTime) \(responseTime)\n".utf8)
+        let first = texts.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
+        return body.withUnsafeBytes { dld_crc32c(first, $0.baseAddress, $0.count) }
+    }
+}
+
+/// How much of a place is on the disk.
+package struct CacheUsage: Hashable, Sendable {
+    package var bytes: Int
+    package var entries: Int
+
+    package init(bytes: Int = 0, entries: Int = 0) {
+        self.bytes = bytes
+        self.entries = entries
+    }
+}

@@ -1,0 +1,242 @@
+import CSQLite
+import Threading
+import TransferModel
+
+/// The part of the cache that is on a disk. Nothing waits for it longer than `patience`, nothing fails because of it: what it
+/// cannot do is not done.
+package final class CacheStore: Sendable {
+    private enum Change: Sendable {
+        case put(CacheRecord, CachePlace, capacity: Int)
+        case touch(CachePlace, url: String, selection: String)
+        case remove(UserID, storage: String?, url: String)
+    }
+
+    private typealias Job = @Sendable (CacheDatabase) throws -> Void
+
+    private struct State {
+        var changes: [Change] = []
+        /// Bytes of bodies among them.
+        var bytes = 0
+        var isPosted = false
+        var waiting: [Int: @Sendable (CacheRecord?) -> Void] = [:]
+        var lastWaiting = 0
+        var isWatched = false
+        var isClosed = false
+    }
+
+    /// Only the queue's thread has it.
+    private struct Opened {
+        var database: CacheDatabase?
+        /// After a failure it is not tried again before.
+        var notBefore: ContinuousClock.Instant?
+        var isClosed = false
+    }
+
+    private let folder: CacheFolder
+    /// Bytes of all places of one owner.
+    private let ownersMost: Int
+    private let state = Guarded(State())
+    private let opened = Guarded(Opened())
+    private let queue: WorkQueue<@Sendable () -> Void>
+    private let hasThread: Bool
+    /// Told once for each time that it began empty because what was there could not be used.
+    private let lost: @Sendable (String) -> Void
+
+    /// Changes that a disk does not take are dropped over this.
+    private static let mostWaiting = 16 << 20
+    /// For this long a task waits for the disk to find an answer.
+    private static let patience = Duration.seconds(1)
+    /// A cache that cannot be opened is tried again after this.
+    private static let rest = Duration.seconds(10)
+
+    /// - Parameters:
+    ///   - path: of its folder, which need not exist.
+    ///   - inPlace: whoever asks does the work, before the call returns.
+    package init(
+        path: String, ownersMost: Int, inPlace: Bool = false, lost: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        folder = CacheFolder(path: path)
+        self.ownersMost = ownersMost
+        self.lost = lost
+        hasThread = !inPlace
+        queue = WorkQueue(name: "dld-cache", threads: inPlace ? 0 : 1) { $0() }
+    }
+
+    // MARK: Asking
+
+    /// Finds a record of a URL.
+    /// - Parameters:
+    ///   - choose: the index of the one that is wanted; bodies are empty.
+    ///   - then: called once, on any thread, maybe before this returns; with nil if there is none, or not in time.
+    package func find(
+        _ place: CachePlace, _ url: String, choosing choose: @escaping @Sendable ([CacheRecord]) -> Int?,
+        then: @escaping @Sendable (CacheRecord?) -> Void
+    ) {
+        let (number, watches) = state.withLock { state in
+            state.lastWaiting += 1
+            state.waiting[state.lastWaiting] = then
+            defer { state.isWatched = true }
+            return (state.lastWaiting, !state.isWatched)
+        }
+        queue.post { [self] in
+            var found: CacheRecord?
+            perform { found = try $0.find(place, url, choose) }
+            answer(number, found)
+        }
+        if hasThread, watches { Task { await watch() } }
+    }
+
+    private func answer(_ number: Int, _ record: CacheRecord?) {
+        state.withLock { $0.waiting.removeValue(forKey: number) }?(record)
+    }
+
+    /// Lets those go on that have waited long enough.
+    private func watch() async {
+        while true {
+            let last = state.withLock { $0.lastWaiting }
+            try? await Task.sleep(for: Self.patience)
+            let (overdue, isOver) = state.withLock { state in
+                let overdue = state.waiting.filter { $0.key <= last }
+                for number in overdue.keys { state.waiting[number] = nil }
+                state.isWatched = !state.waiting.isEmpty
+                return (overdue, state.waiting.isEmpty)
+            }
+            for then in overdue.values { then(nil) }
+            if isOver { return }
+        }
+    }
+
+    /// What an owner has on the disk, by storage.
+    package func usage(of owner: UserID) async -> [String: CacheUsage] {
+        await withCheckedContinuation { continuation in
+            queue.post { [self] in
+                var found: [String: CacheUsage] = [:]
+                perform { found = $0.usage(of: owner) }
+                continuation.resume(returning: found)
+            }
+        }
+    }
+
+    /// As `CacheDatabase.remove`.
+    package func remove(_ owner: UserID, _ storage: String?, url: String?, since: Int64?) async -> Int {
+        await withCheckedContinuation { continuation in
+            queue.post { [self] in
+                var count = 0
+                perform { database in
+                    try database.change { count = try database.remove(owner, storage, url: url, since: since) }
+                }
+                continuation.resume(returning: count)
+            }
+        }
+    }
+
+    // MARK: Changing
+
+    /// Keeps a record in place of the one with its name; returns at once.
+    package func put(_ record: CacheRecord, in place: CachePlace, capacity: Int) {
+        add(.put(record, place, capacity: capacity), record.body.count)
+    }
+
+    package func touch(_ place: CachePlace, url: String, selection: String) {
+        add(.touch(place, url: url, selection: selection), 0)
+    }
+
+    /// Removes all answers for a URL; returns at once.
+    package func forget(_ owner: UserID, _ storage: String?, url: String) {
+        add(.remove(owner, storage: storage, url: url), 0)
+    }
+
+    private func add(_ change: Change, _ bytes: Int) {
+        let posts = state.withLock { state in
+            guard !state.isClosed, state.bytes + bytes <= Self.mostWaiting else { return false }
+            state.changes.append(change)
+            state.bytes += bytes
+            defer { state.isPosted = true }
+            return !state.isPosted
+        }
+        if posts { queue.post { [self] in write() } }
+    }
+
+    /// All changes that wait, in one transaction.
+    private func write() {
+        let changes = state.withLock { state in
+            defer { (state.changes, state.bytes, state.isPosted) = ([], 0, false) }
+            return state.changes
+        }
+        guard !changes.isEmpty else { return }
+        let most = ownersMost
+        perform { database in
+            try database.change {
+                for change in changes {
+                    switch change {
+                    case .put(let record, let place, let capacity):
+                        try database.put(record, in: place, capacity: capacity, ownersMost: most)
+                    case .touch(let place, let url, let selection): try database.touch(place, url, selection)
+                    case .remove(let owner, let storage, let url): try database.remove(owner, storage, url: url)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Closes the database, with what waits in it; returns after `patience` at the latest.
+    package func close() async {
+        state.withLock { $0.isClosed = true }
+        let (end, over) = AsyncStream.makeStream(of: Void.self)
+        queue.post { [self] in
+            write()
+            opened.withLock { opened in
+                opened.database?.close()
+                opened = Opened(isClosed: true)
+            }
+            over.finish()
+        }
+        queue.close()
+        let timer = Task {
+            try? await Task.sleep(for: Self.patience)
+            over.finish()
+        }
+        for await _ in end {}
+        timer.cancel()
+    }
+
+    // MARK: The database, on the queue's thread
+
+    private func perform(_ job: (CacheDatabase) throws -> Void) {
+        opened.withLock { opened in
+            if let known = opened.database, !known.isInPlace { discard(&opened, "it was removed or replaced") }
+            guard let database = opened.database ?? open(&opened) else { return }
+            do {
+                try job(database)
+            } catch let error as SQLiteError where StoreFailure.isStorageFull(error) {
+                // What is there stays.
+            } catch is TransferError {
+                // A body's file cannot be written: the same.
+            } catch {
+                discard(&opened, "\(error)")
+            }
+        }
+    }
+
+    private func open(_ opened: inout Opened) -> CacheDatabase? {
+        let now = ContinuousClock.now
+        guard !opened.isClosed, opened.notBefore.map({ now >= $0 }) ?? true else { return nil }
+        do {
+            let made = try CacheDatabase(folder, lost)
+            opened.database = made
+            return made
+        } catch {
+            opened.notBefore = now + Self.rest
+            lost("\(error)")
+            return nil
+        }
+    }
+
+    /// Begins empty next time.
+    private func discard(_ opened: inout Opened, _ cause: String) {
+        opened.database?.close()
+        opened.database = nil
+        folder.clear()
+        lost(cause)
+    }
+}
