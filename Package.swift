@@ -77,12 +77,23 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // 3: assembly
+        // 3: how a daemon is set up
+        .target(
+            name: "DaemonSetup",
+            dependencies: [
+                "TransferStore", "FileKit", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel", "Threading",
+                "CYAML",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // 4: assembly
         .target(
             name: "DaemonKit",
             dependencies: [
-                "CurlEngine", "TransferStore", "FileKit", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel",
-                "Threading", "CLinux", "CYAML",
+                "DaemonSetup", "CurlEngine", "TransferStore", "FileKit", "TransferCore", "TransferRPC", "JSONRPC",
+                "TransferModel", "Threading", "CLinux",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -95,10 +106,12 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // 4: programs
+        // 5: programs
         .executableTarget(
             name: "dld",
-            dependencies: ["DaemonKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "DaemonKit", "DaemonSetup", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -113,7 +126,7 @@ let package = Package(
         // Tests mirror the sources; EndToEnd drives the built programs.
         .target(
             name: "TestSupport",
-            dependencies: ["FileKit", "TransferModel", "Threading", "CLinux"],
+            dependencies: ["DaemonSetup", "FileKit", "TransferModel", "Threading", "CLinux"],
             path: "Tests/Support",
             exclude: ["requirements.txt", "Servers/ntlm.py", "Servers/presign.py", "Servers/tus.py"],
             swiftSettings: strict
@@ -158,9 +171,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "DaemonSetupTests",
+            dependencies: [
+                "DaemonSetup", "TestSupport", "FileKit", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "DaemonKitTests",
             dependencies: [
-                "DaemonKit", "TestSupport", "FileKit", "CurlEngine", "TransferStore", "TransferCore", "TransferRPC",
+                "DaemonKit", "DaemonSetup", "TestSupport", "FileKit", "CurlEngine", "TransferStore", "TransferCore",
+                "TransferRPC",
                 "JSONRPC",
                 "TransferModel", "Threading", "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
@@ -185,7 +207,8 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "CSimulation", "TestSupport", "DaemonKit", "FileKit", "CurlEngine", "TransferStore", "TransferRPC",
+                "CSimulation", "TestSupport", "DaemonKit", "DaemonSetup", "FileKit", "CurlEngine", "TransferStore",
+                "TransferRPC",
                 "TransferCore", "TransferModel",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -198,7 +221,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "DaemonKit", "FileKit", "Metalink", "BrowserCookies", "TransferStore", "TransferRPC", "JSONRPC",
+                "DaemonKit", "DaemonSetup", "FileKit", "Metalink", "BrowserCookies", "TransferStore", "TransferRPC",
+                "JSONRPC",
                 "CurlEngine", "TransferCore", "TransferModel", "CLinux", "dlctl",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -1,5 +1,6 @@
 import CLinux
 import CurlEngine
+import DaemonSetup
 import FileKit
 import Glibc
 import JSONRPC

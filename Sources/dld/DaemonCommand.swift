@@ -1,5 +1,6 @@
 import ArgumentParser
 import DaemonKit
+import DaemonSetup
 import Glibc
 
 /// `dld`: arguments in, exit status out; `DaemonKit.Daemon` does the rest.

@@ -6,7 +6,7 @@ import Testing
     /// Files that may ask for the wall clock, and what for.
     private static let wallClock: [String: String] = [
         "Sources/TransferModel/Timestamp.swift": "the one place that asks",
-        "Sources/DaemonKit/Supervision/Time/TimeSource.swift": "what supervision is handed",
+        "Sources/DaemonSetup/TimeSource.swift": "what supervision is handed",
         "Sources/DaemonKit/Events/EventFeed.swift": "progress events, which nobody stores",
         "Sources/DaemonKit/Events/Subscription.swift": "events.lagged, likewise",
         "Sources/CurlEngine/Network/Transfer+Metrics.swift": "when an exchange began, which is only told",
@@ -15,8 +15,8 @@ import Testing
 
     /// Files that ask the kernel for another one.
     private static let otherClocks: Set<String> = [
-        "Sources/CLinux/events.c", "Sources/DaemonKit/Supervision/Time/TimeSource.swift",
-        "Sources/DaemonKit/Systemd/Notifier.swift", "Sources/Threading/ConditionLock.swift",
+        "Sources/CLinux/events.c", "Sources/DaemonSetup/TimeSource.swift",
+        "Sources/DaemonSetup/Systemd/Notifier.swift", "Sources/Threading/ConditionLock.swift",
     ]
 
     @Test func theWallClockIsReadInFewPlaces() throws {

@@ -75,7 +75,7 @@ import Testing
         }
         let fields =
             try Checkout.text("Sources/DaemonKit/Supervision/TaskLogFields.swift")
-            + Checkout.text("Sources/DaemonKit/Logging/DaemonLogHandler.swift")
+            + Checkout.text("Sources/DaemonSetup/Logging/DaemonLogHandler.swift")
         for name in document.matches(of: /DLD_([A-Z]+)/) {
             #expect(fields.contains("\"\(name.1.lowercased())\""), "operations.md: \(name.0)")
         }

@@ -67,7 +67,7 @@ import Testing
     /// Each of these libraries is known to one target alone, so that it can be replaced there.
     @Test(arguments: [
         ("CSQLite", ["BrowserCookies", "TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]),
-        ("CYAML", ["DaemonKit"]),
+        ("CYAML", ["DaemonSetup"]),
         ("CCrypto", ["BrowserCookies", "FileKit"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
         ("ArgumentParser", ["dlctl", "dld"]),
     ])

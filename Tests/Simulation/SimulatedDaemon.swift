@@ -1,5 +1,6 @@
 import CurlEngine
 import DaemonKit
+import DaemonSetup
 import FileKit
 import Logging
 import TransferCore

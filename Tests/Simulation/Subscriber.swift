@@ -1,4 +1,5 @@
 import DaemonKit
+import DaemonSetup
 import Foundation
 import TransferModel
 import TransferRPC

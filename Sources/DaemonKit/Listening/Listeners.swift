@@ -1,3 +1,4 @@
+import DaemonSetup
 import FileKit
 import JSONRPC
 import Logging

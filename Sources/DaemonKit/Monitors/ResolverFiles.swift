@@ -1,4 +1,5 @@
 import CLinux
+import DaemonSetup
 import Glibc
 
 /// The files that say how names are resolved, and whether they have changed.

@@ -1,4 +1,5 @@
 import CurlEngine
+import DaemonSetup
 import FileKit
 import Logging
 import Threading

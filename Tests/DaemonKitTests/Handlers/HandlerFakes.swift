@@ -1,3 +1,4 @@
+import DaemonSetup
 import Foundation
 import JSONRPC
 import Logging

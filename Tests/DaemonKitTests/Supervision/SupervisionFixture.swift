@@ -1,4 +1,5 @@
 import CurlEngine
+import DaemonSetup
 import Foundation
 import Logging
 import TestSupport

@@ -1,4 +1,5 @@
 import CurlEngine
+import DaemonSetup
 import TransferCore
 import TransferModel
 import TransferStore

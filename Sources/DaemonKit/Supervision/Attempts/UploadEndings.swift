@@ -1,4 +1,5 @@
 import CurlEngine
+import DaemonSetup
 import Logging
 import Threading
 import TransferCore

@@ -1,3 +1,4 @@
+import DaemonSetup
 import FileKit
 import TransferCore
 import TransferModel

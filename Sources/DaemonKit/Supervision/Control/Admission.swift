@@ -1,3 +1,4 @@
+import DaemonSetup
 import FileKit
 import FoundationEssentials
 import TransferCore

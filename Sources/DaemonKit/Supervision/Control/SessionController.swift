@@ -1,3 +1,4 @@
+import DaemonSetup
 import FileKit
 import Logging
 import Threading

@@ -1,3 +1,4 @@
+import DaemonSetup
 import FoundationEssentials
 import TransferCore
 import TransferModel

@@ -1,3 +1,4 @@
+import DaemonSetup
 import Threading
 import TransferCore
 

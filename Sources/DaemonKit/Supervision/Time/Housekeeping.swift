@@ -1,3 +1,4 @@
+import DaemonSetup
 import Logging
 import TransferCore
 import TransferModel

@@ -1,3 +1,4 @@
+import DaemonSetup
 import Glibc
 import TestSupport
 import Testing

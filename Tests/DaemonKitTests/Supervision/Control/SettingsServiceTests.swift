@@ -1,5 +1,7 @@
+import DaemonSetup
 import FileKit
 import Logging
+import TestSupport
 import Testing
 import TransferModel
 

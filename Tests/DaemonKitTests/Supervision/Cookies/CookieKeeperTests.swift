@@ -1,3 +1,4 @@
+import DaemonSetup
 import TestSupport
 import Testing
 import TransferCore

@@ -1,0 +1,19 @@
+import Glibc
+import TransferModel
+
+/// What the machine's time zone adds to UTC (localtime_r(3)).
+enum LocalTime {
+    /// Seconds ahead of UTC at `time`.
+    @Sendable static func utcOffset(_ time: Timestamp) -> Int {
+        var seconds = time_t(time.rawValue / 1000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return parts.tm_gmtoff
+    }
+
+    /// As `utcOffset`, of the present time zone (tzset(3)): localtime_r alone keeps to the one it read first.
+    static func freshOffset(_ time: Timestamp) -> Int {
+        tzset()
+        return utcOffset(time)
+    }
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import TransferModel
+
+/// Reads one YAML file into a layer, with the line of every mistake.
+struct ConfigurationFile {
+    package let path: String
+    let origin: SettingOrigin
+    let scope: Scope
+
+    /// Which settings a file speaks for.
+    enum Scope {
+        case everything
+        /// What /etc says to a user's daemon: nothing that only makes sense for one daemon.
+        case allUsers
+        /// What /etc says to a user's daemon that reads another file in its place.
+        case bindingUsers
+
+        func includes(_ setting: Setting) -> Bool {
+            switch self {
+            case .everything: true
+            case .allUsers: setting.sharedFileHoldsForUsers
+            case .bindingUsers: setting.sharedFileBindsUsers
+            }
+        }
+    }
+
+    private static let sizeLimit = 1 << 20
+
+    /// - Parameter required: whether a missing file is a mistake (`--config`) or just says nothing.
+    /// - Returns: nil if the file does not exist.
+    package func read(required: Bool) -> ConfigurationLayer? {
+        var layer = ConfigurationLayer(origin: origin)
+        switch FileText.read(path, limit: Self.sizeLimit) {
+        case .missing:
+            guard required else { return nil }
+            layer.note(problem("no such file; name an existing one with --config."))
+        case .failed(let reason):
+            layer.note(problem("cannot be read: \(reason)."))
+        case .text(let text):
+            take(text, into: &layer)
+        }
+        return layer
+    }
+
+    private func take(_ text: String, into layer: inout ConfigurationLayer) {
+        let root: YAMLNode
+        do {
+            // A file without a document says nothing.
+            guard let document = try YAMLDocument.parse(text) else { return }
+            root = document
+        } catch {
+            layer.note(problem("is not valid YAML: \(error.message).", line: error.line))
+            return
+        }
+        switch root.content {
+        case .mapping(let members): take(members, prefix: "", into: &layer)
+        // A document of comments only is an empty scalar.
+        case .scalar("", _): break
+        case .scalar, .sequence: layer.note(problem("is not a list of `name: value` lines.", line: root.line))
+        }
+    }
+
+    private func take(_ members: [YAMLNode.Member], prefix: String, into layer: inout ConfigurationLayer) {
+        var first: [String: Int] = [:]
+        for member in members {
+            guard let text = member.key.text else {
+                layer.note(problem("a name is expected here.", line: member.key.line))
+                continue
+            }
+            let name = prefix + text
+            let place = ConfigurationProblem.Place.file(path, line: member.key.line)
+            if let line = first[name] {
+                layer.note(
+                    ConfigurationProblem(
+                        place: place, name: name,
+                        message: "is given twice (first on line \(line)); remove one of the two."))
+                continue
+            }
+            first[name] = member.key.line
+            take(member.value, named: name, at: place, into: &layer)
+        }
+    }
+
+    private func take(
+        _ value: YAMLNode, named name: String, at place: ConfigurationProblem.Place,
+        into layer: inout ConfigurationLayer
+    ) {
+        if let setting = SettingsTable.setting(named: name) {
+            guard scope.includes(setting) else { return }
+            take(setting, value, at: place, into: &layer)
+        } else if SettingsTable.all.contains(where: { $0.name.hasPrefix(name + ".") }) {
+            if case .mapping(let section) = value.content {
+                take(section, prefix: name + ".", into: &layer)
+            } else if !isEmpty(value), scope != .bindingUsers {
+                layer.note(
+                    ConfigurationProblem(
+                        place: place, name: name,
+                        message: "is a section; write its settings indented on the lines below it."))
+            }
+        } else if scope != .bindingUsers {
+            layer.note(.unknown(name, at: place))
+        }
+    }
+
+    private func take(
+        _ setting: Setting, _ value: YAMLNode, at place: ConfigurationProblem.Place,
+        into layer: inout ConfigurationLayer
+    ) {
+        switch value.content {
+        case .scalar(_, isPlain: true) where isEmpty(value):
+            layer.note(
+                ConfigurationProblem(
+                    place: place, name: setting.name,
+                    message: "has no value; give \(setting.kind.accepts), or remove the line."))
+        case .scalar(let text, _): layer.take(setting, text: text, at: place)
+        case .sequence(let items):
+            // An item that is not a scalar becomes null, which no list accepts.
+            layer.take(setting, value: .array(items.map { $0.text.map(JSONValue.string) ?? .null }), at: place)
+        case .mapping:
+            layer.note(
+                ConfigurationProblem(
+                    place: place, name: setting.name,
+                    message: "holds other settings, but takes \(setting.kind.accepts)."))
+        }
+    }
+
+    private func isEmpty(_ node: YAMLNode) -> Bool {
+        node.text.map { ["", "~", "null"].contains($0) } ?? false
+    }
+
+    private func problem(_ message: String, line: Int? = nil) -> ConfigurationProblem {
+        ConfigurationProblem(place: .file(path, line: line), name: "", message: message)
+    }
+}

@@ -1,0 +1,171 @@
+import TransferModel
+
+/// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults. For limits of
+/// users /etc is the strongest in a user's daemon.
+package struct ConfigurationLoader: Sendable {
+    /// What one existing file says.
+    struct FileLayer: Sendable {
+        package let path: String
+        let layer: ConfigurationLayer
+    }
+
+    package let arguments: DaemonArguments
+    package let environment: [String: String]
+    /// Replaced in tests.
+    let systemFile: String
+    private let paths: Paths
+
+    package init(
+        arguments: DaemonArguments, environment: [String: String], systemFile: String = Paths.systemFile
+    ) {
+        self.arguments = arguments
+        self.environment = environment
+        self.systemFile = systemFile
+        paths = Paths(system: arguments.system, environment: environment)
+    }
+
+    /// The strongest file, whether it exists or not.
+    var file: String { arguments.configFile ?? (arguments.system ? systemFile : paths.userFile) }
+
+    package static func load(
+        arguments: DaemonArguments, environment: [String: String], runtime: [String: JSONValue] = [:]
+    ) throws(ConfigurationErrors) -> Configuration {
+        try ConfigurationLoader(arguments: arguments, environment: environment).load(runtime: runtime)
+    }
+
+    /// - Parameter runtime: what `settings.set` stored, by `SettingName`.
+    /// - Throws: every mistake in files, environment and flags at once.
+    package func load(runtime: [String: JSONValue] = [:]) throws(ConfigurationErrors) -> Configuration {
+        try load(runtime: runtime, files: readFiles())
+    }
+
+    /// The same with files as they were read earlier.
+    func load(runtime: [String: JSONValue], files: [FileLayer]) throws(ConfigurationErrors) -> Configuration {
+        let (configuration, problems) = combined(runtime: runtime, files: files)
+        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
+        return configuration
+    }
+
+    /// What is good of the layers, and every mistake in them.
+    private func combined(
+        runtime: [String: JSONValue], files: [FileLayer]
+    ) -> (configuration: Configuration, problems: [ConfigurationProblem]) {
+        let stored = ConfigurationLayer.runtime(runtime)
+        // Weakest first, so that later ones overwrite.
+        let layers =
+            files.map(\.layer)
+            + [stored, ConfigurationLayer.environment(environment), ConfigurationLayer.flags(arguments)]
+        var problems = layers.filter { $0.origin != .runtime }.flatMap(\.problems)
+
+        var settings = DaemonSettings()
+        var statements: [String: [SettingStatement]] = [:]
+        settings.session.maximumsAreCeilings = arguments.system
+        let binding = bindingNames(layers)
+        var unheard: [ConfigurationProblem] = []
+        for layer in layers {
+            for (name, value) in layer.values.sorted(by: { $0.key < $1.key }) {
+                guard let setting = SettingsTable.setting(named: name), let place = layer.places[name] else { continue }
+                let statement = SettingStatement(origin: layer.origin, place: place, value: value)
+                if layer.origin != .systemFile, binding.contains(name) {
+                    unheard.append(unheardProblem(name, at: place))
+                    statements[name]?.insert(statement, at: 0)
+                    continue
+                }
+                setting.write(value, &settings)
+                statements[name, default: []].append(statement)
+            }
+        }
+        problems += contradictions(settings)
+        let stateDirectory = settings.stateDirectory.map(paths.expanded) ?? paths.stateDirectory
+        let socket = settings.socket.map(paths.expanded) ?? paths.socket(stateDirectory: stateDirectory)
+        // In the state folder the programs reach a longer one too; whoever names a path means it for others as well.
+        if socket != "\(stateDirectory)/\(ListeningPlaces.stateName)", let fault = Paths.socketPathFault(socket) {
+            let place = statements["socket"]?.last?.place ?? .environment("XDG_RUNTIME_DIR")
+            problems.append(ConfigurationProblem(place: place, name: "socket", message: fault))
+        }
+        let configuration = Configuration(
+            settings: settings, statements: statements, files: files.map(\.path).reversed(),
+            warnings: stored.problems + unheard + ConfigurationLayer.mistyped(environment) + passedOver(settings),
+            paths: paths, stateDirectory: stateDirectory, socket: socket)
+        return (configuration, problems)
+    }
+
+    /// Also tries what the configuration names, as a start would use it; changes nothing.
+    /// - Throws: every mistake at once.
+    package func tried() throws(ConfigurationErrors) -> Configuration {
+        let files = readFiles()
+        var (configuration, problems) = combined(runtime: [:], files: files)
+        let layers = files.map(\.layer) + [.environment(environment), .flags(arguments)]
+        // A setting of which something is wrong already stands at its default here.
+        let wrong = Set(problems.map(\.name))
+        for (name, message) in ConfigurationTrial(configuration: configuration).problems() where !wrong.contains(name) {
+            let origin = configuration.origin(of: name)
+            let place = layers.last { $0.origin == origin }?.places[name]
+            problems.append(ConfigurationProblem(place: place ?? .byDefault, name: name, message: message))
+        }
+        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
+        return configuration
+    }
+
+    /// The layers of the files that exist, weakest first.
+    func readFiles() -> [FileLayer] {
+        if let path = arguments.configFile {
+            let file = ConfigurationFile(path: path, origin: .userFile, scope: .everything)
+            let own = file.read(required: true).map { [FileLayer(path: path, layer: $0)] } ?? []
+            return arguments.system ? own : bindingFile() + own
+        }
+        var found: [FileLayer] = []
+        let shared = ConfigurationFile(
+            path: systemFile, origin: .systemFile, scope: arguments.system ? .everything : .allUsers)
+        if let layer = shared.read(required: false) { found.append(FileLayer(path: systemFile, layer: layer)) }
+        // The system daemon is nobody's: it has no user file.
+        if !arguments.system {
+            let own = ConfigurationFile(path: paths.userFile, origin: .userFile, scope: .everything)
+            if let layer = own.read(required: false) { found.append(FileLayer(path: paths.userFile, layer: layer)) }
+        }
+        return found
+    }
+
+    /// What /etc says whatever file a user names; nothing if it says nothing of that kind.
+    private func bindingFile() -> [FileLayer] {
+        let shared = ConfigurationFile(path: systemFile, origin: .systemFile, scope: .bindingUsers)
+        guard let layer = shared.read(required: false), !layer.values.isEmpty || !layer.problems.isEmpty else {
+            return []
+        }
+        return [FileLayer(path: systemFile, layer: layer)]
+    }
+
+    /// Settings of which /etc has the last word.
+    private func bindingNames(_ layers: [ConfigurationLayer]) -> Set<String> {
+        guard !arguments.system else { return [] }
+        let names = layers.filter { $0.origin == .systemFile }.flatMap(\.values.keys)
+        return Set(names.filter { SettingsTable.setting(named: $0)?.sharedFileBindsUsers ?? false })
+    }
+
+    private func unheardProblem(_ name: String, at place: ConfigurationProblem.Place) -> ConfigurationProblem {
+        ConfigurationProblem(
+            place: place, name: name, message: "is not used: \(systemFile) sets it for all users.")
+    }
+
+    private func passedOver(_ settings: DaemonSettings) -> [ConfigurationProblem] {
+        guard settings.socket == nil, let runtime = paths.unusableRuntimeFolder else { return [] }
+        return [
+            ConfigurationProblem(
+                place: .environment("XDG_RUNTIME_DIR"), name: "",
+                message: "\(runtime.path) \(runtime.reason), and is passed over; the socket is in the state folder.")
+        ]
+    }
+
+    /// Values that are fine alone but not together.
+    private func contradictions(_ settings: DaemonSettings) -> [ConfigurationProblem] {
+        let session = settings.session
+        guard session.retryFirstDelay > session.retryLongestDelay else { return [] }
+        let first = QuantityText.text(seconds: session.retryFirstDelay.rawValue)
+        let longest = QuantityText.text(seconds: session.retryLongestDelay.rawValue)
+        return [
+            ConfigurationProblem(
+                place: .file(arguments.configFile ?? paths.userFile, line: nil), name: "session.retry.firstDelay",
+                message: "is \(first), longer than session.retry.longestDelay (\(longest)); make it at most that.")
+        ]
+    }
+}

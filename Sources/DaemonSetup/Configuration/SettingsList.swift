@@ -1,0 +1,68 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+
+/// Every setting as `settings.list` shows it: what is in force, what says so, and what waits for a reload or a restart.
+package enum SettingsList {
+    /// - Parameter edited: what a daemon that starts now would have in force; nil if it would refuse to start.
+    package static func result(
+        _ current: Configuration, _ edited: Configuration?, problem: String? = nil
+    ) -> ListSettings.Result {
+        let settings = SettingsTable.all.map { setting in
+            let statements = current.statements[setting.name] ?? []
+            let value = current.effectiveValue(of: setting)
+            let overruled = statements.dropLast().reversed().map { statement($0, of: setting) }
+            return ListedSetting(
+                name: setting.name, value: shown(value, of: setting), text: text(value, of: setting),
+                origin: SettingSource(current.origin(of: setting.name)), place: statements.last?.place.shown,
+                default: setting.defaultDescription, effect: effect(of: setting),
+                overruled: overruled.isEmpty ? nil : overruled,
+                pending: edited.flatMap { pending(setting, current, $0) })
+        }
+        return ListSettings.Result(settings: settings, files: current.files, problem: problem)
+    }
+
+    private static func pending(
+        _ setting: Setting, _ current: Configuration, _ edited: Configuration
+    ) -> SettingStatementView? {
+        guard setting.read(edited.settings) != setting.read(current.settings) else { return nil }
+        return edited.statements[setting.name]?.last.map { statement($0, of: setting) }
+            ?? SettingStatementView(text: setting.defaultDescription, origin: .default)
+    }
+
+    private static func effect(of setting: Setting) -> SettingEffect {
+        switch setting.effect {
+        case .restart: .restart
+        case .reload: setting.runtimeName == nil ? .reload : .runtime
+        }
+    }
+
+    private static func statement(_ statement: SettingStatement, of setting: Setting) -> SettingStatementView {
+        SettingStatementView(
+            text: text(statement.value, of: setting), origin: SettingSource(statement.origin),
+            place: statement.place.shown)
+    }
+
+    private static func text(_ value: JSONValue, of setting: Setting) -> String {
+        value == .null ? setting.defaultText ?? "not set" : setting.kind.text(of: shown(value, of: setting))
+    }
+
+    /// A proxy may have a password.
+    private static func shown(_ value: JSONValue, of setting: Setting) -> JSONValue {
+        guard setting.kind == .proxy, let text = value.stringValue else { return value }
+        return .string(URLRules.redacted(text))
+    }
+}
+
+extension ConfigurationProblem.Place {
+    fileprivate var shown: String {
+        switch self {
+        case .file(let path, let line?): "\(path):\(line)"
+        case .file(let path, nil): path
+        case .environment(let variable): variable
+        case .flag(let flag): flag
+        case .runtime: "settings.set"
+        case .byDefault: "default"
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import DaemonSetup
+
+@Suite struct JournalStreamTests {
+    /// Children inherit the variable although their output may go elsewhere: both numbers must match.
+    @Test func onlyTheVeryStreamCounts() throws {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        var status = stat()
+        try #require(fstat(descriptor, &status) == 0)
+        let own = "\(status.st_dev):\(status.st_ino)"
+        #expect(JournalStream.isJournal(descriptor: descriptor, environment: ["JOURNAL_STREAM": own]))
+        #expect(!JournalStream.isJournal(descriptor: descriptor, environment: ["JOURNAL_STREAM": own + "1"]))
+        #expect(!JournalStream.isJournal(descriptor: descriptor, environment: [:]))
+        #expect(!JournalStream.isJournal(descriptor: -1, environment: ["JOURNAL_STREAM": own]))
+    }
+}
