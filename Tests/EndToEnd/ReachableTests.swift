@@ -100,7 +100,7 @@ extension EndToEnd.Serving {
             let house = try UserHouse(
                 runtime: String(repeating: "r", count: 70) + "/" + String(repeating: "r", count: 30))
             let daemon = try await house.start(house.runtime)
-            #expect(house.log.contains("of which there may be 107, and is passed over"), "\(house.log)")
+            #expect(house.log.contains("over the limit of 107, and is ignored"), "\(house.log)")
             let (status, output) = try await house.dlctl(house.runtime, ["info", "--no-start"])
             #expect(status == 0 && output.contains("is too long for a socket") && output.contains("\(daemon.pid), uid"))
         }

@@ -71,7 +71,7 @@ extension Transfer {
         ending = .stopped(
             .restart(
                 TransferError(
-                    .validatorChanged, "The remote file had \(wanted) bytes and now has \(now); it is looked at again.")
+                    .validatorChanged, "The remote file had \(wanted) bytes and now has \(now); it is checked again.")
             ))
         return false
     }

@@ -49,7 +49,7 @@ enum FailedStart {
         let advice =
             isHome
             ? "The unit hides homes from dld (ProtectHome=): choose a folder elsewhere."
-            : "The unit lets dld write to \(given) alone. Make the folder for it (install -d -o dld -g dld -m 711 \(path)) "
+            : "The unit lets dld write only to \(given). Make the folder for it (install -d -o dld -g dld -m 711 \(path)) "
                 + "and add ReadWritePaths=\(path) to the unit (systemctl edit dld.service)."
         return TransferError(
             error.code, "\(error.message) \(advice)", retryable: error.retryable, details: error.details)

@@ -100,7 +100,7 @@ final class Listeners: Sendable {
         do {
             return try await server.listen(on: .open(socket))
         } catch {
-            throw SocketPath.Unusable(description: "A socket cannot be listened on: \(error).")
+            throw SocketPath.Unusable(description: "Cannot listen on a socket: \(error).")
         }
     }
 

@@ -94,7 +94,7 @@ package struct LaunchRunner: ProgramStarting {
             }
         case (nil, let argv?):
             guard mode == .user else {
-                throw Self.refused(.permissionDenied, "argv", "the system daemon starts units only, no commands.")
+                throw Self.refused(.permissionDenied, "argv", "the system daemon starts only units, not commands.")
             }
             guard let program = argv.first, !program.isEmpty, !argv.contains(where: { $0.utf8.contains(0) }) else {
                 throw Self.refused(.badField, "argv", "say a program and its arguments, without NUL.")

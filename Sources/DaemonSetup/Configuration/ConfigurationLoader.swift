@@ -152,7 +152,7 @@ package struct ConfigurationLoader: Sendable {
         return [
             ConfigurationProblem(
                 place: .environment("XDG_RUNTIME_DIR"), name: "",
-                message: "\(runtime.path) \(runtime.reason), and is passed over; the socket is in the state folder.")
+                message: "\(runtime.path) \(runtime.reason), and is ignored; the socket is in the state folder.")
         ]
     }
 

@@ -47,7 +47,7 @@ package struct Paths: Hashable, Sendable {
         }
         let length = (runtime + Self.runtimeSocketName).utf8.count
         guard length > Self.socketPathLimit else { return nil }
-        return (runtime, "makes a socket's path of \(length) bytes, of which there may be \(Self.socketPathLimit)")
+        return (runtime, "makes a socket path of \(length) bytes, over the limit of \(Self.socketPathLimit)")
     }
 
     private var runtimeFolder: String? { Self.absolute(environment["XDG_RUNTIME_DIR"]) }

@@ -82,7 +82,7 @@ enum TransportFailures {
             FailureClassifier.permanent(.tlsFailed, "The client certificate cannot be used (\(message)); check it.")
         case 53, 54, 59, 64, 66:
             FailureClassifier.permanent(
-                .tlsFailed, "No encryption both sides accept (\(message)); see tlsMinimumVersion.")
+                .tlsFailed, "No encryption that both sides accept (\(message)); see tlsMinimumVersion.")
         default: nil
         }
     }

@@ -30,7 +30,7 @@ package enum AnswerBody: Sendable, Hashable {
     static func unknown(_ coding: String) -> TransferError {
         TransferError(
             .httpProtocol,
-            "The server sent the answer coded (\(coding.prefix(80))), which was not asked for and which dld does not undo. "
+            "The server sent the answer coded (\(coding.prefix(80))), which was not asked for and which dld does not decode. "
                 + "With your own Accept-Encoding field you get it as it is sent.", retryable: false)
     }
 }

@@ -99,7 +99,7 @@ package struct PlainUpload: TransferStrategy {
     static var unknownAnswer: AttemptFailure {
         FailureClassifier.permanent(
             .networkLost,
-            "The request was interrupted before its answer was there; whether the server acted on it is not known. "
+            "The request was interrupted before its answer arrived; whether the server acted on it is not known. "
                 + "Look there, then task.retry.")
     }
 }

@@ -110,7 +110,7 @@ package struct S3MultipartUpload: TransferStrategy {
         guard let etag = head.values("etag").first?.trimmed, !etag.isEmpty else {
             return fail(
                 FailureClassifier.permanent(
-                    .httpProtocol, "The store took part \(part) without an ETag; the upload cannot be completed."))
+                    .httpProtocol, "The store accepted part \(part) without an ETag; the upload cannot be completed."))
         }
         state.partETags[part] = etag
         count()

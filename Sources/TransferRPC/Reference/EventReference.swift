@@ -9,7 +9,7 @@ enum EventReference {
         case .taskRedirected:
             "The server sent the request elsewhere: 301, 302, 303, 307 or 308 with a Location, at most 20 times. 303, and 301 or 302 after a POST, become a GET without a body; HEAD stays HEAD. Other statuses are final: 300, 304, 305 and 306 are never followed."
 
-        case .taskResponse: "The head of the answer arrived."
+        case .taskResponse: "The header of the answer arrived."
         case .taskResumed: "The bytes held are kept, the rest is fetched."
         case .taskRestarted:
             "Bytes held were dropped: with `pieces` those only, else all, and the download begins at 0."

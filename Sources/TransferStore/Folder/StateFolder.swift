@@ -89,7 +89,7 @@ struct StateFolder: Sendable {
         }
         guard info.st_mode & 0o022 == 0 else {
             throw refusal(
-                "Others may write in the state folder \(path) (mode \(Self.octal(info.st_mode))): look through it, "
+                "Other users may write in the state folder \(path) (mode \(Self.octal(info.st_mode))): look through it, "
                     + "then run chmod go-w on it.", info)
         }
     }
@@ -147,7 +147,7 @@ struct StateFolder: Sendable {
             var info = stat()
             guard stat(file, &info) == 0, info.st_mode & 0o077 != 0 else { continue }
             guard chmod(file, 0o600) == 0 else {
-                throw StoreFailure.system("Cannot make private the file", path: file, errno: errno)
+                throw StoreFailure.system("Cannot restrict access to the file", path: file, errno: errno)
             }
         }
     }

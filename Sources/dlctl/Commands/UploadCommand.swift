@@ -7,7 +7,7 @@ struct UploadCommand: DaemonCommand {
         commandName: "upload",
         abstract: "Queue uploads and print their ids.",
         discussion: """
-            The last argument is the URL the files go to. Without --protocol, dld asks the server how it takes uploads. \
+            The last argument is the URL the files go to. Without --protocol, dld asks the server how it accepts uploads. \
             With tus, resumable uploads, post and multipart, the server names each file. Otherwise a URL that ends in \
             / is a folder, in which files keep their names. The command returns when the tasks are stored; they \
             continue without it, and resume at the offset the server reports. Do not change the files until they are \

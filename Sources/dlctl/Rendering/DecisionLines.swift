@@ -54,7 +54,7 @@ enum DecisionLines {
         switch space.method {
         case .httpBasic, .httpDigest, .ntlm: password(question, space)
         case .serverTrust: trust(question, space)
-        case .clientCertificate: "\(Printable.text(space.origin)) wants a certificate of yours."
+        case .clientCertificate: "\(Printable.text(space.origin)) wants a client certificate from you."
         }
     }
 

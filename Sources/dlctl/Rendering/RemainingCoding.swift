@@ -27,6 +27,6 @@ enum RemainingCoding {
         while let outermost = codings.last, undone.contains(outermost) { codings.removeLast() }
         guard !codings.isEmpty else { return nil }
         return
-            "the server sent it coded (\(codings.joined(separator: ", "))), which dld does not undo; its name says so"
+            "the server sent it coded (\(codings.joined(separator: ", "))), which dld does not decode; its name says so"
     }
 }

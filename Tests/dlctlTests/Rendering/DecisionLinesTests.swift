@@ -42,7 +42,7 @@ import TransferRPC
     @Test func whoWantsACertificateIsShown() {
         #expect(
             lines(question(.clientCertificate)) == [
-                "3  task 12  challenge  https://h:443 wants a certificate of yours.",
+                "3  task 12  challenge  https://h:443 wants a client certificate from you.",
                 "    dlctl answer 3 useCredential --certificate FILE", "    dlctl answer 3 performDefaultHandling",
                 "    dlctl answer 3 cancel",
             ])

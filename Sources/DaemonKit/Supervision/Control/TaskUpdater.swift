@@ -104,7 +104,7 @@ struct TaskUpdater: TaskUpdating {
                 plan, folder, record, policies.policy(of: record, in: session))?.file
         else { return }
         throw TransferError(
-            .taskWrongState, "Task \(id) has its file already as \(file); let it run, and it is completed.",
+            .taskWrongState, "Task \(id) has its file already as \(file); let it run to complete it.",
             details: ["path": .string(file)])
     }
 

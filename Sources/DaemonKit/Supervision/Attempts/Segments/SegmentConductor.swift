@@ -150,7 +150,7 @@ final class SegmentConductor: FileCourse {
     }
 
     private static let incomplete = TransferError(
-        .internal, "Parts of the file are missing although all seemed to have come; please report it.")
+        .internal, "Parts of the file are missing although all seemed to have arrived; please report it.")
 
     // MARK: Events in
 
