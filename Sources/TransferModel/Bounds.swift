@@ -110,6 +110,8 @@ package enum Bounds {
     package static let credentialFailures = 20
     /// Servers whose keys one session trusts.
     package static let trustedKeys = 1000
+    /// Keys that are trusted of one server.
+    package static let keysOfServer = 8
     /// Questions of one answer of `decision.list`.
     package static let listedDecisions = 1000
 

@@ -61,6 +61,8 @@ public struct DecisionAnswer: Hashable, Sendable, Codable {
     public var persistence: CredentialPersistence?
     public var request: TaskRequest?
     public var destination: Destination?
+    /// In place of secrets that are forgotten: what tells this answer from others.
+    public var mark: String?
 
     public init(
         _ action: DecisionAction, credential: DecisionCredential? = nil, persistence: CredentialPersistence? = nil,
@@ -71,6 +73,16 @@ public struct DecisionAnswer: Hashable, Sendable, Codable {
         self.persistence = persistence
         self.request = request
         self.destination = destination
+    }
+}
+
+extension DecisionAnswer {
+    /// Without a password and a request, which may hold secrets.
+    public var withoutSecrets: DecisionAnswer {
+        var answer = self
+        answer.credential?.password = nil
+        answer.request = nil
+        return answer
     }
 }
 
@@ -86,7 +98,7 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var password: String?
         /// How they are sent, if by NTLM.
         public var method: AuthenticationMethod?
-        /// The key that is trusted there.
+        /// The keys that are trusted there, as `TrustedKey` has them.
         public var key: String?
         /// The client trusts no key there.
         public var declinesTrust: Bool?

@@ -22,9 +22,22 @@ public enum DecisionAction: String, Word {
     case `continue`, newRequest
 }
 
+extension DecisionAction {
+    /// Only the owner of the task gives credentials, requests and destinations, and trusts servers.
+    public var isOfTheOwner: Bool {
+        switch self {
+        case .useCredential, .trust, .followWith, .newRequest, .becomeDownload: true
+        case .performDefaultHandling, .rejectProtectionSpace, .cancel, .follow, .refuse, .allow, .continue: false
+        }
+    }
+}
+
 extension Question {
     /// What may be answered.
-    public var actions: [DecisionAction] {
+    public var actions: [DecisionAction] { offered ?? actionsOfKind }
+
+    /// What questions of its kind may be answered.
+    public var actionsOfKind: [DecisionAction] {
         switch kind {
         case .challenge: protectionSpace?.method.actions ?? []
         case .redirect: [.follow, .followWith, .refuse]
@@ -195,6 +208,14 @@ public struct Question: Hashable, Sendable, Codable {
     public var keyChanged: Bool?
     /// Authorities whose certificates a TLS server takes, as it names them: DER in Base64.
     public var distinguishedNames: [String]?
+    /// What is accepted of this task, as far as that is less than its kind allows.
+    public var offered: [DecisionAction]?
+
+    public enum CodingKeys: String, CodingKey {
+        case kind, `default`, deadline, protectionSpace, previousFailureCount, proposedUser, response, request
+        case certificates, key, reason, keyChanged, distinguishedNames
+        case offered = "actions"
+    }
 
     public init(_ kind: DecisionKind, default: DecisionDefault? = nil) {
         self.kind = kind
@@ -202,16 +223,25 @@ public struct Question: Hashable, Sendable, Codable {
     }
 }
 
-/// A key that a session trusts.
+/// Keys of one server that a session trusts.
 public struct TrustedKey: Hashable, Sendable {
     /// As `https://example.org:443`.
     public var origin: String
-    /// As CURLOPT_PINNEDPUBLICKEY(3) takes it.
+    /// As CURLOPT_PINNEDPUBLICKEY(3) takes it: one, or several with `;` between them.
     public var key: String
 
     public init(origin: String, key: String) {
         self.origin = origin
         self.key = key
+    }
+
+    /// Several keys of one server, as of machines that take turns behind one name: what CURLOPT_PINNEDPUBLICKEY(3) takes.
+    /// Of more than `Bounds.keysOfServer` the oldest go.
+    public static func list(_ keys: String?, adding others: String?) -> String? {
+        let known = (keys ?? "").split(separator: ";")
+        let new = (others ?? "").split(separator: ";")
+        let all = known.filter { !new.contains($0) } + new
+        return all.isEmpty ? nil : all.suffix(Bounds.keysOfServer).joined(separator: ";")
     }
 }
 

@@ -100,7 +100,8 @@ enum StoreOpening {
 
     /// Statement journals stay in memory: in a file they would need room on a disk that may be full.
     private static func prepare(_ writer: Connection) throws -> String {
-        try writer.execute("PRAGMA temp_store = MEMORY")
+        // What is deleted is overwritten, as in Debian's SQLite anyway.
+        try writer.execute("PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON")
         try Schema.migrate(writer)
         // This connection counts by itself: see Tallies.
         try writer.enableTriggers(false)

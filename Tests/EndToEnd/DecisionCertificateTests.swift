@@ -91,6 +91,24 @@ extension EndToEnd.Serving {
                 }
                 #expect(refused.code == "request.bad_field", "\(credential): \(refused)")
             }
+            // Nor is a certificate taken that could not be shown.
+            let (own, key) = (
+                JSONValue.string(house.scene.file("own.pem")), JSONValue.string(house.scene.file("own.key"))
+            )
+            let others: JSONValue = .string(house.server.folder.file("ca.key"))
+            let unusable: [(field: String, credential: [String: JSONValue])] = [
+                ("password", ["certificate": own, "key": key, "password": "wrong"]),
+                ("password", ["certificate": own, "key": key]), ("key", ["certificate": own]),
+                ("key", ["certificate": own, "key": others]), ("key", ["certificate": own, "key": own]),
+                ("certificate", ["certificate": key, "key": key, "password": "opensesame"]),
+            ]
+            for (field, credential) in unusable {
+                let refused = try await #require(throws: RPCFailure.self) {
+                    try await house.answer(asked, "useCredential", credential)
+                }
+                #expect(refused.code == "request.bad_field", "\(refused)")
+                #expect(refused.message.hasPrefix("credential.\(field): "), "\(refused)")
+            }
             try await house.answer(
                 asked, "useCredential",
                 [

@@ -31,8 +31,9 @@ extension EndToEnd.Serving {
             #expect(task["state"] == "running" && task["bytesReceived"] == 0 && scene.names.isEmpty, "\(task)")
             let output = try await scene.daemon.dlctl(["explain", "\(id)"]).output
             #expect(output.contains("allow") && output.contains("If nobody answers, dld takes allow at "), "\(output)")
+            let offered = kind == "data" ? "say one of allow, cancel, becomeDownload." : "say one of allow, cancel."
             let wrong = try #require(try await scene.refusal(asked, "follow"))
-            #expect(wrong.code == "request.bad_field" && wrong.message.contains("allow, cancel, becomeDownload"))
+            #expect(wrong.code == "request.bad_field" && wrong.message.contains(offered))
             try await scene.answer(asked, "allow")
             try await scene.answer(asked, "allow")
             #expect(try await scene.refusal(asked, "cancel")?.code == "decision.gone")
@@ -63,6 +64,25 @@ extension EndToEnd.Serving {
             #expect(try await scene.questions(id).isEmpty)
         }
 
+        /// No body comes unasked.
+        @Test(.timeLimit(.minutes(1))) func aQuestionThatCannotBeStoredFailsTheAttempt() async throws {
+            var scene = try await scene()
+            _ = try await scene.daemon.terminate()
+            let index = "CREATE UNIQUE INDEX one ON decision (state)"
+            try Files.write(
+                scene.file("plant.py"),
+                "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as database: database.execute('\(index)')\n")
+            try await Program.require([
+                "python3", scene.file("plant.py"), scene.daemon.stateFolder + "/dld.sqlite",
+            ])
+            scene = try await scene.restarted()
+            let first = try await add("download", scene)
+            _ = try await scene.question(first)
+            let second = try await scene.add(to: "second", session: "s")
+            let task = try await scene.probe.wait(for: second, "waiting")
+            #expect(task["reason"] == "retry" && task["bytesReceived"] == 0, "\(task)")
+        }
+
         @Test(.timeLimit(.minutes(1))) func aPausedTaskAsksNothing() async throws {
             let scene = try await scene()
             let id = try await scene.add(session: "s")
@@ -84,8 +104,13 @@ extension EndToEnd.Serving {
             #expect(Resource.version(1, size: 300_000).content.matches(scene.file("saved")))
             #expect(try await scene.toldQuestions(id).count == 1)
             let post = try await scene.request("/file", ["method": "POST", "body": ["text": "x"]])
-            let refusal = try await scene.refusal(try await scene.question(post), "becomeDownload")
+            let once = try await scene.question(post)
+            #expect(
+                once["actions"] == ["allow", "cancel"] && asked["actions"] == ["allow", "cancel", "becomeDownload"])
+            let refusal = try await scene.refusal(once, "becomeDownload")
             #expect(refusal?.code == "request.unsupported")
+            let shown = try await scene.daemon.dlctl(["decisions"]).output
+            #expect(shown.contains(" allow") && !shown.contains("becomeDownload"), "\(shown)")
         }
 
         @Test(.timeLimit(.minutes(1))) func fetchNamesTheFileThatItsAnswerBecame() async throws {

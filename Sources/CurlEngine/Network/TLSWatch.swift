@@ -5,7 +5,7 @@ import TransferModel
 /// What the TLS server of one request shows in its handshake; asked when that has failed.
 final class TLSWatch {
     let watch: OpaquePointer
-    /// As CURLOPT_PINNEDPUBLICKEY(3) takes it: the key that is trusted.
+    /// As CURLOPT_PINNEDPUBLICKEY(3) takes them: the keys that are trusted.
     let trusted: String?
 
     /// nil if there is nothing to watch: nobody is asked, there is no TLS, libcurl has another TLS library, or the first

@@ -15,7 +15,7 @@ struct DecisionHandlers {
                     details: ["field": "tasks"])
             }
             let (durable, isCut) = try await services.durable.decisions.list(
-                owner: owner, session: parameters.session, tasks: parameters.tasks)
+                owner: owner, sessions: parameters.session.map { [$0] }, tasks: parameters.tasks, for: context.peer)
             let (volatile, alsoCut) = try await services.volatile.decisions(
                 parameters.session, parameters.tasks, context)
             let all = durable + volatile

@@ -42,6 +42,11 @@ package final class SessionBindings: Sendable {
         }
     }
 
+    /// The identifiers of a connection's sessions.
+    fileprivate func sessions(of connection: Int) -> [String] {
+        bindings.withLock { $0.filter { $1.sink.id == connection }.map(\.key.identifier) }
+    }
+
     /// Marks the sessions of a connection, or all, as ending; each is returned once.
     fileprivate func beginEnding(of connection: Int?) -> [SessionKey] {
         bindings.withLock { bindings in
@@ -93,12 +98,10 @@ package final class VolatileSessions: Sendable {
     func decisions(
         _ session: String?, _ tasks: [TaskID]?, _ context: RequestContext
     ) async throws -> (decisions: [DecisionView], isCut: Bool) {
-        let (found, isCut) = try await services.decisions.list(owner: context.peer.uid, session: session, tasks: tasks)
-        let own = found.filter { decision in
-            let key = SessionKey(owner: decision.owner, identifier: decision.session)
-            return bindings.connection(of: key) == context.connection.id
-        }
-        return (own, isCut)
+        let own = bindings.sessions(of: context.connection.id).filter { session == nil || session == $0 }
+        guard !own.isEmpty else { return ([], false) }
+        return try await services.decisions.list(
+            owner: context.peer.uid, sessions: own, tasks: tasks, for: context.peer)
     }
 
     /// Whether a volatile task that asks is the connection's.

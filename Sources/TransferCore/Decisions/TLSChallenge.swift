@@ -43,7 +43,7 @@ package struct TLSDecisions: Sendable, Hashable {
     package struct Place: Sendable, Hashable {
         /// As `https://example.org:443`.
         package var origin: String
-        /// The one key that is trusted there, whatever the verifier says.
+        /// The keys that are trusted there, whatever the verifier says, as `TrustedKey` has them.
         package var key: String?
         /// Shown there; what its files hold is in `texts`.
         package var certificate: ClientCertificate?
@@ -102,7 +102,7 @@ extension SettledDecisions {
     /// A client's answer to the question whether to trust a server.
     mutating func answeredTrust(_ space: ProtectionSpace, key: String?, with answer: DecisionAnswer) {
         var place = take(space)
-        place.key = answer.action == .trust ? key : nil
+        place.key = answer.action == .trust ? TrustedKey.list(place.key, adding: key) : nil
         place.declinesTrust = answer.action == .trust ? nil : true
         keep(place)
     }
@@ -115,12 +115,12 @@ extension SettledDecisions {
         keep(place)
     }
 
-    /// With the keys that the task's session trusts; the task's own answers go first.
+    /// With the keys that the task's session trusts.
     package func adding(_ trusted: [TrustedKey]) -> SettledDecisions {
         var copy = self
         for trust in trusted {
             if let known = copy.spaces.firstIndex(where: { $0.origin == trust.origin && !$0.isProxy }) {
-                copy.spaces[known].key = copy.spaces[known].key ?? trust.key
+                copy.spaces[known].key = TrustedKey.list(trust.key, adding: copy.spaces[known].key)
             } else {
                 var place = Space(origin: trust.origin, isProxy: false)
                 place.key = trust.key

@@ -23,7 +23,7 @@ extension DecisionView: WireObject {
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case decision, task, session, owner, time
         case kind, `default`, deadline, protectionSpace, previousFailureCount, proposedUser, response, request
-        case certificates, key, reason, keyChanged, distinguishedNames
+        case certificates, key, reason, keyChanged, distinguishedNames, actions
     }
 
     public init(from decoder: any Decoder) throws {
@@ -56,6 +56,7 @@ extension DecisionView: WireObject {
         try fields.encodeIfPresent(question.reason, forKey: .reason)
         try fields.encodeIfPresent(question.keyChanged, forKey: .keyChanged)
         try fields.encodeIfPresent(question.distinguishedNames, forKey: .distinguishedNames)
+        try fields.encode(question.actions, forKey: .actions)
     }
 
     public static let wireName = "Decision"
@@ -114,6 +115,11 @@ extension DecisionView: WireObject {
             .optional(
                 .list(.string),
                 "`clientCertificate`: the authorities whose certificates the server accepts, as it names them: DER in Base64, up to 32 KiB. A server may name none."
+            )
+        case .actions:
+            .required(
+                .list(.oneOf(DecisionAction.self)),
+                "What `decision.answer` takes for it: of another's task what administrators may say, and `becomeDownload` only if the request may be made again."
             )
         }
     }

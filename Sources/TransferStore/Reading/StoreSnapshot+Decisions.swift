@@ -35,9 +35,9 @@ extension StoreSnapshot {
     /// Open questions, the oldest first.
     /// - Parameters:
     ///   - owner: nil for everybody's.
-    ///   - session: identifier.
+    ///   - sessions: identifiers; nil for all.
     package func openDecisions(
-        owner: UserID?, session: String? = nil, tasks: [TaskID]? = nil, limit: Int
+        owner: UserID?, sessions: [String]? = nil, tasks: [TaskID]? = nil, limit: Int
     ) throws -> [DecisionRecord] {
         var conditions = ["decision.state = 'open'"]
         var values: [any Bindable] = []
@@ -45,9 +45,9 @@ extension StoreSnapshot {
             conditions.append("owner = ?")
             values.append(owner.rawValue)
         }
-        if let session {
-            conditions.append("identifier = ?")
-            values.append(session)
+        if let sessions {
+            conditions.append("identifier IN (\(placeholders(sessions.count)))")
+            values += sessions
         }
         if let tasks {
             conditions.append("task IN (\(placeholders(tasks.count)))")

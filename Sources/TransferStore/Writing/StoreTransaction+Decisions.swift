@@ -20,15 +20,16 @@ extension StoreTransaction {
             try JSONColumn.encode(answer), try JSONColumn.encode(settled), id.rawValue)
     }
 
-    /// All tasks of the session trust the key from now on, in place of another one of the same server.
+    /// All tasks of the session trust the key from now on, beside others of the same server.
     /// - Throws: `limit.reached`.
     package func trust(_ trusted: TrustedKey, in session: SessionKey, at now: Timestamp) throws {
         let row = try existingSession(session)
+        let known: String? = try rows(
+            "SELECT key FROM trusted_key WHERE session = ? AND origin = ?", row, trusted.origin
+        ).next().map { $0[0] }
         try execute(
-            """
-            INSERT INTO trusted_key (session, origin, key, trusted_at) VALUES (?, ?, ?, ?) \
-            ON CONFLICT (session, origin) DO UPDATE SET key = excluded.key, trusted_at = excluded.trusted_at
-            """, row, trusted.origin, trusted.key, now.rawValue)
+            "INSERT OR REPLACE INTO trusted_key (session, origin, key, trusted_at) VALUES (?, ?, ?, ?)",
+            row, trusted.origin, TrustedKey.list(known, adding: trusted.key) ?? "", now.rawValue)
         let count = try integer("SELECT count(*) FROM trusted_key WHERE session = ?", row) ?? 0
         guard count <= Bounds.trustedKeys else {
             throw TransferError(
@@ -87,6 +88,18 @@ extension StoreTransaction {
     package func forgetCredentials(of session: SessionKey) throws {
         guard let row = try sessionRow(session) else { return }
         try execute("DELETE FROM session_credential WHERE session = ?", row)
+    }
+
+    /// The task has ended: of what its questions settled it needs nothing, and of its last answer only what tells it again.
+    /// - Parameter redacted: the answer as it may stay.
+    package func forgetSecrets(
+        of task: TaskID, redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
+    ) throws {
+        guard let known = try decision(of: task) else { return }
+        let answer = try known.answer.map { try JSONColumn.encode(redacted($0)) }
+        try execute(
+            "UPDATE decision SET answer = ?, settled = ? WHERE id = ?", answer,
+            try JSONColumn.encode(SettledDecisions()), known.id.rawValue)
     }
 
     /// The task begins anew, or asks for something else: nothing is settled.

@@ -5,8 +5,11 @@ import TransferRPC
 
 extension FakeSupervision: DecisionServing {
     func list(
-        owner: UserID?, session: String?, tasks: [TaskID]?
-    ) async throws -> (decisions: [DecisionView], isCut: Bool) { ([], false) }
+        owner: UserID?, sessions: [String]?, tasks: [TaskID]?, for peer: Peer
+    ) async throws -> (decisions: [DecisionView], isCut: Bool) {
+        noteListed(sessions)
+        return ([], false)
+    }
 
     func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result {
         throw TransferError.gone(parameters.id)

@@ -19,6 +19,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         var progress: [ProgressFigures] = []
         var updates: [UpdateTask.Parameters] = []
         var removed: Set<TaskID> = []
+        var listed: [[String]] = []
     }
     let store: TransferStore
     private let state = Guarded(State())
@@ -31,6 +32,9 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
             store: store)
     }
 
+    /// Sessions whose questions were asked for.
+    var listed: [[String]] { state.withLock { $0.listed } }
+    func noteListed(_ sessions: [String]?) { state.withLock { $0.listed.append(sessions ?? []) } }
     var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
     var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
     func show(_ figures: TaskView.Live, of task: TaskID) { state.withLock { $0.live[task] = figures } }

@@ -58,6 +58,21 @@ struct VolatileSessionsTests {
         #expect(refusal?.details["field"] == "configuration.subscriber")
     }
 
+    /// Whatever the user's other connections have open.
+    @Test func aConnectionIsToldOfItsOwnSessionsQuestions() async throws {
+        let bench = try await Bench()
+        for (id, sink) in [("v", mine), ("w", mine), ("x", others)] {
+            _ = try await bench.call(OpenSession.self, .init(id: id, kind: .default), on: sink)
+        }
+        _ = try await bench.call(ListDecisions.self, .init(), on: mine)
+        #expect(bench.volatile.listed.last.map(Set.init) == ["v", "w"])
+        _ = try await bench.call(ListDecisions.self, .init(session: "w"), on: mine)
+        #expect(bench.volatile.listed.last == ["w"])
+        // Nobody else's are looked through.
+        _ = try await bench.call(ListDecisions.self, .init(session: "x"), on: mine)
+        #expect(bench.volatile.listed.count == 2)
+    }
+
     /// Whether it is opened or changed, and whether it names its kind again.
     @Test func anEphemeralSessionHasNoCookiesOnTheDisk() async throws {
         let bench = try await Bench()

@@ -26,6 +26,14 @@ package final class Nginx: ServerProcess, @unchecked Sendable {
         try await start()
     }
 
+    /// Begins anew at the same ports with these texts in its certificate and its key.
+    package func restart(certificate: String, key: String) async throws {
+        stopServer()
+        try Files.write(folder.file("server.pem"), certificate)
+        try Files.write(folder.file("server.key"), key)
+        try await start()
+    }
+
     package func url(_ name: String) -> String { "http://127.0.0.1:\(port)/\(name)" }
     package func tlsURL(_ name: String) -> String { "https://localhost:\(tlsPort)/\(name)" }
 

@@ -39,6 +39,10 @@ import TransferModel
         #expect(tls(settled, asks: false)?.isAsked == false)
         let questionAgain = settled.challenged(wish("k2", isAnother: true))
         let again = try #require(questionAgain)
+        // Two keys that take turns are both trusted.
+        var both = settled
+        both.answered(again, with: DecisionAnswer(.trust))
+        #expect(tls(both)?.places.map(\.key) == ["k1;k2"])
         // Until the answer, the key that is trusted stands: whoever asks once more is told of the change again.
         #expect(tls(settled)?.places.map(\.key) == ["k1"])
         settled.answered(again, with: DecisionAnswer(.performDefaultHandling))
@@ -49,7 +53,7 @@ import TransferModel
         #expect(elsewhere != nil)
     }
 
-    @Test func theTasksOwnAnswerGoesBeforeItsSessions() throws {
+    @Test func theTaskTrustsWhatItsSessionDoes() throws {
         var settled = SettledDecisions()
         let questionAsked = settled.challenged(wish("own"))
         let asked = try #require(questionAsked)
@@ -57,7 +61,7 @@ import TransferModel
         let both = settled.adding([
             TrustedKey(origin: "https://h:443", key: "k"), TrustedKey(origin: "https://o:443", key: "o"),
         ])
-        #expect(both.spaces.map(\.key) == ["own", "o"])
+        #expect(both.spaces.map(\.key) == ["k;own", "o"])
     }
 
     @Test func afterTooManyQuestionsVerificationDecides() {

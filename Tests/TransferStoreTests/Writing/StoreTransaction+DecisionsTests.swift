@@ -60,7 +60,27 @@ import TransferModel
         #expect(try await store.read { try $0.decision(id) }?.state == .closed)
     }
 
-    @Test func aSessionTrustsOneKeyOfEachServerUntilItEnds() async throws {
+    @Test func aTaskThatEndedKeepsNoSecrets() async throws {
+        let store = try fixture.open()
+        let task = try await store.add(newTask())
+        let id = try await ask(task, store)
+        var settled = SettledDecisions()
+        settled.spaces = [SettledDecisions.Space(origin: "http://a:80", isProxy: false)]
+        settled.spaces[0].password = "opensesame"
+        let answer = DecisionAnswer(
+            .useCredential, credential: DecisionCredential(username: "anna", password: "opensesame"))
+        try await store.write { [settled] transaction in
+            try transaction.answer(id, answer, settled: settled)
+            try transaction.forgetSecrets(of: task)
+        }
+        let record = try #require(try await store.read { try $0.decision(of: task) })
+        #expect(record.state == .answered && record.settled == SettledDecisions())
+        #expect(record.answer == answer.withoutSecrets && record.answer?.credential?.password == nil)
+        // What is deleted is overwritten, whatever SQLite was built with.
+        #expect(try await store.write { try $0.integer("PRAGMA secure_delete") } == 1)
+    }
+
+    @Test func aSessionTrustsFewKeysOfEachServerUntilItEnds() async throws {
         var store = try fixture.open()
         let (key, other) = (SessionKey.shared(of: alice), SessionKey.shared(of: bob))
         for (origin, word) in [("https://a:443", "1"), ("https://b:443", "2"), ("https://a:443", "3")] {
@@ -69,7 +89,14 @@ import TransferModel
         store.close()
         store = try fixture.open()
         let trusted = try await store.read { try $0.trustedKeys(key) }
-        #expect(trusted.map(\.key) == ["3", "2"])
+        #expect(trusted.map(\.key) == ["1;3", "2"])
+        try await store.write { transaction in
+            for word in ["1", "4", "5", "6", "7", "8", "9", "10", "11"] {
+                try transaction.trust(TrustedKey(origin: "https://a:443", key: word), in: key, at: epoch)
+            }
+        }
+        let most = try await store.read { try $0.trustedKeys(key) }
+        #expect(most.first?.key == "4;5;6;7;8;9;10;11" && Bounds.keysOfServer == 8)
         #expect(try await store.read { try $0.trustedKeys(other).isEmpty })
         try await store.write { try $0.forgetTrust(in: other) }
         #expect(try await store.read { try $0.trustedKeys(key).count } == 2)

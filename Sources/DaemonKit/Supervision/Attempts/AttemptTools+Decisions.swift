@@ -7,23 +7,35 @@ extension AttemptTools {
     /// nil if the policy asks nobody about answers: then no exchange holds one.
     func asking(of record: TaskRecord, _ run: TransferRun, _ policy: EffectivePolicy) -> RunRecorder.Asking? {
         guard policy.asks.contains(.response) else { return nil }
-        return { [self] in ask(about: $0, of: record, run, proceed: $1) }
+        return { [self, retry = policy.retry] in ask(about: $0, of: record, run, retry: retry, proceed: $1) }
     }
 
-    /// - Parameter proceed: called once the body may come, on any thread; never if the run stops before.
+    /// - Parameters:
+    ///   - retry: if the question cannot be stored: no body comes unasked, and the attempt fails.
+    ///   - proceed: called once the body may come, on any thread; never if the run stops before.
     private func ask(
-        about head: ResponseHead, of record: TaskRecord, _ run: TransferRun, proceed: @escaping @Sendable () -> Void
+        about head: ResponseHead, of record: TaskRecord, _ run: TransferRun, retry: RetryPolicy,
+        proceed: @escaping @Sendable () -> Void
     ) {
         let (transitions, id) = (transitions, record.id)
         // Before the question is told: its answer may come at once.
         run.decides(proceed)
         checkpoints.store { [self] in
-            let open = try? await patience.persistently { transaction in
-                try transitions.question(about: head, of: id, in: transaction)
+            do {
+                let open = try await patience.persistently { transaction in
+                    try transitions.question(about: head, of: id, in: transaction)
+                }
+                guard let open else { return run.isDecided() }
+                run.decides(open, at: time.reading())
+                asked(record.session)
+            } catch {
+                let cause = error as? TransferError ?? TransferError(.internal, "\(error)")
+                let failure = AttemptFailure(error: cause, disposition: .transient(after: nil))
+                run.requestAbort(
+                    .transition(
+                        patience.isStopping()
+                            ? .preempted() : .attemptFailed(failure, retry, jitter: Double.random(in: 0..<1))))
             }
-            guard let open else { return run.isDecided() }
-            run.decides(open, at: time.reading())
-            asked(record.session)
         }
     }
 }

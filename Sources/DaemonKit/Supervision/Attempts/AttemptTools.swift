@@ -66,7 +66,7 @@ final class AttemptTools: Sendable {
         notes?.dropCheckpoints()
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
-            metrics: StoredMetrics(active.metrics), hasCheckpoint: hasCheckpoint)
+            metrics: StoredMetrics(active.metrics), hasCheckpoint: hasCheckpoint, hasAsked: active.hasAsked)
         freeSlot(active)
         completions.store(run) { outcome in then(outcome.map { .completed($0) }) }
     }
@@ -99,7 +99,7 @@ final class AttemptTools: Sendable {
         }
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
-            metrics: StoredMetrics(active.metrics), hasCheckpoint: false)
+            metrics: StoredMetrics(active.metrics), hasCheckpoint: false, hasAsked: active.hasAsked)
         freeSlot(active)
         let outcome = try await patience.persistently { transaction in
             if let body { try transaction.setBody(record.id, .response, body) }

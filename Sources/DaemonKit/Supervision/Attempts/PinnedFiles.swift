@@ -81,7 +81,7 @@ struct PinnedFiles: Sendable {
         if let path = client.key { texts.key = try read(path, access, owner) }
     }
 
-    private static func read(_ path: String, _ access: FileAccess, _ owner: UserID) throws(TransferError) -> [UInt8] {
+    static func read(_ path: String, _ access: FileAccess, _ owner: UserID) throws(TransferError) -> [UInt8] {
         let file = try access.openForReading(path, owner: owner)
         let most = Int(limit.rawValue)
         var bytes: [UInt8] = []

@@ -27,6 +27,7 @@ final class TransferRun: Sendable {
         var work: Task<Void, Never>?
         /// Lets the body of an answer come that a client is asked about.
         var proceed: (@Sendable () -> Void)?
+        var hasAsked = false
         /// When that happens by default, of the boot clock.
         var decisionDeadline: Int64?
         /// What it waits for while it has no task.
@@ -164,7 +165,12 @@ final class TransferRun: Sendable {
     // MARK: Decisions
 
     /// A client is about to be asked whether an answer is wanted.
-    func decides(_ proceed: @escaping @Sendable () -> Void) { state.withLock { $0.proceed = proceed } }
+    func decides(_ proceed: @escaping @Sendable () -> Void) {
+        state.withLock { ($0.proceed, $0.hasAsked) = (proceed, true) }
+    }
+
+    /// A client was, or may have been, asked about an answer.
+    var hasAsked: Bool { state.withLock { $0.hasAsked } }
 
     /// The question is open.
     func decides(_ question: DecisionRecord, at now: ClockReading) {

@@ -20,18 +20,25 @@ struct DecisionService: DecisionServing {
     let logger: Logger
 
     func list(
-        owner: UserID?, session: String?, tasks: [TaskID]?
+        owner: UserID?, sessions: [String]?, tasks: [TaskID]?, for peer: Peer
     ) async throws -> (decisions: [DecisionView], isCut: Bool) {
         let limit = Bounds.listedDecisions
         let found = try await store.read { snapshot in
-            try snapshot.openDecisions(owner: owner, session: session, tasks: tasks, limit: limit + 1)
+            try snapshot.openDecisions(owner: owner, sessions: sessions, tasks: tasks, limit: limit + 1)
         }
         var room = Bounds.pageBytes
         let listed = found.prefix(limit).enumerated().prefix { index, decision in
             room -= (try? WireCoding.encode(decision.question).count) ?? 0
             return room >= 0 || index == 0
         }.map(\.element)
-        return (listed.map { DecisionView($0) }, found.count > listed.count)
+        let views = listed.map { decision in
+            var view = DecisionView(decision)
+            if decision.session.owner != peer.uid {
+                view.question.offered = view.question.actions.filter { !$0.isOfTheOwner }
+            }
+            return view
+        }
+        return (views, found.count > listed.count)
     }
 
     func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result {
@@ -40,10 +47,8 @@ struct DecisionService: DecisionServing {
             peer.isAdmin || known.session.owner == peer.uid
         else { throw TransferError.gone(id) }
         let answer = try parameters.answer(to: known, by: peer)
-        if let certificate = answer.credential?.clientCertificate {
-            let key = certificate.key.map { [("credential.key", $0)] } ?? []
-            try await files.checkReadable(
-                [("credential.certificate", certificate.certificate)] + key, owner: known.session.owner)
+        if known.state == .open, let certificate = answer.credential?.clientCertificate {
+            try await files.check(certificate, field: "credential", owner: known.session.owner)
         }
         let stored: Stored
         switch answer.action {
@@ -129,7 +134,9 @@ struct DecisionService: DecisionServing {
             guard let decision = try transaction.decision(id) else { throw TransferError.gone(id) }
             guard decision.state == .open, let record = try transitions.readable(decision.task, in: transaction)
             else {
-                if decision.state == .answered, decision.answer == answer { return (false, nil) }
+                if decision.state == .answered, let stored = decision.answer, answer.isSame(as: stored) {
+                    return (false, nil)
+                }
                 throw TransferError.gone(id)
             }
             var settled = decision.settled
@@ -181,13 +188,12 @@ extension AnswerDecision.Parameters {
     /// - Throws: `request.bad_field`, `request.unsupported`; `permission.denied` if an administrator gives secrets for
     ///   another's task.
     fileprivate func answer(to decision: DecisionRecord, by peer: Peer) throws(TransferError) -> DecisionAnswer {
-        let actions = decision.question.actions
-        guard actions.contains(action) else {
+        // What this task does not offer is refused further down, with the reason.
+        guard decision.question.actionsOfKind.contains(action) else {
+            let actions = decision.question.actions
             throw Self.bad("action", "say one of \(actions.map(\.rawValue).joined(separator: ", ")).")
         }
-        if credential != nil || request != nil || destination != nil
-            || [.useCredential, .trust, .followWith, .newRequest, .becomeDownload].contains(action)
-        {
+        if credential != nil || request != nil || destination != nil || action.isOfTheOwner {
             guard decision.session.owner == peer.uid else {
                 throw TransferError(
                     .permissionDenied,

@@ -147,9 +147,12 @@ package struct BodyPiece: Sendable, Hashable {
 /// What decision.list and decision.answer need.
 package protocol DecisionServing: Sendable {
     /// Open questions, as many as one answer takes; and whether there are more.
-    /// - Parameter owner: nil for everybody's.
+    /// - Parameters:
+    ///   - owner: nil for everybody's.
+    ///   - sessions: identifiers; nil for all.
+    ///   - peer: who is told, and so of others' tasks what administrators may answer.
     func list(
-        owner: UserID?, session: String?, tasks: [TaskID]?
+        owner: UserID?, sessions: [String]?, tasks: [TaskID]?, for peer: Peer
     ) async throws -> (decisions: [DecisionView], isCut: Bool)
     /// - Throws: `decision.gone`, also for a task of somebody the peer may not see; `request.*`; `permission.denied`.
     func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result

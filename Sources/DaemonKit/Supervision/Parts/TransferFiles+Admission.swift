@@ -72,6 +72,28 @@ extension TransferFiles {
         }
     }
 
+    /// Refuses a certificate that cannot be shown: its key is missing, is another's, or is not opened by the pass phrase.
+    /// - Parameter field: that holds it.
+    func check(_ client: ClientCertificate, field: String, owner: UserID) async throws {
+        let certificate = try await content(client.certificate, field: "\(field).certificate", owner: owner)
+        var key: [UInt8]?
+        if let path = client.key { key = try await content(path, field: "\(field).key", owner: owner) }
+        guard let fault = CertificateCheck(certificate, key: key, password: client.password).fault else { return }
+        throw TransferError(
+            .badField, "\(field).\(fault.field.rawValue): \(fault.sentence)",
+            details: ["field": .string("\(field).\(fault.field.rawValue)")])
+    }
+
+    private func content(_ path: String, field: String, owner: UserID) async throws -> [UInt8] {
+        try await opening(path) { [access] in
+            do throws(TransferError) {
+                return try PinnedFiles.read(path, access, owner)
+            } catch {
+                throw error.naming(field)
+            }
+        }
+    }
+
     /// Refuses a program that the daemon's user could not start.
     func checkExecutable(_ path: String, field: String) async throws {
         try await opening(path) {

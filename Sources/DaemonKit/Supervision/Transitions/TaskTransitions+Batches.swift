@@ -14,11 +14,14 @@ final class CompletedRun: Sendable {
     let metrics: StoredMetrics?
     /// The store may have a checkpoint of the task.
     let hasCheckpoint: Bool
+    /// The store may have a question of the task.
+    let mayHaveAsked: Bool
 
     init(
         record: TaskRecord, result: TaskResult, duration: Seconds, notes: PendingNotes? = nil,
-        metrics: StoredMetrics? = nil, hasCheckpoint: Bool = true
+        metrics: StoredMetrics? = nil, hasCheckpoint: Bool = true, hasAsked: Bool = false
     ) {
+        mayHaveAsked = hasAsked || record.settled != nil
         self.record = record
         self.result = result
         self.duration = duration
@@ -108,6 +111,7 @@ extension TaskTransitions {
         let id = run.record.id
         try run.notes?.storeRows(in: transaction)
         if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
+        if run.mayHaveAsked { try transaction.forgetSecrets(of: id) { try $0.redacted() } }
         if run.record.spec.kind != .download || run.record.spec.body != nil {
             // It was sent and answered. Its owner may want to see what it was; of a long one its length has to do.
             try transaction.setUpload(id, nil)

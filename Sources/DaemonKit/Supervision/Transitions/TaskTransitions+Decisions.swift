@@ -18,9 +18,14 @@ extension TaskTransitions {
             break
         }
         let mayHaveAsked = before.awaitsAnswer || before.state == .running && after.isBeyondHeldAnswers
-        guard mayHaveAsked, !after.awaitsAnswer else { return }
-        if case .conditionCleared = event { try takeDefault(of: id, in: transaction) }
-        try transaction.closeDecision(of: id)
+        if mayHaveAsked, !after.awaitsAnswer {
+            if case .conditionCleared = event { try takeDefault(of: id, in: transaction) }
+            try transaction.closeDecision(of: id)
+        }
+        // What was never claimed, and waits for nobody, was never answered.
+        if after.state.isFinal, !before.state.isFinal, before.attempts > 0 || before.awaitsAnswer {
+            try transaction.forgetSecrets(of: id) { try $0.redacted() }
+        }
     }
 
     /// Nobody has answered in time: the open question of a task is closed, and settled as its default says.
@@ -70,14 +75,14 @@ extension TaskTransitions {
         var settled = try transaction.decision(of: record.id)?.settled ?? SettledDecisions()
         if policy.asks.contains(.challenge), let challenge = failure.tls {
             return try settled.challenged(challenge).map {
-                try asked($0, of: record.id, settled, .authentication, because: failure.error, in: transaction)
+                try asked($0, of: record, settled, .authentication, because: failure.error, in: transaction)
             }
         }
         guard var shown = record.response?.withoutSecrets else { return nil }
         shown.body = nil
         if let target = failure.redirect {
             return try settled.redirected(to: target, response: shown).map {
-                try asked($0, of: record.id, settled, .decision, in: transaction)
+                try asked($0, of: record, settled, .decision, in: transaction)
             }
         }
         guard policy.asks.contains(.challenge), failure.error.code == .authRequired, let status = shown.status,
@@ -98,7 +103,7 @@ extension TaskTransitions {
         }
         let ownUser = Self.ownUser(of: record, for: space, policy)
         guard let question = settled.challenged(space, ownUser: ownUser, response: shown) else { return nil }
-        return try asked(question, of: record.id, settled, .authentication, because: failure.error, in: transaction)
+        return try asked(question, of: record, settled, .authentication, because: failure.error, in: transaction)
     }
 
     /// Asks whether an answer is wanted, whose connection is held at its head. The task runs on.
@@ -115,7 +120,7 @@ extension TaskTransitions {
             head, requested: record.spec.url ?? "",
             verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) })))
         guard let question = settled.responded(with: head, response: info.withoutSecrets),
-            case .asked(_, _, _, let payload) = try asked(question, of: id, settled, .decision, in: transaction)
+            case .asked(_, _, _, let payload) = try asked(question, of: record, settled, .decision, in: transaction)
         else { return nil }
         _ = try transaction.append(
             EventRecord(
@@ -144,7 +149,7 @@ extension TaskTransitions {
     func questionBeforeBegin(of record: TaskRecord, in transaction: StoreTransaction) throws -> TaskEvent? {
         var settled = try transaction.decision(of: record.id)?.settled ?? SettledDecisions()
         guard settled.hasBegun != true, let question = settled.begins(record.spec) else { return nil }
-        return try asked(question, of: record.id, settled, .decision, in: transaction)
+        return try asked(question, of: record, settled, .decision, in: transaction)
     }
 
     /// User name of the task's own credentials, if they went to this place.
@@ -160,7 +165,7 @@ extension TaskTransitions {
     /// Stores a question.
     /// - Returns: the event that makes its task wait.
     private func asked(
-        _ question: Question, of id: TaskID, _ settled: SettledDecisions, _ reason: WaitReason,
+        _ question: Question, of record: TaskRecord, _ settled: SettledDecisions, _ reason: WaitReason,
         because error: TransferError? = nil, in transaction: StoreTransaction
     ) throws -> TaskEvent {
         let now = time.reading()
@@ -168,7 +173,9 @@ extension TaskTransitions {
         settled.askedAt = now.boot
         question.deadline = question.default.patience.map { now.wall.advanced(by: $0) }
         question.request = settled.proposed?.shown
-        let decision = try transaction.ask(question, of: id, at: now.wall, settled: settled)
+        let becomesDownload = record.spec.kind == .data && record.spec.mayBeAskedAgain(settled.standing)
+        question.offered = question.actionsOfKind.filter { $0 != .becomeDownload || becomesDownload }
+        let decision = try transaction.ask(question, of: record.id, at: now.wall, settled: settled)
         var payload = JSONMembers()
         payload.add("decision", decision.rawValue)
         let told = try WireCoding.encode(question)

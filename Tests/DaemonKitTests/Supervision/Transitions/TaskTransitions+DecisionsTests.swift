@@ -83,6 +83,71 @@ import TransferStore
         _ = try await fixture.apply(.retry, to: task.id)
         let closed = try #require(try await decision(task, fixture))
         #expect(closed.state == .closed && closed.settled.hasBegun == nil)
+        let (transitions, key) = (fixture.transitions, fixture.key)
+        let claimed = try await fixture.store.write { transaction in
+            let record = try #require(try transaction.session(key))
+            return try transitions.claim([task.id], sessions: [key: record], in: transaction)
+        }
+        #expect(claimed.map(\.status.state) == [.waiting])
+        let again = try #require(try await decision(task, fixture))
+        #expect(again.state == .open && again.id > closed.id)
+        #expect(try await fixture.events().filter { $0.type == .taskDecision }.count == 2)
+    }
+
+    /// However it ends: what its questions settled, and the secrets of its last answer, go with it.
+    @Test(arguments: [true, false]) func aTaskThatEndsForgetsItsSecrets(completes: Bool) async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await asking(fixture)
+        let (transitions, key) = (fixture.transitions, fixture.key)
+        let answer = DecisionAnswer(.newRequest, request: TaskRequest(url: "https://a/?token=opensesame"))
+        let record = try await fixture.store.write { transaction in
+            let open = try #require(try transaction.decision(of: task.id))
+            var settled = open.settled
+            settled.answered(open.question, with: answer)
+            #expect(settled.standing != nil)
+            try transaction.answer(open.id, answer, settled: settled)
+            _ = try transitions.apply(.conditionCleared, to: task.id, in: transaction)
+            let session = try #require(try transaction.session(key))
+            return try #require(try transitions.claim([task.id], sessions: [key: session], in: transaction).first)
+        }
+        #expect(record.settled?.standing != nil)
+        if completes {
+            let run = CompletedRun(record: record, result: TaskResult(bytes: 1, verified: false), duration: 1)
+            _ = try await fixture.store.write { try transitions.complete([run], in: $0) }
+        } else {
+            _ = try await fixture.apply(.cancel(keepPartial: false), to: task.id)
+        }
+        let left = try #require(try await decision(task, fixture))
+        #expect(left.state == .answered && left.settled == SettledDecisions())
+        let stored = try #require(left.answer)
+        #expect(stored.action == .newRequest && stored.request == nil)
+        // It is known again all the same, and no other is.
+        #expect(answer.isSame(as: stored))
+        let other = DecisionAnswer(.newRequest, request: TaskRequest(url: "https://a/?token=other"))
+        #expect(!other.isSame(as: stored))
+    }
+
+    /// What would be refused is not offered.
+    @Test func onlyWhatIsAcceptedIsOffered() async throws {
+        let fixture = try SupervisionFixture()
+        var session = SessionConfiguration()
+        session.asks = [.response]
+        let tasks = try await fixture.add(hosts: ["a", "b", "c"], configuration: session)
+        let (transitions, key) = (fixture.transitions, fixture.key)
+        let offered = try await fixture.store.write { transaction in
+            for (task, method) in zip(tasks.dropFirst(), ["GET", "POST"]) {
+                var spec = task.spec
+                (spec.kind, spec.method) = (.data, method)
+                try transaction.setSpec(task.id, spec, host: task.host)
+            }
+            let record = try #require(try transaction.session(key))
+            _ = try transitions.claim(tasks.map(\.id), sessions: [key: record], in: transaction)
+            let head = ResponseHead(url: "http://a/f", status: 200)
+            return try tasks.map { task in
+                try transitions.question(about: head, of: task.id, in: transaction)?.question.actions
+            }
+        }
+        #expect(offered == [[.allow, .cancel], [.allow, .cancel, .becomeDownload], [.allow, .cancel]])
     }
 
     /// The answer is gone with the exchange: the next one is asked about.
