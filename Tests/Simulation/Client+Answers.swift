@@ -8,7 +8,9 @@ extension Client {
         Task {
             do {
                 let decisions = daemon.supervision.decisions
-                let open = try await decisions.list(owner: Self.user, session: nil, tasks: nil).decisions
+                let open = try await decisions.list(
+                    owner: Self.user, sessions: nil, tasks: nil, for: Self.peer
+                ).decisions
                 for question in open where answers[question.decision] != nil {
                     world.violate("question \(question.decision) is open, though its answer was acknowledged")
                 }
@@ -29,7 +31,17 @@ extension Client {
     }
 
     private func action(_ asked: DecisionView) -> DecisionAction {
-        let actions = asked.question.actions.filter { ![.becomeDownload, .followWith, .newRequest].contains($0) }
+        let isDownload = tasks[asked.task]?.file != nil
+        let actions = asked.question.actions.filter { action in
+            switch action {
+            // What a data task is given is of no resource, so nobody could tell its file.
+            case .becomeDownload: false
+            case .followWith, .newRequest: isDownload
+            case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .cancel, .follow, .refuse,
+                .allow, .continue:
+                true
+            }
+        }
         return actions[world.random.below(actions.count)]
     }
 
@@ -42,7 +54,10 @@ extension Client {
         defer { if action == .cancel { end(task) } }
         world.note("answer \(id) of \(task): \(action.rawValue)")
         do {
-            let parameters = AnswerDecision.Parameters(id: id, action: action)
+            var parameters = AnswerDecision.Parameters(id: id, action: action)
+            if action == .followWith || action == .newRequest {
+                parameters.request = TaskRequest(url: asked.question.request?.url, headers: [])
+            }
             _ = try await decisions.answer(parameters, by: Self.peer)
         } catch let error as TransferError where error.code == .decisionGone {
             world.note("answer \(id) is gone")
