@@ -188,7 +188,7 @@ _dlctl_add() {
     repeating_flags=()
     non_repeating_flags=(-g --globoff -w --wait --preserve-time --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --metalink --mirror --tag -H --header)
-    non_repeating_options=(-o --output -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(--cookies -o --output -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -198,6 +198,10 @@ _dlctl_add() {
         return
         ;;
     '--metalink')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--cookies')
         __dlctl_add_completions -f
         return
         ;;

@@ -18,6 +18,7 @@ package struct SpecRules: Sendable {
         try checkUpload(spec)
         try checkRequest(spec)
         try checkCredentials(spec, url)
+        try checkCookies(spec, url)
         try checkMirrors(spec)
         try checkPieces(spec)
         try checkDestination(spec)

@@ -40,6 +40,8 @@ public struct TaskSpec: Hashable, Sendable {
     public var bearer: String?
     /// Path of a netrc file.
     public var netrc: String?
+    /// What the task's own jar begins with.
+    public var cookies: [Cookie]?
     public var httpVersion: HTTPVersion?
     /// Deliver with the server's modification time.
     public var preserveTime: Bool?
@@ -73,7 +75,7 @@ extension TaskSpec: Codable {
         case kind, url, mirrors, method, headers, body, destination, conflictPolicy, source, uploadProtocol,
             formField, formFields, fileName, contentType, uploadMetadata, interopVersion, uploadCreation,
             uploadChecksum, s3, checksum, size, pieces, priority, startPaused, earliestBeginAt, deadlineAt, rateLimit,
-            connections, proxy, username, password, bearer, netrc, httpVersion, preserveTime, description,
+            connections, proxy, username, password, bearer, netrc, cookies, httpVersion, preserveTime, description,
             tags, clientToken, resumeData, caFile, clientCertificate, tlsMinimumVersion,
             timeoutIntervalForRequest, timeoutIntervalForResource, retry, durability, allowsArbitraryLoads,
             waitsForConnectivity, acceptsAnyStatus, stream, requestCachePolicy
@@ -115,6 +117,7 @@ extension TaskSpec: Codable {
             case .password: password = try field.value()
             case .bearer: bearer = try field.value()
             case .netrc: netrc = try field.value()
+            case .cookies: cookies = try field.value()
             case .httpVersion: httpVersion = try field.value()
             case .preserveTime: preserveTime = try field.value()
             case .description: description = try field.value()
@@ -174,6 +177,7 @@ extension TaskSpec: Codable {
         try fields.write(password, .password)
         try fields.write(bearer, .bearer)
         try fields.write(netrc, .netrc)
+        try fields.write(cookies, .cookies)
         try fields.write(httpVersion, .httpVersion)
         try fields.write(preserveTime, .preserveTime)
         try fields.write(description, .description)

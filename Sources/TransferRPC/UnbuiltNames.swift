@@ -43,7 +43,7 @@ extension TaskSpec {
             .uploadCreation,
             .uploadChecksum, .s3, .checksum, .size, .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt,
             .rateLimit,
-            .connections, .proxy, .username, .password, .bearer, .netrc,
+            .connections, .proxy, .username, .password, .bearer, .netrc, .cookies,
             .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
             .allowsArbitraryLoads, .acceptsAnyStatus, .stream, .waitsForConnectivity:

@@ -257,6 +257,53 @@ extension EndToEnd.Downloading {
             #expect(try await scene.probe.call("cookies.remove", ["domain": "127.0.0.1"])["removed"]?.integerValue == 1)
         }
 
+        /// They are the task's, whatever its session's tasks share, and are there again after a restart.
+        @Test(.timeLimit(.minutes(1)))
+        func aTaskBringsCookiesOfItsOwn() async throws {
+            let first = try await Scene()
+            serveGate(first)
+            try await session(first, Self.shared)
+            let own: JSONValue = [
+                ["name": "sid", "value": "mine", "domain": "127.0.0.1"],
+                ["name": "other", "value": "x", "domain": "example.org"],
+            ]
+            let id = try await first.add("/file", to: "one", ["cookies": own, "startPaused": true], session: "c")
+            let scene = try await first.restarted()
+            #expect(try await scene.probe.control("resume", id))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(scene.origin.requests("/file").map { $0.header("Cookie") } == ["sid=mine"])
+            #expect(try await names(scene.probe).isEmpty)
+            #expect(try await scene.probe.task(id)["cookies"] == nil)
+            let whole = try await scene.probe.call("task.get", ["id": .integer(id), "secrets": true])
+            #expect(whole["cookies"]?.arrayValue?.count == 2, "\(whole)")
+            let bad: JSONValue = [["name": "a", "value": "b;c", "domain": "127.0.0.1"]]
+            let refused = try await #require(throws: RPCFailure.self) {
+                try await scene.add("/file", to: "two", ["cookies": bad])
+            }
+            #expect(refused.code == "request.bad_field" && refused.message.hasPrefix("tasks[0].cookies[0]: "))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theCommandLineBringsThoseOfAFile() async throws {
+            let scene = try await Scene()
+            serveGate(scene)
+            let lines = [
+                "127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\tfile", "example.org\tFALSE\t/\tFALSE\t0\tsid\tother", "bad",
+            ]
+            try Files.write(scene.file("cookies.txt"), lines.joined(separator: "\n") + "\n")
+            let (status, output) = try await scene.daemon.dlctl([
+                "add", "-w", "--cookies", scene.file("cookies.txt"), "-o", scene.file("got"), scene.origin.url("/file"),
+            ])
+            #expect(status == 0 && output.contains("1 cookie of ") && output.contains("cannot be used"), "\(output)")
+            #expect(scene.origin.requests("/file").map { $0.header("Cookie") } == ["sid=file"])
+            #expect(try await names(scene.probe).isEmpty)
+            let none = try await scene.daemon.dlctl([
+                "add", "--paused", "--cookies", scene.file("cookies.txt"), "-d", scene.folder.path,
+                "http://localhost:1/f",
+            ])
+            #expect(none.status == 0 && none.output.contains("has no cookie for f"), "\(none.output)")
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func noValueIsSeen() async throws {
             let scene = try await Scene(["--log-level", "trace"])

@@ -21,7 +21,7 @@ struct CookieHandlers {
             guard parameters.cookies.count <= Bounds.cookies else {
                 throw Self.bad("cookies", "at most \(Bounds.cookies) in one call.")
             }
-            for (index, cookie) in parameters.cookies.enumerated() { try Self.check(cookie, "cookies[\(index)]") }
+            try SpecRules(path: "").check(parameters.cookies)
             try await services.cookies.set(parameters.cookies, in: place)
             return SetCookies.Result(set: parameters.cookies.count)
         }
@@ -57,46 +57,6 @@ struct CookieHandlers {
         case .session: return try services.volatile.owns(key, context.connection.id) ? .volatile(key) : .session(key)
         case .task, .none:
             throw bad("session", "its tasks share no cookies; set its httpCookieStorage to `session` or `shared`.")
-        }
-    }
-
-    /// Whether a server could have set it.
-    /// - Throws: `request.bad_field`.
-    static func check(_ cookie: Cookie, _ field: String) throws(TransferError) {
-        guard SetCookie.isStorable(name: cookie.name, value: cookie.value),
-            !cookie.name.utf8.contains(UInt8(ascii: "=")),
-            !(cookie.name + cookie.value).utf8.contains(UInt8(ascii: ";"))
-        else {
-            throw bad(
-                field,
-                "name and value have 1 to \(Bounds.cookie) bytes together, no control character and no semicolon; the name no equals sign."
-            )
-        }
-        let isHost = cookie.domain.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/;,=@?#".utf8.contains($0) }
-        let isAddress =
-            HostName.isAddress(cookie.domain)
-            && cookie.domain.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
-        let labels = cookie.domain.split(separator: ".", omittingEmptySubsequences: false)
-        let isName = labels.allSatisfy { !$0.isEmpty && !$0.utf8.contains { ":*[]".utf8.contains($0) } }
-        guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost, isAddress || isName else {
-            throw bad("\(field).domain", "give a host name or an address, in ASCII.")
-        }
-        guard cookie.hostOnly || !isAddress else {
-            throw bad("\(field).domain", "an address has no names below it; set hostOnly.")
-        }
-        guard cookie.hostOnly || !PublicSuffixes.contains(cookie.domain) else {
-            throw bad("\(field).domain", "it is a public suffix; set hostOnly.")
-        }
-        guard cookie.path.hasPrefix("/"), cookie.path.utf8.count <= Bounds.cookieAttribute,
-            URLRules.firstControl(cookie.path) == nil
-        else {
-            throw bad(
-                "\(field).path", "give a path that begins with a slash, of at most \(Bounds.cookieAttribute) bytes.")
-        }
-        guard CookieJar.keepsPrefix(cookie) else {
-            throw bad(
-                field,
-                "`__Secure-`, `__Host-` and `sameSite: none` need `secure`; `__Host-` the path `/` and `hostOnly` too.")
         }
     }
 

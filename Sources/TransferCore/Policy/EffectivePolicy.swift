@@ -84,6 +84,8 @@ package struct EffectivePolicy: Sendable {
         if let limit = spec.wrappedValue.rateLimit { rateLimit = limit }
         if let accepts = spec.wrappedValue.acceptsAnyStatus { acceptsAnyStatus = accepts }
         if let count = spec.wrappedValue.connections { connections = .fixed(count) }
+        // Whoever brings cookies for a task does not mean them for others.
+        if spec.wrappedValue.cookies != nil { cookies.storage = .task }
         applyNetwork(spec)
     }
 

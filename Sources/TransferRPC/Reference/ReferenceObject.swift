@@ -70,7 +70,7 @@ struct ReferenceObject {
 
 extension TaskView {
     /// Members of a spec that never leave the daemon.
-    static let secrets: Set<String> = ["password", "bearer", "resumeData"]
+    static let secrets: Set<String> = ["password", "bearer", "cookies", "resumeData"]
 }
 
 extension UnbuiltNames {

@@ -10,6 +10,7 @@ extension TaskSpec {
         spec.headers = headers?.map(\.masked)
         spec.password = nil
         spec.bearer = nil
+        spec.cookies = nil
         spec.resumeData = nil
         spec.clientCertificate?.password = nil
         // A body is as likely to hold a password as a header is, and may be megabytes long.
@@ -40,7 +41,7 @@ extension TaskSpec {
                 .requestCachePolicy:
                 true
             case .url, .mirrors, .proxy: hasNoUserInfo(value)
-            case .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .resumeData,
+            case .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .cookies, .resumeData,
                 .clientCertificate:
                 false
             }

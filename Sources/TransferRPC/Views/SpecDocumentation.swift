@@ -50,6 +50,11 @@ extension TaskSpec: WireObject {
         case .proxy: .optional(.string, "URL with scheme http, https, socks5 or socks5h, or `none`.")
         case .username: .optional(.string, "For Basic, Digest, FTP and SFTP.")
         case .password: .optional(.string, "Of `username`; never shown again.")
+        case .cookies:
+            .optional(
+                .list(.object(Cookie.self)),
+                "Up to \(Bounds.cookiesOfTask), as in `cookies.set`; never shown again. The task then has a jar of its own, whatever its session's `httpCookieStorage`, and each attempt after a restart of the daemon begins with them anew."
+            )
         case .bearer: .optional(.string, "Token for `Authorization: Bearer`; never shown again.")
         case .netrc: .optional(.string, "Path of a netrc file.")
         case .httpVersion: .optional(.oneOf(HTTPVersion.self), "Newest version to use.")

@@ -58,6 +58,13 @@ struct AddCommand: DaemonCommand {
             valueName: "file"), completion: .file())
     var metalink: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Send the cookies of this file in Netscape format ('-' is standard input), or of firefox[:PROFILE] or chromium[:PROFILE].",
+            discussion: "Of those that are for the URL's server; they stay with the task. See 'dlctl cookies'.",
+            valueName: "source"), completion: .file())
+    var cookies: String?
+
     @Flag(name: [.short, .long], help: "Wait and show progress; the exit status shows how it ended.")
     var wait = false
 
@@ -72,6 +79,7 @@ struct AddCommand: DaemonCommand {
         }
         let readers = [
             input.contains("-"), metalink.contains("-"), request.readsStandardInput, saving.resumeData == "-",
+            cookies == "-",
         ].count { $0 }
         if readers > 1 { throw ValidationError("Only one of the options can read standard input.") }
     }
@@ -85,6 +93,9 @@ struct AddCommand: DaemonCommand {
         plan.save(in: try await client.call(DaemonInfo.self, Nothing()).userDirectory)
         plan.sessionHasDirectory = try await sessionNamesFolder(client)
         let specs = try plan.specs()
+        if let cookies, let first = specs.first, first.cookies == nil {
+            session.console.remark("\(Printable.text(cookies)) has no cookie for \(TaskName.of(first))")
+        }
         if let place = specs.first?.destination, (place.path ?? place.directory)?.hasPrefix("/") != true,
             WorkingFolder.isGone
         {
@@ -120,10 +131,21 @@ struct AddCommand: DaemonCommand {
         plan.conflictPolicy = saving.onConflict
         plan.preserveTime = saving.preserveTime
         plan.clientToken = scheduling.clientToken
+        if let cookies { plan.cookies = try read(cookies, session) }
         if let path = saving.resumeData {
             plan.resumeData = String(decoding: try InputFile.read(path), as: UTF8.self).filter { !$0.isWhitespace }
         }
         return plan
+    }
+
+    private func read(_ source: String, _ session: CommandSession) throws -> [Cookie] {
+        let (cookies, refusals) = try CookieSource(source).read(session, domain: nil)
+        if !refusals.isEmpty {
+            let count = Figures.count(refusals.count, "cookie")
+            session.console.remark(
+                "\(count) of \(Printable.text(source)) cannot be used; 'dlctl cookies import' says why")
+        }
+        return cookies
     }
 
     private func sessionNamesFolder(_ client: any DaemonCalling) async throws -> Bool {

@@ -20,6 +20,8 @@ struct AddPlan {
     var preserveTime = false
     var clientToken: String?
     var resumeData: String?
+    /// Each task gets those that are for its server.
+    var cookies: [Cookie] = []
     /// Absolute; the base of relative paths, and the folder of downloads that name none.
     var currentFolder: String
     /// The session names a folder, so the current one is not imposed.

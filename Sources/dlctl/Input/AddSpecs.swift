@@ -31,6 +31,10 @@ struct AddSpecs: RandomAccessCollection {
 
     subscript(position: Int) -> TaskSpec {
         var spec = self.spec(position)
+        if let url = spec.url, !plan.cookies.isEmpty {
+            let own = CookieSource.cookies(plan.cookies, for: url)
+            if !own.isEmpty { spec.cookies = own }
+        }
         if let token = plan.clientToken { spec.clientToken = count == 1 ? token : "\(token)/\(position + 1)" }
         return spec
     }

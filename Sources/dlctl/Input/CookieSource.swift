@@ -15,6 +15,21 @@ enum CookieSource: Hashable {
         }
     }
 
+    /// Those that a server of this URL is given, by its name; the daemon looks at path and scheme.
+    static func cookies(_ all: [Cookie], for url: String) -> [Cookie] {
+        let bytes = url.utf8
+        let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let authority = bytes[start...].prefix { !"/?#\\".utf8.contains($0) }
+        let place = Substring(
+            authority.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).last ?? authority)
+        let host =
+            place.utf8.first == UInt8(ascii: "[")
+            ? Substring(place.utf8.dropFirst().prefix { $0 != UInt8(ascii: "]") })
+            : Substring(place.utf8.prefix { $0 != UInt8(ascii: ":") })
+        let name = host.lowercased()
+        return all.filter { name == $0.domain || !$0.hostOnly && CookieTable.isWithin(name, $0.domain) }
+    }
+
     /// - Parameter domain: refusals of cookies of others are nobody's concern.
     /// - Returns: the cookies, and a sentence on each that cannot be read.
     /// - Throws: `CommandFailure.local` if there is nothing to be read.

@@ -62,7 +62,8 @@ enum CommandWords {
     /// Options and arguments by the field that they set, without those of its parts.
     private static let options = [
         "url": "URL", "mirrors": "--mirror", "headers": "-H", "username": "--user", "password": "--user",
-        "bearer": "--bearer-file", "netrc": "--netrc", "proxy": "--proxy", "caFile": "--ca-file",
+        "bearer": "--bearer-file", "cookies": "--cookies", "netrc": "--netrc", "proxy": "--proxy",
+        "caFile": "--ca-file",
         "clientCertificate": "--cert", "tlsMinimumVersion": "--tls-min", "httpVersion": "--http-version",
         "acceptsAnyStatus": "--accept-any-status",
         "checksum": "--checksum", "destination": "-d",

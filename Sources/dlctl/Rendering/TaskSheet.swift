@@ -115,6 +115,7 @@ enum TaskSheet {
         for (name, value) in (spec.formFields ?? [:]).sorted(by: { $0.key < $1.key }) {
             sheet.add("field", Printable.text("\(name)=\(value)"))
         }
+        for cookie in spec.cookies ?? [] { sheet.add("cookie", Printable.text("\(cookie.name)=\(cookie.value)")) }
         sheet.add("netrc", spec.netrc.map(Printable.text))
         sheet.add("proxy", spec.proxy.map(Printable.text))
         sheet.add("ca file", spec.caFile.map(Printable.text))

@@ -293,7 +293,7 @@ extension TaskSpec.CodingKeys {
             .fileName,
             .contentType, .uploadMetadata, .interopVersion, .uploadCreation, .uploadChecksum, .s3, .checksum, .size,
             .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .proxy,
-            .username, .password, .bearer, .httpVersion, .preserveTime, .description, .tags, .clientToken,
+            .username, .password, .bearer, .cookies, .httpVersion, .preserveTime, .description, .tags, .clientToken,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
             .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .stream, .requestCachePolicy:
             []

@@ -8,7 +8,7 @@ struct PlantedSecrets {
         case urlPassword, username, password, bearer, authorization, cookie, apiKey, customToken, proxy, netrc,
             formField,
             bodyText, sessionHeader, sessionProxy, s3Query, setCookie, redirectQuery, locationUser,
-            certificatePassword, answerToken, locationQuery, decidedPassword
+            certificatePassword, answerToken, locationQuery, decidedPassword, taskCookie
     }
 
     static func text(_ kind: Kind) -> String { "Zq7" + kind.rawValue + "7qZ" }
@@ -98,6 +98,9 @@ extension PlantedSecrets {
                         "completeURL": .string(uploads.url("/complete") + "?sig=" + text(.s3Query)),
                     ],
                 ]),
+            spec(
+                origin.url("/crumbs"),
+                ["cookies": [["name": "crumb", "value": value(.taskCookie), "domain": "127.0.0.1"]]], "crumbs"),
         ]
     }
 }

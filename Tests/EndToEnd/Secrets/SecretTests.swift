@@ -32,7 +32,9 @@ extension EndToEnd.Serving {
             let sent = "\(scene.origin.requests().map { $0.request.headers })"
             let coded = Base64Text.encode(Array("user:\(PlantedSecrets.text(.password))".utf8))
             #expect(sent.contains(coded), "the password was not sent")
-            for kind in [PlantedSecrets.Kind.bearer, .cookie, .apiKey, .authorization, .customToken, .sessionHeader] {
+            for kind in [
+                PlantedSecrets.Kind.bearer, .cookie, .apiKey, .authorization, .customToken, .sessionHeader, .taskCookie,
+            ] {
                 #expect(sent.contains(PlantedSecrets.text(kind)), "\(kind) was not sent")
             }
             for kind in [PlantedSecrets.Kind.password, .urlPassword, .proxy, .netrc, .bodyText, .formField] {

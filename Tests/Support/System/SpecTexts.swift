@@ -15,7 +15,10 @@ package enum SpecTexts {
         .size: "2500", .pieces: #"{"algorithm":"sha-1","length":262144,"values":["00","ab"]}"#, .startPaused: "true",
         .earliestBeginAt: #""2030-01-01T00:00:00Z""#, .deadlineAt: #""2030-01-01T00:00:00.250Z""#,
         .rateLimit: "1000", .connections: "4", .proxy: #""none""#, .username: #""u""#, .password: #""p""#,
-        .bearer: #""b""#, .netrc: #""/n""#, .httpVersion: #""1.1""#, .preserveTime: "false",
+        .bearer: #""b""#, .netrc: #""/n""#,
+        .cookies:
+            ##"[{"name":"n","value":"v","domain":".Example.org","path":"/p","expires":"2030-01-01T00:00:00Z","secure":true,"httpOnly":true,"sameSite":"lax"}]"##,
+        .httpVersion: #""1.1""#, .preserveTime: "false",
         .description: #""grün\n\t""#, .tags: #"["t",""]"#, .clientToken: #""k""#, .resumeData: #""r""#,
         .caFile: #""/c""#, .clientCertificate: #"{"certificate":"/c","key":"/k","password":"p"}"#,
         .tlsMinimumVersion: #""1.2""#, .timeoutIntervalForRequest: "1.5", .timeoutIntervalForResource: "600",

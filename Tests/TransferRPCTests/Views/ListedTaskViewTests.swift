@@ -6,7 +6,7 @@ import TransferRPC
 struct ListedTaskViewTests {
     /// Members that are never handed on as text.
     private static let hidden: Set<TaskSpec.CodingKeys> = [
-        .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .resumeData, .clientCertificate,
+        .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .cookies, .resumeData, .clientCertificate,
     ]
 
     /// What a client reads of the task: by itself, and on a page as the handler makes it.

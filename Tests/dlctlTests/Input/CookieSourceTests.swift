@@ -1,5 +1,6 @@
 import BrowserCookies
 import Testing
+import TransferModel
 
 @testable import dlctl
 
@@ -11,4 +12,20 @@ struct CookieSourceTests {
             ("cookies.txt", .file("cookies.txt")), ("-", .file("-")), ("firefox:", .file("firefox:")), ("", .file("")),
         ] as [(String, CookieSource)])
     func isReadAsMeant(text: String, source: CookieSource) { #expect(CookieSource(text) == source) }
+
+    /// No other server's cookies leave the profile.
+    @Test(
+        arguments: [
+            ("https://www.example.org/a?b=//x", ["wide", "www"]), ("http://u:p@EXAMPLE.org:8080", ["wide", "own"]),
+            ("example.org/x", ["wide", "own"]), ("https://notexample.org/", []), ("http://[::1]:80/", ["six"]),
+            ("https://org/", []), ("https://example.org@evil.net/", []), ("", []),
+        ] as [(String, [String])])
+    func aTaskGetsThoseOfItsServer(url: String, names: [String]) {
+        let all = [
+            Cookie(name: "wide", value: "", domain: "example.org", hostOnly: false),
+            Cookie(name: "own", value: "", domain: "example.org"),
+            Cookie(name: "www", value: "", domain: "www.example.org"), Cookie(name: "six", value: "", domain: "::1"),
+        ]
+        #expect(CookieSource.cookies(all, for: url).map(\.name) == names)
+    }
 }

@@ -77,6 +77,10 @@ package final class CookieKeeper: Sendable {
             let isFirst = record.status.attempts <= 1
             let left = isFirst ? nil : state.withLock { $0.waiting.removeValue(forKey: record.id)?.jar }
             let storage = CookieStorage(left.map { ["": $0] } ?? [:], most: Bounds.cookiesOfTask)
+            if left == nil, let own = record.spec.cookies {
+                let now = time.reading().wall
+                _ = storage.change("", at: now) { jar in own.flatMap { Self.put($0, into: &jar, at: now) } }
+            }
             return TaskCookies(storage, "", policy, url: url, time: time)
         case .session where record.id.isVolatile:
             return TaskCookies(storage(ofVolatile: record.session), "", policy, url: url, time: time)
@@ -186,11 +190,7 @@ package final class CookieKeeper: Sendable {
         for start in stride(from: 0, to: cookies.count, by: Self.piece) {
             let some = cookies[start..<min(start + Self.piece, cookies.count)]
             let changed = storage.change(name, at: now) { jar in
-                some.flatMap { cookie in
-                    var cookie = cookie
-                    cookie.expires = cookie.expires.map { SetCookie.bounded($0, now) }
-                    return jar.put(cookie, at: now)
-                }
+                some.flatMap { Self.put($0, into: &jar, at: now) }
             }
             keys.merge(changed) { $0 + $1 }
         }
@@ -198,6 +198,12 @@ package final class CookieKeeper: Sendable {
     }
 
     private static let piece = 50
+
+    private static func put(_ cookie: Cookie, into jar: inout CookieJar, at now: Timestamp) -> [CookieJar.Change] {
+        var cookie = cookie
+        cookie.expires = cookie.expires.map { SetCookie.bounded($0, now) }
+        return jar.put(cookie, at: now)
+    }
 
     /// Removes the cookies that satisfy this; stored when it returns.
     /// - Returns: how many.

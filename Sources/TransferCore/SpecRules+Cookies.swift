@@ -1,0 +1,59 @@
+import TransferModel
+
+extension SpecRules {
+    /// Cookies of a client, in the member `cookies`.
+    /// - Throws: `request.bad_field`.
+    package func check(_ cookies: [Cookie]) throws(TransferError) {
+        for index in cookies.indices { try check(cookies[index], "cookies[\(index)]") }
+    }
+
+    /// What a task's own jar begins with.
+    func checkCookies(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
+        guard let cookies = spec.cookies else { return }
+        guard cookies.count <= Bounds.cookiesOfTask else { throw bad("cookies", "at most \(Bounds.cookiesOfTask).") }
+        guard url.map({ [.http, .https].contains($0.scheme) }) ?? true else {
+            throw bad("cookies", "goes with http and https.")
+        }
+        try check(cookies)
+    }
+
+    /// Whether a server could have set it.
+    /// - Throws: `request.bad_field`.
+    private func check(_ cookie: Cookie, _ field: String) throws(TransferError) {
+        guard SetCookie.isStorable(name: cookie.name, value: cookie.value),
+            !cookie.name.utf8.contains(UInt8(ascii: "=")),
+            !(cookie.name + cookie.value).utf8.contains(UInt8(ascii: ";"))
+        else {
+            throw bad(
+                field,
+                "name and value have 1 to \(Bounds.cookie) bytes together, no control character and no semicolon; the name no equals sign."
+            )
+        }
+        let isHost = cookie.domain.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/;,=@?#".utf8.contains($0) }
+        let isAddress =
+            HostName.isAddress(cookie.domain)
+            && cookie.domain.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+        let labels = cookie.domain.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = labels.allSatisfy { !$0.isEmpty && !$0.utf8.contains { ":*[]".utf8.contains($0) } }
+        guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost, isAddress || isName else {
+            throw bad("\(field).domain", "give a host name or an address, in ASCII.")
+        }
+        guard cookie.hostOnly || !isAddress else {
+            throw bad("\(field).domain", "an address has no names below it; set hostOnly.")
+        }
+        guard cookie.hostOnly || !PublicSuffixes.contains(cookie.domain) else {
+            throw bad("\(field).domain", "it is a public suffix; set hostOnly.")
+        }
+        guard cookie.path.hasPrefix("/"), cookie.path.utf8.count <= Bounds.cookieAttribute,
+            URLRules.firstControl(cookie.path) == nil
+        else {
+            throw bad(
+                "\(field).path", "give a path that begins with a slash, of at most \(Bounds.cookieAttribute) bytes.")
+        }
+        guard CookieJar.keepsPrefix(cookie) else {
+            throw bad(
+                field,
+                "`__Secure-`, `__Host-` and `sameSite: none` need `secure`; `__Host-` the path `/` and `hostOnly` too.")
+        }
+    }
+}
