@@ -173,13 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|limit|settings|stats|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|cache|limit|settings|stats|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies limit settings stats info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies cache limit settings stats info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -1463,6 +1463,70 @@ _dlctl_cookies_remove() {
         return
         ;;
     '--name')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_cache() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __dlctl_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    info|remove)
+        # Offer subcommand argument completions
+        "_dlctl_cache_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'info remove' -- "${cur}"))
+        ;;
+    esac
+}
+
+_dlctl_cache_info() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--storage --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--storage')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_cache_remove() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--storage --url --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--storage')
+        return
+        ;;
+    '--url')
         return
         ;;
     '--socket')

@@ -97,6 +97,7 @@ package final class Daemon: Sendable {
     /// Of the tasks that live as long as a connection, over a store in memory.
     private let volatileSupervision: Supervision
     private let volatile: VolatileSessions
+    private let cache: CacheKeeper
     private let launches: LaunchService
     private let feed: EventFeed
     private let server: RPCServer
@@ -157,13 +158,20 @@ package final class Daemon: Sendable {
         let (slots, exchanges) = (SharedSlots(time: time), engine)
         let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
         let cookies = CookieKeeper(store: store, time: time)
+        let userAgent = first.settings.userAgent ?? "dld/\(Self.version)"
+        let cache = CacheKeeper(
+            disk: CacheStore(path: first.stateDirectory + "/cache", ownersMost: Bounds.cacheDiskOfOwner) {
+                logger.warning("the cache begins empty", metadata: ["cause": "\($0)"])
+            }, userAgent: userAgent)
+        self.cache = cache
         func makeSupervision(
             of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
         ) -> Supervision {
             Supervision(
                 store: store, engine: exchanges, access: access, pool: pool,
                 conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
-                slots: slots, cookies: cookies, configuration: { settings.current }, time: time, logger: logger)
+                slots: slots, cookies: cookies, cache: cache, configuration: { settings.current }, time: time,
+                logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
@@ -203,7 +211,7 @@ package final class Daemon: Sendable {
 
         let listening = Guarded<[String]>([])
         let services = Services(
-            durable: TaskServices(supervision), volatile: volatile, cookies: cookies, feed: feed,
+            durable: TaskServices(supervision), volatile: volatile, cookies: cookies, cache: cache, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
                 volatileSupervision.settingsChanged()
@@ -314,6 +322,7 @@ package final class Daemon: Sendable {
         await supervision.stop()
         await volatileSupervision.stop()
         await engine.shutdown()
+        await cache.close()
         feed.stop()
         await server.stop()
         store.close()

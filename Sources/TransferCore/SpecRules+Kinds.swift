@@ -32,6 +32,7 @@ struct FieldUse: Sendable {
         FieldUse("preserveTime", .downloads) { $0.preserveTime != nil },
         FieldUse("durability", .downloads) { $0.durability != nil },
         FieldUse("stream", .dataTasks) { $0.stream != nil },
+        FieldUse("requestCachePolicy", .dataTasks) { $0.requestCachePolicy != nil },
         FieldUse("source", .uploads) { $0.source != nil },
         FieldUse("uploadProtocol", .uploads) { $0.uploadProtocol != nil },
         FieldUse("fileName", .uploads) { $0.fileName != nil },
@@ -87,6 +88,11 @@ extension SpecRules {
         if spec.headers?.contains(where: { $0.isNamed("authorization") }) ?? false {
             throw bad("bearer", "say either bearer or the header Authorization.")
         }
+    }
+
+    func checkCapacity(_ capacity: ByteCount?, _ name: String, _ most: Int) throws(TransferError) {
+        guard let capacity, !(0...Int64(most)).contains(capacity.rawValue) else { return }
+        throw bad("urlCache.\(name)", "0 to \(most) bytes.")
     }
 
     /// Headers that dld sets itself, and that it would drop.

@@ -64,6 +64,8 @@ package struct SpecRules: Sendable {
         if let interval = configuration.launchInterval, !Bounds.launchInterval.contains(interval.rawValue) {
             throw bad("launchInterval", "\(Bounds.words(Bounds.launchInterval)) seconds.")
         }
+        try checkCapacity(configuration.urlCache?.memoryCapacity, "memoryCapacity", Bounds.cacheMemoryOfOwner)
+        try checkCapacity(configuration.urlCache?.diskCapacity, "diskCapacity", Bounds.cacheDiskOfOwner)
         try checkTimeouts(configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource)
         if let asks = configuration.asks, Set(asks).count != asks.count {
             throw bad("asks", "name each kind once.")

@@ -98,6 +98,12 @@ package enum Bounds {
     /// Bytes of cookies that the waiting tasks of one owner keep.
     package static let waitingCookies = 4 << 20
 
+    // MARK: The cache
+
+    /// Bytes of stored answers of one owner, in memory and on the disk, whatever sessions say; and of one cache.
+    package static let cacheMemoryOfOwner = 64 << 20
+    package static let cacheDiskOfOwner = 1 << 30
+
     // MARK: Decisions
 
     /// Unicode scalars of a realm that is told.

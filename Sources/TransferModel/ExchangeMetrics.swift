@@ -59,6 +59,8 @@ public struct ExchangeMetrics: Hashable, Sendable {
     public var transferProtocol: TransferProtocol?
     /// The request went over a connection that had served another.
     public var isReused = false
+    /// Nothing went over the network: the answer was stored.
+    public var isFromCache = false
     /// Host and port of the proxy, without credentials.
     public var proxy: String?
     /// Whom the connection leads to: the proxy, if there is one.

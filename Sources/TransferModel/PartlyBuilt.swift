@@ -3,14 +3,10 @@ public protocol PartlyBuilt {
     var isBuilt: Bool { get }
 }
 
-extension TaskSpec.CodingKeys: PartlyBuilt {
-    public var isBuilt: Bool { self != .requestCachePolicy }
-}
-
 extension SessionConfiguration.CodingKeys: PartlyBuilt {
     public var isBuilt: Bool {
         ![
-            .requestCachePolicy, .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess,
+            .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess,
         ].contains(self)
     }
 }

@@ -98,10 +98,14 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     public var resumedFrom: Int64?
     /// What an upload or data task was answered.
     public var body: ResponseBody?
+    /// True if it was stored, and the server was not asked or confirmed it.
+    public var fromCache: Bool?
+    /// Seconds since the server made or confirmed it, if it was stored (RFC 9111 section 4.2.3).
+    public var age: Int64?
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case url, status, statusText, headers, headersTruncated, mimeType, textEncoding, expectedLength,
-            suggestedFilename, resumedFrom, body
+            suggestedFilename, resumedFrom, body, fromCache, age
     }
 
     public init(
@@ -133,6 +137,8 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
         try fields.write(suggestedFilename, .suggestedFilename)
         try fields.write(resumedFrom, .resumedFrom)
         try fields.write(body, .body)
+        try fields.write(fromCache, .fromCache)
+        try fields.write(age, .age)
     }
 }
 

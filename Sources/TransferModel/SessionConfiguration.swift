@@ -51,7 +51,10 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var timeoutIntervalForResource: Seconds?
     public var httpMaximumConnectionsPerHost: Int?
     public var httpAdditionalHeaders: [HeaderField]?
-    public var requestCachePolicy: String?
+    /// Means nothing in a `background` session, which has no cache.
+    public var requestCachePolicy: RequestCachePolicy?
+    /// The session's own cache; nil = its owner's.
+    public var urlCache: CacheCapacities?
     /// Which cookies a task has; unset, `SessionKind` decides.
     public var httpCookieStorage: CookieStorageKind?
     public var httpCookieAcceptPolicy: CookieAcceptPolicy?
@@ -99,7 +102,8 @@ public struct SessionConfiguration: Hashable, Sendable {
 extension SessionConfiguration: Codable {
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case timeoutIntervalForRequest, timeoutIntervalForResource, httpMaximumConnectionsPerHost,
-            httpAdditionalHeaders, requestCachePolicy, httpCookieStorage, httpCookieAcceptPolicy, httpShouldSetCookies,
+            httpAdditionalHeaders, requestCachePolicy, urlCache, httpCookieStorage, httpCookieAcceptPolicy,
+            httpShouldSetCookies,
             proxy,
             tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, acceptsAnyStatus,
             waitsForConnectivity, isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess,
@@ -115,6 +119,7 @@ extension SessionConfiguration: Codable {
         httpMaximumConnectionsPerHost = try fields.value(.httpMaximumConnectionsPerHost)
         httpAdditionalHeaders = try fields.value(.httpAdditionalHeaders)
         requestCachePolicy = try fields.value(.requestCachePolicy)
+        urlCache = try fields.value(.urlCache)
         httpCookieStorage = try fields.value(.httpCookieStorage)
         httpCookieAcceptPolicy = try fields.value(.httpCookieAcceptPolicy)
         httpShouldSetCookies = try fields.value(.httpShouldSetCookies)
@@ -152,6 +157,7 @@ extension SessionConfiguration: Codable {
         try container.encodeIfPresent(httpMaximumConnectionsPerHost, forKey: .httpMaximumConnectionsPerHost)
         try container.encodeIfPresent(httpAdditionalHeaders, forKey: .httpAdditionalHeaders)
         try container.encodeIfPresent(requestCachePolicy, forKey: .requestCachePolicy)
+        try container.encodeIfPresent(urlCache, forKey: .urlCache)
         try container.encodeIfPresent(httpCookieStorage, forKey: .httpCookieStorage)
         try container.encodeIfPresent(httpCookieAcceptPolicy, forKey: .httpCookieAcceptPolicy)
         try container.encodeIfPresent(httpShouldSetCookies, forKey: .httpShouldSetCookies)
@@ -206,6 +212,7 @@ extension SessionConfiguration {
             case .httpMaximumConnectionsPerHost: take(key, \.httpMaximumConnectionsPerHost)
             case .httpAdditionalHeaders: take(key, \.httpAdditionalHeaders)
             case .requestCachePolicy: take(key, \.requestCachePolicy)
+            case .urlCache: take(key, \.urlCache)
             case .httpCookieStorage: take(key, \.httpCookieStorage)
             case .httpCookieAcceptPolicy: take(key, \.httpCookieAcceptPolicy)
             case .httpShouldSetCookies: take(key, \.httpShouldSetCookies)

@@ -65,7 +65,8 @@ public struct TaskSpec: Hashable, Sendable {
     public var acceptsAnyStatus: Bool?
     /// The body goes to the client as it comes.
     public var stream: Bool?
-    public var requestCachePolicy: String?
+    /// Data tasks of volatile sessions.
+    public var requestCachePolicy: RequestCachePolicy?
 
     public init() {}
 }

@@ -43,6 +43,7 @@ public enum ErrorCode: String, Codable, Sendable, CaseIterable {
     case deadlineExceeded = "deadline.exceeded"
     case cancelled = "cancelled"
     case plaintextRefused = "policy.plaintext_refused"
+    case cacheMiss = "cache.miss"
     case limitReached = "limit.reached"
     case shuttingDown = "daemon.shutting_down"
     case `internal` = "internal"
@@ -61,7 +62,7 @@ extension ErrorCode {
             .destinationNotWritable, .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed,
             .httpStatus,
             .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .integrityChecksum, .rpcMalformed,
-            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .internal:
+            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .cacheMiss, .internal:
             false
         }
     }
@@ -80,7 +81,7 @@ extension ErrorCode {
             .destinationNotWritable, .destinationBadPath, .sourceChanged, .diskFull, .diskQuota, .tlsUntrusted,
             .httpRedirectLimit, .authRequired, .authFailed, .validatorChanged,
             .integrityChecksum, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused,
-            .shuttingDown:
+            .cacheMiss, .shuttingDown:
             false
         }
     }
@@ -130,6 +131,7 @@ extension ErrorCode {
         case .deadlineExceeded: "the task's deadline or its `timeoutIntervalForResource` has passed"
         case .cancelled: "the task was cancelled"
         case .plaintextRefused: "the task or its session forbids unencrypted transfers"
+        case .cacheMiss: "nothing is stored that answers the request, and it was not to use the network"
         case .limitReached: "a limit of this daemon is reached"
         case .shuttingDown: "the daemon is stopping"
         case .internal: "a defect of dld; please report it"
@@ -149,7 +151,7 @@ extension ErrorCode {
             .sourceChanged, .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost,
             .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired,
             .authFailed, .validatorChanged, .integrityChecksum, .integrityLength, .deadlineExceeded, .cancelled,
-            .plaintextRefused, .limitReached, .shuttingDown:
+            .plaintextRefused, .cacheMiss, .limitReached, .shuttingDown:
             -32000
         }
     }

@@ -10,6 +10,7 @@ public let allMethods: [any RPCMethod.Type] = [
     UpdateTask.self, TakeResumeData.self, ReadBody.self, GiveCredit.self,
     ListDecisions.self, AnswerDecision.self,
     ListCookies.self, SetCookies.self, RemoveCookies.self,
+    CacheInfo.self, RemoveCached.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 

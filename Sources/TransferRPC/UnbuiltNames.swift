@@ -2,20 +2,10 @@ import TransferModel
 
 /// Names of the contract that this version has not built: refused by name, and left out of the reference.
 public enum UnbuiltNames {
-    /// Fields of a task that are refused whatever they say.
-    public static let task = TaskSpec.CodingKeys.allCases.filter { !$0.isBuilt }
-
     /// Fields of a session's configuration that are refused whatever they say.
     public static let session = SessionConfiguration.CodingKeys.allCases.filter { !$0.isBuilt }
 
-    /// - Parameter path: of the spec in the message, `tasks[3]`.
-    /// - Throws: `request.unsupported` that names the field.
-    public static func check(_ spec: TaskSpec, path: String) throws(TransferError) {
-        for key in task where spec.has(key) {
-            throw unsupported(path, key.stringValue, "this is not built yet")
-        }
-    }
-
+    /// - Parameter path: of the configuration in the message.
     /// - Throws: `request.unsupported` that names the field.
     public static func check(_ configuration: SessionConfiguration, path: String) throws(TransferError) {
         for key in session where configuration.has(key) {
@@ -33,37 +23,18 @@ public enum UnbuiltNames {
     }
 }
 
-extension TaskSpec {
-    /// Whether a field that is not built is given.
-    fileprivate func has(_ key: CodingKeys) -> Bool {
-        switch key {
-        case .requestCachePolicy: requestCachePolicy != nil
-        case .kind, .url, .mirrors, .method, .headers, .body, .destination, .conflictPolicy, .source,
-            .uploadProtocol, .formField, .formFields, .fileName, .contentType, .uploadMetadata, .interopVersion,
-            .uploadCreation,
-            .uploadChecksum, .s3, .checksum, .size, .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt,
-            .rateLimit,
-            .connections, .proxy, .username, .password, .bearer, .netrc, .cookies,
-            .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
-            .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
-            .allowsArbitraryLoads, .acceptsAnyStatus, .stream, .waitsForConnectivity:
-            false
-        }
-    }
-}
-
 extension SessionConfiguration {
     /// Whether a field that is not built is given.
     fileprivate func has(_ key: CodingKeys) -> Bool {
         switch key {
-        case .requestCachePolicy: requestCachePolicy != nil
         case .isDiscretionary: isDiscretionary != nil
         case .allowsExpensiveNetworkAccess: allowsExpensiveNetworkAccess != nil
         case .allowsConstrainedNetworkAccess: allowsConstrainedNetworkAccess != nil
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .httpMaximumConnectionsPerHost,
             .httpAdditionalHeaders, .proxy, .tlsMinimumVersion, .caFile, .clientCertificate, .allowsArbitraryLoads,
             .acceptsAnyStatus, .waitsForConnectivity, .sendsLaunchEvents, .asks, .subscriber, .launch, .launchInterval,
-            .directory, .httpCookieStorage, .httpCookieAcceptPolicy, .httpShouldSetCookies,
+            .directory, .requestCachePolicy, .urlCache, .httpCookieStorage, .httpCookieAcceptPolicy,
+            .httpShouldSetCookies,
             .conflictPolicy, .maximumConcurrentTasks, .downloadRateLimit, .uploadRateLimit, .schedule, .retry,
             .connectionsPerDownload, .durability:
             false
@@ -76,7 +47,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
-        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings, cookies
+        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings, cookies, cache
     case decisionsChallenge = "decisions.challenge"
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"

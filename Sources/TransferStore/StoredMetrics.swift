@@ -56,7 +56,7 @@ package struct StoredMetrics: Sendable, Hashable {
     }
 }
 
-/// Members that an entry has, and the two that are true or not.
+/// Members that an entry has, and those that are true or not.
 private struct Members: OptionSet {
     let rawValue: Int64
     static let lookup = Members(rawValue: 1)
@@ -69,6 +69,7 @@ private struct Members: OptionSet {
     static let remote = Members(rawValue: 128)
     static let local = Members(rawValue: 256)
     static let tls = Members(rawValue: 512)
+    static let cached = Members(rawValue: 1024)
 
     static let intervals: [(Members, WritableKeyPath<ExchangeMetrics, ExchangeMetrics.Interval?> & Sendable)] = [
         (.lookup, \.domainLookup), (.connect, \.connect), (.secure, \.secureConnection), (.request, \.request),
@@ -136,6 +137,7 @@ private struct MetricsWriter {
         if entry.remote != nil { members.insert(.remote) }
         if entry.local != nil { members.insert(.local) }
         if entry.tls != nil { members.insert(.tls) }
+        if entry.isFromCache { members.insert(.cached) }
         add(members.rawValue)
         add(entry.transferProtocol?.code ?? 0)
         add(entry.fetchStart)
@@ -205,6 +207,7 @@ private struct MetricsReader {
         let members = Members(rawValue: bits)
         var entry = ExchangeMetrics(fetchStart: start)
         entry.isReused = members.contains(.reused)
+        entry.isFromCache = members.contains(.cached)
         entry.transferProtocol = ExchangeMetrics.TransferProtocol(code: code)
         for (member, path) in Members.intervals where members.contains(member) {
             guard let interval = interval() else { return nil }

@@ -48,7 +48,8 @@ struct Dlctl: AsyncParsableCommand {
             CommandGroup(
                 name: "Daemon",
                 subcommands: [
-                    SessionCommand.self, CookiesCommand.self, LimitCommand.self, SettingsCommand.self,
+                    SessionCommand.self, CookiesCommand.self, CacheCommand.self,
+                    LimitCommand.self, SettingsCommand.self,
                     StatsCommand.self,
                     InfoCommand.self,
                     StartCommand.self, StopCommand.self,

@@ -144,7 +144,7 @@ extension EndToEnd.Serving {
             .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .sessionInUse,
             .taskNotFound, .taskWrongState, .decisionGone, .tokenReused, .diskFull, .diskQuota, .diskIO,
             .validatorChanged, .rpcMalformed,
-            .rpcUnknownMethod, .limitReached, .shuttingDown, .internal,
+            .rpcUnknownMethod, .cacheMiss, .limitReached, .shuttingDown, .internal,
         ]
 
         /// The part that is there counts wherever the advice has the file go.

@@ -90,7 +90,7 @@ extension EndToEnd.Serving {
                 ("task.add", ["tasks": [["url": "ht!tp://x/"]]], "request.bad_url"),
                 ("task.add", ["tasks": [["url": "gopher://x/"]]], "request.bad_url"),
                 ("task.add", ["tasks": [["url": "http://x/a\r\nHost: y"]]], "request.bad_url"),
-                ("task.add", ["tasks": [["requestCachePolicy": "x", "url": "http://x/"]]], "request.unsupported"),
+                ("task.add", ["tasks": [["requestCachePolicy": "x", "url": "http://x/"]]], "request.bad_field"),
                 ("session.get", ["id": "nobody"], "session.not_found"),
             ]
             for (method, parameters, code) in cases {

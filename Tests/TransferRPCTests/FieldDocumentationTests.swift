@@ -77,6 +77,7 @@ enum Samples {
             textEncoding: "utf-8", expectedLength: 10, suggestedFilename: "f.txt")
         response.resumedFrom = 5
         response.headersTruncated = true
+        (response.fromCache, response.age) = (true, 7)
         response.body = ResponseBody(text: "hello", base64: nil, truncated: true)
         return response
     }

@@ -31,6 +31,7 @@ import TransferModel
             entry.transferProtocol = kind
             entries.append(entry)
         }
+        entries[1].isFromCache = true
         let metrics = TaskMetrics(entries, dropped: 300)
         let stored = try #require(StoredMetrics(metrics))
         #expect(stored.metrics == metrics)

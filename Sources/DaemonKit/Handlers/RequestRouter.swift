@@ -24,6 +24,7 @@ package final class RequestRouter: RequestHandler {
         TaskHandlers(services: services).register(in: &table)
         DecisionHandlers(services: services).register(in: &table)
         CookieHandlers(services: services).register(in: &table)
+        CacheHandlers(services: services).register(in: &table)
         ControlHandlers(services: services).register(in: &table)
         EventHandlers(services: services).register(in: &table)
         handlers = table.handlers

@@ -39,6 +39,7 @@ package struct Services: Sendable {
     package var durable: TaskServices
     package var volatile: VolatileSessions
     package var cookies: CookieKeeper
+    package var cache: CacheKeeper
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
@@ -46,13 +47,15 @@ package struct Services: Sendable {
     package var userFolder: @Sendable (UserID) async -> String?
 
     package init(
-        durable: TaskServices, volatile: VolatileSessions, cookies: CookieKeeper? = nil, feed: EventFeed,
+        durable: TaskServices, volatile: VolatileSessions, cookies: CookieKeeper? = nil,
+        cache: CacheKeeper? = nil, feed: EventFeed,
         settings: any SettingsServing,
         facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
         self.durable = durable
         self.volatile = volatile
         self.cookies = cookies ?? CookieKeeper(store: durable.store)
+        self.cache = cache ?? CacheKeeper(disk: nil)
         self.feed = feed
         self.settings = settings
         self.facts = facts

@@ -45,7 +45,7 @@ package struct Supervision: Sendable {
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
-        cookies: CookieKeeper? = nil, configuration: @escaping @Sendable () -> Configuration,
+        cookies: CookieKeeper? = nil, cache: CacheKeeper? = nil, configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
@@ -85,7 +85,7 @@ package struct Supervision: Sendable {
             patience: patience, engine: engine, files: files, transitions: transitions,
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
-            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves, streams: streams,
+            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves, streams: streams, cache: cache,
             asked: launches.look
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
@@ -113,8 +113,8 @@ package struct Supervision: Sendable {
             followUp: followUp, configuration: configuration, time: time, signal: signal, logger: logger)
         sessionController = SessionController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
-            schedules: schedules, rates: rates, launches: launches, cookies: cookies, time: time, signal: signal,
-            logger: logger)
+            schedules: schedules, rates: rates, launches: launches, cookies: cookies, cache: cache, time: time,
+            signal: signal, logger: logger)
         decisions = DecisionService(
             store: store, runs: runs, stops: stops, transitions: transitions, files: files, leftParts: leftParts,
             followUp: followUp, configuration: configuration, signal: signal, logger: logger)

@@ -16,6 +16,8 @@ package struct EffectivePolicy: Sendable {
     /// Every final HTTP answer completes the task.
     package var acceptsAnyStatus: Bool
     package var cookies: CookiePolicy
+    /// nil for tasks without a cache.
+    package var cache: CachePolicy?
     /// Decisions that are put to clients.
     package var asks: Set<DecisionKind>
     package var redirects = RedirectRule.follow
@@ -44,6 +46,7 @@ package struct EffectivePolicy: Sendable {
         sessionHeaders = session.httpAdditionalHeaders ?? []
         acceptsAnyStatus = session.acceptsAnyStatus ?? false
         cookies = CookiePolicy(session, kind)
+        cache = CachePolicy(session, kind)
         asks = Set(session.asks ?? [])
         if asks.contains(.redirect) { redirects = .ask }
         connections = session.connectionsPerDownload.map { .fixed($0) } ?? .automatic
@@ -69,6 +72,8 @@ package struct EffectivePolicy: Sendable {
     package mutating func apply(
         _ spec: Boxed<TaskSpec>, in kind: SessionKind, retrying inherited: RetryPolicySpec?
     ) {
+        if spec.wrappedValue.kind == .download { cache = nil }
+        if let policy = spec.wrappedValue.requestCachePolicy { cache?.request = policy }
         if let timeout = spec.wrappedValue.timeoutIntervalForResource { resourceTimeout = timeout }
         if let own = spec.wrappedValue.retry {
             let waits = retry.waitsForConnectivity

@@ -31,7 +31,7 @@ extension AttemptFailure {
             return copy
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
             .sessionInvalidated, .sessionInUse,
-            .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
+            .taskNotFound, .taskWrongState, .decisionGone, .cacheMiss, .permissionDenied, .destinationExists,
             .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .tlsUntrusted,
             .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .validatorChanged,

@@ -25,7 +25,7 @@ extension HostGates.Report {
             return .answered
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
             .sessionInvalidated, .sessionInUse,
-            .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
+            .taskNotFound, .taskWrongState, .decisionGone, .cacheMiss, .permissionDenied, .destinationExists,
             .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .rpcMalformed,
             .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .limitReached, .shuttingDown,

@@ -41,6 +41,10 @@ enum LimitsReference {
                 "cookies that waiting tasks of one user keep; the tasks that have waited longest lose theirs",
                 size(Bounds.waitingCookies),
             ],
+            [
+                "stored answers of one user, in memory and on the disk; one answer; variants of one URL",
+                "\(size(Bounds.cacheMemoryOfOwner)), \(size(Bounds.cacheDiskOfOwner)); a twentieth of its cache; 16",
+            ],
             ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["a piece of a stream", size(Bounds.streamPiece)],

@@ -76,9 +76,6 @@ extension TaskView {
 extension UnbuiltNames {
     /// Whether the reference passes over a member.
     static func hides(_ name: String, of object: any WireObject.Type) -> Bool {
-        if object == TaskSpec.self {
-            return TaskSpec.CodingKeys(rawValue: name).map(task.contains) ?? false
-        }
         if object == SessionConfiguration.self {
             return SessionConfiguration.CodingKeys(rawValue: name).map(session.contains) ?? false
         }

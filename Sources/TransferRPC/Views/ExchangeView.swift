@@ -40,7 +40,7 @@ public struct ExchangeView: WireObject, Hashable {
         requestBodyBytes = metrics.requestBodyBytes
         responseHeaderBytes = metrics.responseHeaderBytes
         responseBodyBytes = metrics.responseBodyBytes
-        fetchType = .networkLoad
+        fetchType = metrics.isFromCache ? .localCache : .networkLoad
     }
 
     /// Numbers from a store that is damaged may be as large as they like.
@@ -98,7 +98,7 @@ public struct ExchangeView: WireObject, Hashable {
 
 /// Where an answer comes from.
 public enum FetchType: String, Word {
-    case networkLoad
+    case networkLoad, localCache
 }
 
 /// A stretch of time.

@@ -86,7 +86,10 @@ extension ResponseInfo {
                 case .headers: return value.beginnings { !HeaderField.isSecret(name: $0) }
                 case .expectedLength: figures.expectedLength = value.integer ?? -1
                 case .resumedFrom: figures.resumedFrom = value.integer
-                case .status, .statusText, .headersTruncated, .mimeType, .textEncoding, .suggestedFilename, .body: break
+                case .status, .statusText, .headersTruncated, .mimeType, .textEncoding, .suggestedFilename, .body,
+                    .fromCache,
+                    .age:
+                    break
                 }
                 return true
             }

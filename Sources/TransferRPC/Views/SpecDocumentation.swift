@@ -84,7 +84,11 @@ extension TaskSpec: WireObject {
                 .boolean,
                 "Data tasks of volatile sessions. True: the body is not kept but sent as it arrives ([Streams](#streams)); default: false."
             )
-        case .requestCachePolicy: .optional(.any, "Not built yet.")
+        case .requestCachePolicy:
+            .optional(
+                .oneOf(RequestCachePolicy.self),
+                "Data tasks of volatile sessions: what is done with stored answers ([cache](cache.md)); default: the session's."
+            )
         case .source: .optional(.object(SourceFile.self), "The file to send; do not change it until it is sent.")
         case .uploadProtocol:
             .optional(
@@ -208,7 +212,19 @@ extension SessionConfiguration: WireObject {
         case .httpShouldSetCookies:
             .optional(
                 .boolean, "False: requests carry no stored cookies, only those of a `Cookie` header; default: true.")
-        case .requestCachePolicy, .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess:
+        case .requestCachePolicy:
+            .optional(
+                .oneOf(RequestCachePolicy.self),
+                """
+                What data tasks do with stored answers ([cache](cache.md)); default: `useProtocolCachePolicy`. Means nothing in a \
+                `background` session, which has no cache.
+                """)
+        case .urlCache:
+            .optional(
+                .object(CacheCapacities.self),
+                "A cache of the session's own; default: its owner's. `ephemeral` sessions always have their own, in memory."
+            )
+        case .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess:
             .optional(.any, "Not built yet.")
         }
     }
@@ -345,6 +361,10 @@ extension ResponseInfo: WireObject {
             .optional(
                 .object(ResponseBody.self),
                 "First 64 KiB of the answer to an upload or data task; of a data task with `secrets` up to 1 MiB.")
+        case .fromCache:
+            .optional(
+                .boolean, "True: the answer was stored; the server was not asked, or confirmed it ([cache](cache.md)).")
+        case .age: .optional(.integer, "If it was stored: seconds since the server made or confirmed it.")
         }
     }
 }
@@ -376,6 +396,17 @@ extension TransferError: WireObject {
                 "True: the task failed and the bytes it received are kept. `task.retry` continues from them, `task.resumeData` hands them over."
             )
         case .details: .required(.map(.any), "Depends on the code.")
+        }
+    }
+}
+
+extension CacheCapacities: WireObject {
+    public static let wireName = "CacheCapacities"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .memoryCapacity:
+            .optional(.byteCount, "Bytes in memory; default: 4 MiB. One answer takes a twentieth at most.")
+        case .diskCapacity: .optional(.byteCount, "Bytes on the disk; default: 20 MiB. Likewise.")
         }
     }
 }

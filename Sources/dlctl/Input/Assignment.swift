@@ -106,11 +106,12 @@ extension SessionConfiguration.CodingKeys {
             .flag
         case .httpCookieStorage: .words(CookieStorageKind.allCases.map(\.rawValue))
         case .httpCookieAcceptPolicy: .words(CookieAcceptPolicy.allCases.map(\.rawValue))
-        case .requestCachePolicy, .proxy, .caFile, .subscriber, .directory: .text
+        case .requestCachePolicy: .words(RequestCachePolicy.allCases.map(\.rawValue))
+        case .proxy, .caFile, .subscriber, .directory: .text
         case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))
         case .conflictPolicy: .words(ConflictPolicy.allCases.map(\.rawValue))
         case .durability: .words(Durability.allCases.map(\.rawValue))
-        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry: .json
+        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry, .urlCache: .json
         case .asks: .list
         }
     }

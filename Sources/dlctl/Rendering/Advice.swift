@@ -126,6 +126,7 @@ extension Advice {
             Advice(
                 "Use an https address, or allow plain http in the session; then try again:",
                 "dlctl update \(task) --url URL", retry)
+        case .cacheMiss: Advice("Add the task again, with a requestCachePolicy that may use the network.")
         case .limitReached: Advice("Wait until other tasks have ended, or raise the limit (dlctl settings).")
         case .shuttingDown: Advice("Wait until the daemon runs again.")
         case .internal:

@@ -12,7 +12,7 @@ struct DaemonHandlersTests {
         let info = try await bench.call(DaemonInfo.self, .init())
         #expect(info.name == "dld" && info.version == "9.9" && info.protocol == 1 && info.mode == .system)
         #expect(info.stateDirectory == bench.folder && info.features.contains("durableSubscribers"))
-        #expect(info.features.contains("upload.tus") && !info.features.contains("cache"))
+        #expect(info.features.contains("upload.tus") && info.features.contains("cache"))
     }
 
     @Test func countsOnesOwnTasks() async throws {

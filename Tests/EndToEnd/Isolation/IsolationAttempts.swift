@@ -75,6 +75,12 @@ extension IsolationAttempt {
                 .own { _ in ["domain": "localhost", "path": "/", "name": "n"] }, .own { _ in [:] },
                 .likeUnknown { ["session": .string($0.session)] },
             ]
+        case CacheInfo.name: [.own { _ in [:] }, .own { ["storage": .string($0.session)] }]
+        case RemoveCached.name:
+            [
+                .own { _ in [:] }, .own { _ in ["url": "http://localhost/", "since": "2026-01-01T00:00:00Z"] },
+                .own { ["storage": .string($0.session)] },
+            ]
         default: sessions(method.name) ?? tasks(method.name) ?? controls(method.name) ?? events(method.name)
         }
     }

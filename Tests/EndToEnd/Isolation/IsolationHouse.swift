@@ -145,7 +145,7 @@ struct AnnasThings {
         var all: [JSONValue] = []
         for (method, parameters) in [
             ("session.list", [:]), ("task.list", ["limit": 1000]), ("events.list", ["after": "start", "limit": 1000]),
-            ("decision.list", [:]), ("cookies.list", ["secrets": true]),
+            ("decision.list", [:]), ("cookies.list", ["secrets": true]), ("cache.info", [:]),
         ] as [(String, JSONValue)] {
             var members = try await probe.call(method, parameters).members
             members["head"] = nil

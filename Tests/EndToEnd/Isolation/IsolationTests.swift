@@ -66,6 +66,25 @@ extension EndToEnd.Serving {
             }
         }
 
+        /// One daemon, one URL, two users: each is answered by the server first, whoever asked before.
+        @Test(.timeLimit(.minutes(1)))
+        func aCachedAnswerReachesNoOtherUser() async throws {
+            let house = try await IsolationHouse()
+            house.origin.serve("/cached", .status(200, [("Cache-Control", "max-age=600")], body: "x"))
+            for (count, uid) in [IsolationHouse.anna, IsolationHouse.bert].enumerated() {
+                let probe = try await house.probe(uid)
+                #expect(try await probe.call("cache.info")["storages"] == [])
+                try await probe.call("session.open", ["id": "c", "kind": "default"])
+                for isCached in [false, true] {
+                    let id = try await probe.add(
+                        [["kind": "data", "url": .string(house.origin.url("/cached"))]], session: "c")[0]
+                    let task = try await probe.wait(for: id, "completed")
+                    #expect((task["response", "fromCache"] == true) == isCached, "\(uid)")
+                }
+                #expect(house.origin.requests("/cached").count == count + 1)
+            }
+        }
+
         private func expectSame(_ now: [JSONValue], _ before: [JSONValue]) {
             #expect(now.count == before.count)
             for (now, before) in zip(now, before) { #expect(now == before) }

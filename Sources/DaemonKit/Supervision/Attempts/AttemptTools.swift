@@ -17,6 +17,7 @@ final class AttemptTools: Sendable {
     let hosts: HostConnections
     let moves: PartMoves
     let streams: BodyStreams?
+    let cache: CacheKeeper?
     /// A task of this session asks something while it runs.
     let asked: @Sendable (SessionKey) -> Void
     private let freeSlot: @Sendable (TransferRun) -> Void
@@ -26,7 +27,8 @@ final class AttemptTools: Sendable {
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
         minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections, moves: PartMoves,
-        streams: BodyStreams? = nil, asked: @escaping @Sendable (SessionKey) -> Void = { _ in },
+        streams: BodyStreams? = nil, cache: CacheKeeper? = nil,
+        asked: @escaping @Sendable (SessionKey) -> Void = { _ in },
         freeSlot: @escaping @Sendable (TransferRun) -> Void
     ) {
         self.patience = patience
@@ -40,6 +42,7 @@ final class AttemptTools: Sendable {
         self.hosts = hosts
         self.moves = moves
         self.streams = streams
+        self.cache = cache
         self.asked = asked
         self.freeSlot = freeSlot
     }

@@ -14,6 +14,8 @@ final class RequestAttempt: TransferAttempt {
     let tools: AttemptTools
     /// nil if the answer is kept.
     let stream: BodyStream?
+    /// nil for tasks without one.
+    let cache: TaskCache?
     private let logger: Logger
 
     init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
@@ -22,6 +24,9 @@ final class RequestAttempt: TransferAttempt {
         self.run = run
         self.tools = tools
         stream = tools.streams?.stream(of: record.id, record.spec, in: record.session)
+        cache = policy.cache.flatMap { policy in
+            tools.cache.map { TaskCache($0, record, policy, run, tools.time) }
+        }
         self.logger = logger
     }
 
@@ -46,8 +51,9 @@ final class RequestAttempt: TransferAttempt {
     private func begin() async throws -> Begun {
         let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
         let recorder = RunRecorder(
-            record: record, run: run, keepsAnswers: stream != nil, stream: stream, patience: tools.patience,
-            keeper: tools.checkpoints, time: tools.time, logger: logger, asking: tools.asking(of: record, run, policy))
+            record: record, run: run, keepsAnswers: stream != nil, stream: stream, cache: cache,
+            patience: tools.patience, keeper: tools.checkpoints, time: tools.time, logger: logger,
+            asking: tools.asking(of: record, run, policy))
         let pinned = try await tools.files.pinned(
             policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
         let requests = StepInterpreter(try RequestCourse(self, sending: sending, pinned, recorder))

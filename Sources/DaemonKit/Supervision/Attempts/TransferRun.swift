@@ -286,6 +286,11 @@ final class TransferRun: Sendable {
     /// An exchange is over.
     func measured(_ entry: ExchangeMetrics) { state.withLock { $0.metrics.add(entry) } }
 
+    /// It has an answer, and nobody was asked for it.
+    var isAnsweredByCache: Bool {
+        state.withLock { !$0.metrics.isEmpty && $0.metrics.entries.allSatisfy(\.isFromCache) }
+    }
+
     /// The exchanges of this run that are over.
     var metrics: TaskMetrics { state.withLock { $0.metrics } }
 

@@ -111,7 +111,6 @@ struct Admission {
 
     private func admit(_ spec: TaskSpec, path: String) async throws -> AdmittedTask {
         do {
-            try UnbuiltNames.check(spec, path: path)
             let given = try SpecRules(path: path).check(spec)
             if spec.stream == true, session.kind == .background { throw Self.noStream(path) }
             var task = AdmittedTask(spec: spec)

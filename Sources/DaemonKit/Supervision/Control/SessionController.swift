@@ -19,6 +19,7 @@ struct SessionController: SessionServing {
     let rates: RateLimits
     let launches: any LaunchServing
     let cookies: CookieKeeper
+    var cache: CacheKeeper?
     let time: any TimeSource
     let signal: SupervisionSignal
     let logger: Logger
@@ -104,6 +105,7 @@ struct SessionController: SessionServing {
             ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
         let session = try await end(key)
         cookies.forget(key)
+        cache?.forget(key)
         return session
     }
 

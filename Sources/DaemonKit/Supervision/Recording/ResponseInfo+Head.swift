@@ -20,6 +20,7 @@ extension ResponseInfo {
             expectedLength: total,
             suggestedFilename: FilenameRules.suggested(head: head, url: requested),
             resumedFrom: begin > .zero ? begin.rawValue : nil)
+        if let cachedAge = head.cachedAge { (fromCache, age) = (true, cachedAge) }
         show(head.headers, atMost: Self.keptHeaderBytes)
     }
 

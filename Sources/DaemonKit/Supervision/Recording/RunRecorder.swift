@@ -29,6 +29,8 @@ final class RunRecorder: TransferObserver {
     private let keepsAnswers: Bool
     /// Told when the client knows of an answer whose body goes to it.
     private let stream: BodyStream?
+    /// Told of each answer's head.
+    private let cache: TaskCache?
     private let patience: StorePatience
     private let keeper: CheckpointKeeper
     private let time: any TimeSource
@@ -38,7 +40,8 @@ final class RunRecorder: TransferObserver {
     private let state: Guarded<State>
 
     init(
-        record: TaskRecord, run: TransferRun, keepsAnswers: Bool, stream: BodyStream? = nil, patience: StorePatience,
+        record: TaskRecord, run: TransferRun, keepsAnswers: Bool, stream: BodyStream? = nil, cache: TaskCache? = nil,
+        patience: StorePatience,
         keeper: CheckpointKeeper, time: any TimeSource, logger: Logger,
         asking ask: Asking? = nil
     ) {
@@ -47,6 +50,7 @@ final class RunRecorder: TransferObserver {
         self.run = run
         self.keepsAnswers = keepsAnswers
         self.stream = stream
+        self.cache = cache
         self.patience = patience
         self.keeper = keeper
         self.time = time
@@ -100,6 +104,7 @@ final class RunRecorder: TransferObserver {
         {
             run.hostAnswered()
         }
+        cache?.responded(head)
         guard keepsAnswers else { return }
         if case .accept(let acceptance) = verdict {
             let canResume = ResumeProspects.mayResume(record.$spec, head, acceptance)

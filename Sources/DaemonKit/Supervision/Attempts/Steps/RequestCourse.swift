@@ -14,6 +14,8 @@ final class RequestCourse: ExchangeCourse {
         var last: ExchangeOutcome?
         /// Clients know where in the source this run began.
         var isAnnounced = false
+        /// A client is asked about a stored answer.
+        var asked: (@Sendable (Bool) -> Void)?
     }
 
     private let attempt: RequestAttempt
@@ -42,7 +44,36 @@ final class RequestCourse: ExchangeCourse {
     }
 
     func begin(then: @escaping @Sendable (NextStep<UploadResult>) -> Void) {
-        then(state.withLock { $0.steps.next(after: nil) })
+        let first = state.withLock { $0.steps.next(after: nil) }
+        guard let cache = attempt.cache, attempt.stream == nil, attempt.record.spec.kind == .data,
+            case .success(.run(let exchange)?) = first
+        else { return then(first) }
+        cache.look(exchange) { [self] way in
+            switch way {
+            case .send(let exchange): then(.success(.run(exchange)))
+            case .miss: then(.success(.failed(TaskCache.miss)))
+            case .answered(let outcome):
+                guard let head = outcome.head, exchange.hold?.applies(to: head) == true else {
+                    return then(next(after: outcome))
+                }
+                ask(about: head) { then($0 ? self.next(after: outcome) : .success(nil)) }
+            }
+        }
+    }
+
+    /// A client that decides about answers decides about stored ones too.
+    /// - Parameter then: called once, with false if the run is to stop first.
+    private func ask(about head: ResponseHead, then: @escaping @Sendable (Bool) -> Void) {
+        state.withLock { $0.asked = then }
+        recorder.transferHeld(head) { [self] in decided(true) }
+        if exchange.isCancelled { decided(false) }
+    }
+
+    private func decided(_ isWanted: Bool) {
+        state.withLock { state in
+            defer { state.asked = nil }
+            return state.asked
+        }?(isWanted)
     }
 
     func mustPrepare(_ exchange: Exchange) -> Bool {
@@ -93,8 +124,16 @@ final class RequestCourse: ExchangeCourse {
             receiver: attempt.stream, cookies: attempt.run.cookies)
         attempt.stream?.prepare(decodes: exchange.decodesBody)
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
-            if let stream = self.attempt.stream { return then(self.next(after: stream.ended(outcome))) }
-            self.decode(outcome, of: exchange) { then(self.next(after: $0)) }
+            if let stream = self.attempt.stream { return then(self.ended(stream.ended(outcome), of: exchange)) }
+            self.decode(outcome, of: exchange) { then(self.ended($0, of: exchange)) }
+        }
+    }
+
+    private func ended(_ outcome: ExchangeOutcome, of exchange: Exchange) -> NextStep<UploadResult> {
+        switch attempt.cache?.ended(outcome, of: exchange) {
+        case nil: next(after: outcome)
+        case .outcome(let outcome): next(after: outcome)
+        case .again(let exchange): .success(.run(exchange))
         }
     }
 
@@ -160,7 +199,11 @@ final class RequestCourse: ExchangeCourse {
         return FailedRequest(failure: failure, notes: notes)
     }
 
-    func cancel() { exchange.cancel() }
+    func cancel() {
+        exchange.cancel()
+        attempt.cache?.cancel()
+        decided(false)
+    }
 }
 
 extension StrategyRequest {

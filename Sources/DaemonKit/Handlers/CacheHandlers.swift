@@ -1,0 +1,46 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// cache.info and cache.remove: always of the user who asks.
+struct CacheHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        table.add(CacheInfo.self) { parameters, context in
+            let usage = await Self.usage(parameters.storage, context, services)
+            return CacheInfo.Result(
+                storages: usage.sorted { $0.name < $1.name }.map { name, memory, disk in
+                    CacheStorageView(
+                        storage: name, memoryUsage: ByteCount(Int64(memory.bytes)), memoryEntries: memory.entries,
+                        diskUsage: ByteCount(Int64(disk.bytes)), diskEntries: disk.entries)
+                })
+        }
+        table.add(RemoveCached.self) { parameters, context in
+            let url = try parameters.url.map { try URLRules.parse($0).requestURL }
+            let storages = await Self.usage(parameters.storage, context, services).map { Self.storage($0.name) }
+            let removed = await services.cache.remove(context.peer.uid, storages, url: url, since: parameters.since)
+            return RemoveCached.Result(memoryEntries: removed.memory, diskEntries: removed.disk)
+        }
+    }
+
+    /// On the wire the owner's own has the name of the session that always exists, and that has no cache.
+    private static func storage(_ name: String) -> String { name == SessionKey.sharedIdentifier ? "" : name }
+
+    /// Those that the connection may see: a volatile session is another's secret.
+    private static func usage(
+        _ wanted: String?, _ context: RequestContext, _ services: Services
+    ) async -> [(name: String, memory: CacheUsage, disk: CacheUsage)] {
+        let owner = context.peer.uid
+        return await services.cache.usage(of: owner).compactMap { storage, usage in
+            let name = storage.isEmpty ? SessionKey.sharedIdentifier : storage
+            let key = SessionKey(owner: owner, identifier: name)
+            guard wanted.map({ $0 == name }) ?? true,
+                (try? services.volatile.owns(key, context.connection.id)) != nil
+            else { return nil }
+            return (name, usage.memory, usage.disk)
+        }
+    }
+}

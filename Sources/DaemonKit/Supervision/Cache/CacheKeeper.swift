@@ -1,0 +1,249 @@
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// All stored answers: those in memory, and behind them those on the disk; and the requests that others wait for.
+package final class CacheKeeper: Sendable {
+    /// Whose answers, and where they may be.
+    struct Shelf: Sendable, Hashable {
+        var place: CachePlace
+        var policy: CachePolicy
+    }
+
+    /// A request under way whose answer others may have.
+    struct Flight: Hashable, Sendable {
+        var place: CachePlace
+        var url: String
+        var credentials: String?
+    }
+
+    private struct Waiters {
+        /// Of the flight: a later one of the same name is another.
+        var number: Int
+        var bodies: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private struct State {
+        var memory: [CachePlace: CacheMemory] = [:]
+        var bytes: [UserID: Int] = [:]
+        var flights: [Flight: Waiters] = [:]
+        var number = 0
+
+        /// Changes a place's memory, and counts what its owner has.
+        @discardableResult
+        mutating func change<Value>(_ place: CachePlace, _ body: (inout CacheMemory) -> Value) -> Value {
+            var memory = memory[place] ?? CacheMemory()
+            let before = memory.bytes
+            let value = body(&memory)
+            bytes[place.owner, default: 0] += memory.bytes - before
+            self.memory[place] = memory.count > 0 ? memory : nil
+            return value
+        }
+    }
+
+    private let state = Guarded(State())
+    private let disk: CacheStore?
+    /// What the engine adds to a request that has no field of the name.
+    let defaults: [HeaderField]
+
+    /// For this long a task waits for another one's answer.
+    static let patience = Duration.seconds(10)
+
+    /// - Parameters:
+    ///   - disk: nil if nothing is kept on a disk.
+    ///   - userAgent: of requests that name none.
+    package init(disk: CacheStore?, userAgent: String = "") {
+        self.disk = disk
+        defaults = [HeaderField("User-Agent", userAgent), HeaderField("Accept", "*/*")]
+    }
+
+    package func close() async { await disk?.close() }
+
+    // MARK: Answers
+
+    /// Finds the stored answer for a request; `then` is called once, on any thread, maybe before this returns.
+    func find(_ request: CacheRequest, on shelf: Shelf, then: @escaping @Sendable (CachedAnswer?) -> Void) {
+        let found = state.withLock { state in
+            state.memory[shelf.place] == nil ? nil : state.change(shelf.place) { $0.find(request) }
+        }
+        let mayBeOnDisk = shelf.policy.diskCapacity > 0 && request.credentials == nil
+        guard let disk, mayBeOnDisk else { return then(found) }
+        if let found {
+            disk.touch(shelf.place, url: request.url, selection: found.response.selection.text)
+            return then(found)
+        }
+        disk.find(shelf.place, request.url) { records in
+            let responses = records.map { StoredResponse($0) }
+            guard let wanted = request.selected(of: responses.compactMap { $0 }) else { return nil }
+            return responses.firstIndex(of: wanted)
+        } then: { [self] record in
+            guard let record, let response = StoredResponse(record) else { return then(nil) }
+            let answer = CachedAnswer(response: response, body: record.body)
+            remember(answer, request.url, on: shelf)
+            disk.touch(shelf.place, url: request.url, selection: record.selection)
+            then(answer)
+        }
+    }
+
+    /// Keeps an answer where it fits. An older one must not come back from where this one is not kept.
+    /// - Parameter replaces: there was one.
+    func put(_ answer: CachedAnswer, _ url: String, on shelf: Shelf, replaces: Bool) {
+        let isInMemory = remember(answer, url, on: shelf)
+        if !isInMemory { forgetInMemory(url, shelf.place) }
+        guard let disk, shelf.policy.diskCapacity > 0 else { return }
+        guard Self.mayBeOnDisk(answer), answer.size(url) <= shelf.policy.diskCapacity / CachePolicy.share,
+            let record = CacheRecord(answer, url)
+        else {
+            if replaces, answer.credentials == nil { disk.forget(shelf.place.owner, shelf.place.storage, url: url) }
+            return
+        }
+        disk.put(record, in: shelf.place, capacity: shelf.policy.diskCapacity)
+    }
+
+    /// Secrets stay off the disk, and so does what could never be used without asking for it anew.
+    private static func mayBeOnDisk(_ answer: CachedAnswer) -> Bool {
+        answer.credentials == nil && !answer.response.selection.namesSecrets
+            && (answer.response.lifetime > 0 || !answer.response.validators.isEmpty)
+    }
+
+    @discardableResult
+    private func remember(_ answer: CachedAnswer, _ url: String, on shelf: Shelf) -> Bool {
+        guard answer.size(url) <= shelf.policy.memoryCapacity / CachePolicy.share else { return false }
+        state.withLock { state in
+            let others = (state.bytes[shelf.place.owner] ?? 0) - (state.memory[shelf.place]?.bytes ?? 0)
+            let most = min(shelf.policy.memoryCapacity, Bounds.cacheMemoryOfOwner - others)
+            state.change(shelf.place) { $0.put(answer, url, capacity: most) }
+        }
+        return true
+    }
+
+    private func forgetInMemory(_ url: String, _ place: CachePlace) {
+        state.withLock { state in
+            if state.memory[place] != nil { state.change(place) { $0.remove(url) } }
+        }
+    }
+
+    /// Drops all answers for a URL.
+    func forget(_ url: String, on shelf: Shelf) {
+        forgetInMemory(url, shelf.place)
+        if shelf.policy.diskCapacity > 0 { disk?.forget(shelf.place.owner, shelf.place.storage, url: url) }
+    }
+
+    /// A session is over: what it has in memory goes.
+    func forget(_ session: SessionKey) {
+        let place = CachePlace(session.owner, session.identifier)
+        state.withLock { state in
+            if state.memory[place] != nil { state.change(place) { $0 = CacheMemory() } }
+        }
+    }
+
+    // MARK: Clients
+
+    /// What an owner has, by storage; empty for the owner's own.
+    package func usage(of owner: UserID) async -> [String: (memory: CacheUsage, disk: CacheUsage)] {
+        var found = (await disk?.usage(of: owner) ?? [:]).mapValues { (memory: CacheUsage(), disk: $0) }
+        let memory = state.withLock { $0.memory.filter { $0.key.owner == owner } }
+        for (place, memory) in memory {
+            let disk = found[place.storage]?.disk ?? CacheUsage()
+            found[place.storage] = (CacheUsage(bytes: memory.bytes, entries: memory.count), disk)
+        }
+        return found
+    }
+
+    /// Removes answers that satisfy everything that is given.
+    /// - Parameters:
+    ///   - storages: empty for the owner's own.
+    ///   - since: stored at or after this.
+    /// - Returns: how many there were, in memory and on the disk each.
+    package func remove(
+        _ owner: UserID, _ storages: [String], url: String?, since: Timestamp?
+    ) async -> (memory: Int, disk: Int) {
+        let seconds = since.map { $0.rawValue / 1000 } ?? .min
+        var removed = (memory: 0, disk: 0)
+        for storage in storages {
+            let place = CachePlace(owner, storage)
+            removed.memory += state.withLock { state in
+                guard state.memory[place] != nil else { return 0 }
+                return state.change(place) { memory in
+                    if let url { return memory.remove(url) { $0.response.responseTime >= seconds } }
+                    return memory.remove(since: seconds)
+                }
+            }
+            removed.disk += await disk?.remove(owner, storage, url: url, since: since == nil ? nil : seconds) ?? 0
+        }
+        return removed
+    }
+
+    // MARK: Flights
+
+    /// What a request does whose answer is not there.
+    enum Start {
+        /// It goes, and others may wait for it; `land` is to be called with the number.
+        case lead(Int)
+        /// Another one is under way: `body` is called when that is over, or after `patience`.
+        case wait
+    }
+
+    /// - Parameters:
+    ///   - id: of who waits; for `leave`.
+    ///   - body: called once on any thread, unless this returns `lead`.
+    func start(_ flight: Flight, waiter id: Int, _ body: @escaping @Sendable () -> Void) -> Start {
+        let (start, mustWatch) = state.withLock { state -> (Start, Int?) in
+            if var known = state.flights[flight] {
+                let isFirst = known.bodies.isEmpty
+                known.bodies[id] = body
+                state.flights[flight] = known
+                return (.wait, isFirst ? known.number : nil)
+            }
+            state.number += 1
+            state.flights[flight] = Waiters(number: state.number)
+            return (.lead(state.number), nil)
+        }
+        if let number = mustWatch {
+            Task { [weak self] in
+                try? await Task.sleep(for: Self.patience)
+                self?.land(flight, number)
+            }
+        }
+        return start
+    }
+
+    /// Lets those go on that wait for a flight.
+    func land(_ flight: Flight, _ number: Int) {
+        let waiters = state.withLock { state -> Waiters? in
+            guard state.flights[flight]?.number == number else { return nil }
+            return state.flights.removeValue(forKey: flight)
+        }
+        for body in (waiters?.bodies ?? [:]).values { body() }
+    }
+
+    /// One that waits goes on at once.
+    func leave(_ flight: Flight, waiter id: Int) {
+        state.withLock { $0.flights[flight]?.bodies.removeValue(forKey: id) }?()
+    }
+
+    func waiterNumber() -> Int {
+        state.withLock { state in
+            state.number += 1
+            return state.number
+        }
+    }
+}
+
+extension StoredResponse {
+    fileprivate init?(_ record: CacheRecord) {
+        self.init(
+            text: record.head, selection: record.selection, requestTime: record.requestTime,
+            responseTime: record.responseTime)
+    }
+}
+
+extension CacheRecord {
+    fileprivate init?(_ answer: CachedAnswer, _ url: String) {
+        guard let head = answer.response.text else { return nil }
+        self.init(
+            url: url, selection: answer.response.selection.text, head: head,
+            requestTime: answer.response.requestTime, responseTime: answer.response.responseTime, body: answer.body)
+    }
+}

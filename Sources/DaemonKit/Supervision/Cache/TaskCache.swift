@@ -1,0 +1,276 @@
+import CurlEngine
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// The cache as one attempt at a data task or an upload uses it: it looks before the request, and takes what the answer brings.
+final class TaskCache: Sendable {
+    /// What becomes of a request.
+    enum Way: Sendable {
+        case send(Exchange)
+        /// What is stored, as if the exchange had brought it.
+        case answered(ExchangeOutcome)
+        case miss
+    }
+
+    /// What an exchange came to.
+    enum Ending: Sendable {
+        case outcome(ExchangeOutcome)
+        /// The server confirmed another version than the stored one: it is asked without conditions.
+        case again(Exchange)
+    }
+
+    private struct State {
+        /// nil if the cache stays out.
+        var request: CacheRequest?
+        /// The exchange without what the cache added.
+        var plain: Exchange?
+        var stored: CachedAnswer?
+        var isValidating = false
+        var requestTime: Int64 = 0
+        var responseTime: Int64 = 0
+        /// Others wait for this request.
+        var leads: Int?
+        var waits = false
+        var hasWaited = false
+        var isCancelled = false
+    }
+
+    private let keeper: CacheKeeper
+    private let shelf: CacheKeeper.Shelf
+    private let run: TransferRun
+    private let time: any TimeSource
+    private let number: Int
+    private let state = Guarded(State())
+
+    init(_ keeper: CacheKeeper, _ record: TaskRecord, _ policy: CachePolicy, _ run: TransferRun, _ time: any TimeSource)
+    {
+        self.keeper = keeper
+        self.run = run
+        self.time = time
+        number = keeper.waiterNumber()
+        let storage = policy.isOwn ? record.session.identifier : ""
+        shelf = CacheKeeper.Shelf(place: CachePlace(record.session.owner, storage), policy: policy)
+    }
+
+    deinit { land() }
+
+    private func now() -> Int64 { time.reading().wall.rawValue / 1000 }
+
+    // MARK: Before the request
+
+    /// Why a task fails that is not to use the network.
+    static let miss = AttemptFailure(
+        error: TransferError(
+            .cacheMiss, "Nothing is stored that answers this request; choose a requestCachePolicy that may load it."),
+        disposition: .permanent)
+
+    /// - Parameter then: called once, on any thread, maybe before this returns.
+    func look(_ exchange: Exchange, then: @escaping @Sendable (Way) -> Void) {
+        guard let request = CacheRequest(withCookies(exchange), shelf.policy.request, defaults: keeper.defaults) else {
+            return then(.send(exchange))
+        }
+        state.withLock { state in
+            state.request = request
+            state.plain = exchange
+        }
+        keeper.find(request, on: shelf) { [self] in found($0, for: request, exchange, then) }
+    }
+
+    /// With the cookies that the request will carry, on which an answer may depend.
+    private func withCookies(_ exchange: Exchange) -> Exchange {
+        guard let cookies = run.cookies, let url = CookieURL(exchange.url),
+            let stored = cookies.field(for: CookieRequest(url), without: [])
+        else { return exchange }
+        var exchange = exchange
+        exchange.ownHeaders.append(HeaderField("Cookie", stored))
+        return exchange
+    }
+
+    private func found(
+        _ answer: CachedAnswer?, for request: CacheRequest, _ exchange: Exchange,
+        _ then: @escaping @Sendable (Way) -> Void
+    ) {
+        let use = request.use(of: answer?.response, at: now())
+        switch use {
+        case .serve(_, let age):
+            guard let answer else { return then(.send(exchange)) }
+            then(.answered(outcome(answer, age: age, of: exchange)))
+        case .miss: then(.miss)
+        case .load, .validate:
+            if waits(for: request, exchange, then) { return }
+            then(.send(sent(use, answer, exchange)))
+        }
+    }
+
+    private func sent(_ use: CacheRequest.Use, _ answer: CachedAnswer?, _ exchange: Exchange) -> Exchange {
+        let (fields, isValidating): ([HeaderField], Bool) =
+            switch use {
+            case .load(let fields): (fields, false)
+            case .validate(_, let fields): (fields, true)
+            case .serve, .miss: ([], false)
+            }
+        state.withLock { state in
+            state.stored = answer
+            state.isValidating = isValidating
+            state.requestTime = now()
+        }
+        var exchange = exchange
+        exchange.headers.removeAll { own in fields.contains { $0.isNamed(own.name) } }
+        exchange.ownHeaders += fields
+        return exchange
+    }
+
+    /// Whether another task asks for the same: then this one looks again when that has its answer. It does so once.
+    private func waits(
+        for request: CacheRequest, _ exchange: Exchange, _ then: @escaping @Sendable (Way) -> Void
+    ) -> Bool {
+        switch request.policy {
+        case .useProtocolCachePolicy, .returnCacheDataElseLoad: break
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .returnCacheDataDontLoad,
+            .reloadRevalidatingCacheData:
+            return false
+        }
+        let flight = flight(request)
+        let mayWait = state.withLock { state in
+            guard !state.hasWaited, !state.isCancelled else { return false }
+            state.waits = true
+            return true
+        }
+        guard mayWait else { return false }
+        let start = keeper.start(flight, waiter: number) { [self] in
+            state.withLock { state in
+                state.waits = false
+                state.hasWaited = true
+            }
+            keeper.find(request, on: shelf) { self.found($0, for: request, exchange, then) }
+        }
+        switch start {
+        case .lead(let number):
+            state.withLock { state in
+                state.waits = false
+                state.leads = number
+            }
+            return false
+        case .wait:
+            // A cancellation may have come before there was somebody to wake.
+            if state.withLock({ $0.isCancelled }) { keeper.leave(flight, waiter: number) }
+            return true
+        }
+    }
+
+    private func flight(_ request: CacheRequest) -> CacheKeeper.Flight {
+        CacheKeeper.Flight(place: shelf.place, url: request.url, credentials: request.credentials)
+    }
+
+    /// Waits no longer.
+    func cancel() {
+        let request = state.withLock { state in
+            state.isCancelled = true
+            return state.waits ? state.request : nil
+        }
+        if let request { keeper.leave(flight(request), waiter: number) }
+    }
+
+    private func outcome(_ answer: CachedAnswer, age: Int64, of exchange: Exchange) -> ExchangeOutcome {
+        var outcome = ExchangeOutcome(end: .finished, head: answer.response.head(of: exchange.url, age: age))
+        outcome.body = answer.body
+        outcome.wasSent = false
+        var metrics = ExchangeMetrics(fetchStart: time.reading().wall.rawValue * 1000)
+        metrics.isFromCache = true
+        run.measured(metrics)
+        return outcome
+    }
+
+    // MARK: The answer
+
+    /// The head of an answer has come: those that wait for one that will not be theirs go on.
+    func responded(_ head: ResponseHead) {
+        let now = now()
+        let isShared = state.withLock { state in
+            state.responseTime = now
+            guard state.leads != nil, let request = state.request else { return true }
+            let length = head.values("content-length").last.flatMap { Int($0) } ?? 0
+            return length <= limit && request.isShared(head, requestTime: state.requestTime, responseTime: now)
+        }
+        if !isShared { land() }
+    }
+
+    /// Bytes of an answer that is kept.
+    private var limit: Int { max(shelf.policy.memoryCapacity, shelf.policy.diskCapacity) / CachePolicy.share }
+
+    /// - Parameter exchange: as it was sent.
+    func ended(_ outcome: ExchangeOutcome, of exchange: Exchange) -> Ending {
+        defer { land() }
+        if let head = outcome.head {
+            for url in CacheRules.invalidated(by: head, method: exchange.method ?? "GET", url: exchange.url) {
+                keeper.forget(url, on: shelf)
+            }
+        }
+        let known = state.withLock { $0 }
+        guard let request = known.request else { return .outcome(outcome) }
+        if known.isValidating, outcome.end == .finished, outcome.head?.status == 304 {
+            return validated(outcome, known, request)
+        }
+        if let stored = known.stored, Self.isFailure(outcome),
+            request.mayServe(stored.response, inPlaceOf: outcome.head?.status, at: now())
+        {
+            return .outcome(self.outcome(stored, age: stored.response.age(at: now()), of: exchange))
+        }
+        store(outcome, known, request)
+        return .outcome(outcome)
+    }
+
+    private func validated(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) -> Ending {
+        guard let head = outcome.head, head.redirects == 0, let stored = known.stored, let plain = known.plain,
+            let fresh = stored.response.freshened(
+                by: head, requestTime: known.requestTime, responseTime: known.responseTime)
+        else {
+            guard let plain = known.plain else { return .outcome(outcome) }
+            state.withLock { state in
+                state.isValidating = false
+                state.stored = nil
+                state.requestTime = now()
+            }
+            return .again(plain)
+        }
+        var answer = stored
+        answer.response = fresh
+        if !fresh.directives.noStore { keeper.put(answer, request.url, on: shelf, replaces: true) }
+        return .outcome(self.outcome(answer, age: fresh.age(at: now()), of: plain))
+    }
+
+    /// No answer came, or part of one, or one of a server in trouble.
+    private static func isFailure(_ outcome: ExchangeOutcome) -> Bool {
+        switch outcome.end {
+        case .transport, .stalled, .overrun: true
+        case .finished: outcome.head?.status.map { $0 >= 500 } ?? false
+        case .stopped, .local, .aborted, .refusedRedirect: false
+        }
+    }
+
+    /// What is not whole, or of which only the connection's end says that it is, is not kept (RFC 9111 section 3.3).
+    private func store(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) {
+        guard outcome.end == .finished, outcome.delimited, !outcome.isBodyTruncated, let head = outcome.head,
+            let response = request.stored(head, requestTime: known.requestTime, responseTime: known.responseTime)
+        else {
+            // What it replaces is not used any more, though this is not kept.
+            if known.stored != nil, outcome.head?.status.map({ $0 < 500 }) ?? false {
+                keeper.forget(request.url, on: shelf)
+            }
+            return
+        }
+        keeper.put(
+            CachedAnswer(response: response, body: outcome.body, credentials: request.credentials), request.url,
+            on: shelf, replaces: known.stored != nil)
+    }
+
+    private func land() {
+        let (leads, request) = state.withLock { state in
+            defer { state.leads = nil }
+            return (state.leads, state.request)
+        }
+        if let leads, let request { keeper.land(flight(request), leads) }
+    }
+}

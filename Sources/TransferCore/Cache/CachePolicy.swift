@@ -1,0 +1,32 @@
+import TransferModel
+
+/// What a task's session, and the task itself, say of the cache; sessions of kind `background` have none.
+package struct CachePolicy: Sendable, Hashable {
+    package var request: RequestCachePolicy
+    /// The answers are the session's own, not its owner's.
+    package var isOwn: Bool
+    /// Bytes.
+    package var memoryCapacity: Int
+    /// Bytes; 0 for sessions that keep nothing on a disk.
+    package var diskCapacity: Int
+
+    package static let memoryCapacity = 4 << 20
+    package static let diskCapacity = 20 << 20
+    /// One answer takes at most this part of a capacity.
+    package static let share = 20
+
+    /// - Parameter kind: of the session.
+    package init?(_ session: SessionConfiguration, _ kind: SessionKind) {
+        switch kind {
+        case .background: return nil
+        case .default:
+            isOwn = session.urlCache != nil
+            diskCapacity = session.urlCache?.diskCapacity.map { Int($0.rawValue) } ?? Self.diskCapacity
+        case .ephemeral:
+            isOwn = true
+            diskCapacity = 0
+        }
+        memoryCapacity = session.urlCache?.memoryCapacity.map { Int($0.rawValue) } ?? Self.memoryCapacity
+        request = session.requestCachePolicy ?? .useProtocolCachePolicy
+    }
+}

@@ -1,0 +1,139 @@
+import TransferModel
+
+/// What the asking user's caches hold.
+public enum CacheInfo: RPCMethod {
+    public static let name = "cache.info"
+    public static let summary =
+        """
+        What is stored of answers to data tasks, by storage: the asking user's own and those of its sessions. The storages of \
+        other connections' volatile sessions are left out.
+        """
+    public static let errors: [ErrorCode] = [.badField]
+
+    public struct Parameters: WireObject, Hashable {
+        public var storage: String?
+
+        public init(storage: String? = nil) { self.storage = storage }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case storage
+        }
+
+        public static let wireName = "CacheInfo"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .storage: .optional(.string, CacheText.storage)
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var storages: [CacheStorageView]
+
+        public init(storages: [CacheStorageView]) { self.storages = storages }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case storages
+        }
+
+        public static let wireName = "Caches"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .storages: .required(.list(.object(CacheStorageView.self)), "Those that hold something, by name.")
+            }
+        }
+    }
+}
+
+/// One cache of a user's.
+public struct CacheStorageView: WireObject, Hashable {
+    public var storage: String
+    public var memoryUsage: ByteCount
+    public var memoryEntries: Int
+    public var diskUsage: ByteCount
+    public var diskEntries: Int
+
+    public init(
+        storage: String, memoryUsage: ByteCount, memoryEntries: Int, diskUsage: ByteCount, diskEntries: Int
+    ) {
+        self.storage = storage
+        self.memoryUsage = memoryUsage
+        self.memoryEntries = memoryEntries
+        self.diskUsage = diskUsage
+        self.diskEntries = diskEntries
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case storage, memoryUsage, memoryEntries, diskUsage, diskEntries
+    }
+
+    public static let wireName = "CacheStorage"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .storage: .required(.string, "`shared`: the user's own; else the session's id.")
+        case .memoryUsage: .required(.byteCount, "Bytes in memory, with 512 for each answer beside what it says.")
+        case .memoryEntries: .required(.integer, "Answers in memory; most of them are on the disk too.")
+        case .diskUsage: .required(.byteCount, "Bytes on the disk, likewise.")
+        case .diskEntries: .required(.integer, "Answers on the disk.")
+        }
+    }
+}
+
+/// Removes what the asking user's caches hold.
+public enum RemoveCached: RPCMethod {
+    public static let name = "cache.remove"
+    public static let summary =
+        "Removes stored answers of the asking user that satisfy everything that is given, all without."
+    public static let errors: [ErrorCode] = [.badField, .badURL]
+
+    public struct Parameters: WireObject, Hashable {
+        public var storage: String?
+        public var url: String?
+        public var since: Timestamp?
+
+        public init(storage: String? = nil, url: String? = nil, since: Timestamp? = nil) {
+            self.storage = storage
+            self.url = url
+            self.since = since
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case storage, url, since
+        }
+
+        public static let wireName = "RemoveCached"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .storage: .optional(.string, CacheText.storage)
+            case .url: .optional(.string, "Of this URL; all its variants.")
+            case .since: .optional(.time, "That came, or were confirmed, at or after this.")
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var memoryEntries: Int
+        public var diskEntries: Int
+
+        public init(memoryEntries: Int, diskEntries: Int) {
+            self.memoryEntries = memoryEntries
+            self.diskEntries = diskEntries
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case memoryEntries, diskEntries
+        }
+
+        public static let wireName = "RemovedCached"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .memoryEntries: .required(.integer, "How many there were in memory.")
+            case .diskEntries: .required(.integer, "How many there were on the disk.")
+            }
+        }
+    }
+}
+
+enum CacheText {
+    static let storage = "`shared`: the user's own; else the id of a session that has its own; default: all."
+}

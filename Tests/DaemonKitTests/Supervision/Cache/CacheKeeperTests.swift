@@ -1,0 +1,155 @@
+import TestSupport
+import Testing
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct CacheKeeperTests {
+    private let folder: TemporaryFolder
+    private let disk: CacheStore
+    private let keeper: CacheKeeper
+    private static let alice = UserID(1000)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        disk = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, inPlace: true)
+        keeper = CacheKeeper(disk: disk)
+    }
+
+    private func shelf(_ kind: SessionKind = .default, owner: UserID = alice, _ capacities: CacheCapacities? = nil)
+        throws -> CacheKeeper.Shelf
+    {
+        var session = SessionConfiguration()
+        session.urlCache = capacities
+        let policy = try #require(CachePolicy(session, kind))
+        return CacheKeeper.Shelf(place: CachePlace(owner, policy.isOwn ? "s" : ""), policy: policy)
+    }
+
+    private func request(_ url: String = "http://a/", _ headers: [(String, String)] = []) throws -> CacheRequest {
+        var exchange = Exchange(url: url, judge: CaptureJudge())
+        exchange.kind = .request
+        exchange.headers = headers.map { HeaderField($0.0, $0.1) }
+        return try #require(CacheRequest(exchange, .useProtocolCachePolicy))
+    }
+
+    private func answer(
+        _ body: Int = 3, _ control: String = "max-age=9", vary: String? = nil, to request: CacheRequest
+    ) throws -> CachedAnswer {
+        let head = ResponseHead(
+            url: request.url, status: 200,
+            headers: [HeaderField("Cache-Control", control)] + (vary.map { [HeaderField("Vary", $0)] } ?? []))
+        return CachedAnswer(
+            response: try #require(request.stored(head, requestTime: 5, responseTime: 5)),
+            body: [UInt8](repeating: 7, count: body), credentials: request.credentials)
+    }
+
+    private func find(_ request: CacheRequest, _ shelf: CacheKeeper.Shelf, in other: CacheKeeper? = nil) async
+        -> CachedAnswer?
+    {
+        await withCheckedContinuation { continuation in
+            (other ?? keeper).find(request, on: shelf) { continuation.resume(returning: $0) }
+        }
+    }
+
+    private func put(_ answer: CachedAnswer, _ shelf: CacheKeeper.Shelf, replaces: Bool = false) {
+        keeper.put(answer, "http://a/", on: shelf, replaces: replaces)
+    }
+
+    private func onDisk(owner: UserID = alice) async -> Int {
+        await disk.usage(of: owner).values.reduce(0) { $0 + $1.entries }
+    }
+
+    @Test func theDiskAnswersWhatMemoryHasForgotten() async throws {
+        let (request, shelf) = (try request(), try shelf())
+        let stored = try answer(30_000, to: request)
+        put(stored, shelf)
+        let next = CacheKeeper(disk: disk)
+        #expect(await find(request, shelf, in: next) == stored)
+        #expect(await next.usage(of: Self.alice)[""]?.memory.entries == 1)
+        #expect(await find(request, try self.shelf(owner: UserID(7)), in: next) == nil)
+    }
+
+    @Test func ephemeralSessionsReachNoDisk() async throws {
+        let (request, shelf) = (try request(), try shelf(.ephemeral))
+        put(try answer(to: request), shelf)
+        #expect(await find(request, shelf) != nil)
+        #expect(await onDisk() == 0)
+        keeper.forget(SessionKey(owner: Self.alice, identifier: "s"))
+        #expect(await find(request, shelf) == nil)
+    }
+
+    /// Nothing that a secret of the request chose, or that a password protects, and nothing that could not be used.
+    @Test func secretsStayInMemory() async throws {
+        let shelf = try shelf()
+        let proven = try request("http://a/", [("Authorization", "Basic a")])
+        put(try answer(to: proven), shelf)
+        let withCookie = try request("http://a/", [("Cookie", "a=b")])
+        put(try answer(vary: "Cookie", to: withCookie), shelf)
+        put(try answer(3, "private", to: try request()), shelf)
+        #expect(await onDisk() == 0)
+        #expect(await find(proven, shelf) != nil)
+        #expect(await find(withCookie, shelf) != nil)
+    }
+
+    @Test func anAnswerTakesATwentiethAtMost() async throws {
+        let shelf = try shelf(.default, CacheCapacities(memoryCapacity: 40_000, diskCapacity: 80_000))
+        let request = try request()
+        put(try answer(3000, to: request), shelf)
+        let usage = await keeper.usage(of: Self.alice)["s"]
+        #expect(usage?.memory.entries == 0 && usage?.disk.entries == 1)
+        // An older answer does not come back from where the newer one is not kept.
+        put(try answer(5000, to: request), shelf, replaces: true)
+        #expect(await find(request, shelf) == nil)
+        put(try answer(1000, to: request), shelf)
+        #expect(await keeper.usage(of: Self.alice)["s"]?.memory.entries == 1)
+    }
+
+    @Test func invalidationReachesBoth() async throws {
+        let (request, shelf) = (try request(), try shelf())
+        put(try answer(to: request), shelf)
+        keeper.forget("http://a/", on: shelf)
+        #expect(await find(request, shelf) == nil)
+        #expect(await onDisk() == 0)
+    }
+
+    @Test func clientsRemoveWhatTheyName() async throws {
+        let (request, shelf) = (try request(), try shelf())
+        put(try answer(to: request), shelf)
+        for (owner, storages, url, since) in [
+            (UserID(7), [""], nil, nil), (Self.alice, ["s"], nil, nil), (Self.alice, [""], "http://b/", nil),
+            (Self.alice, [""], nil, Timestamp(milliseconds: 6000)),
+        ] as [(UserID, [String], String?, Timestamp?)] {
+            let removed = await keeper.remove(owner, storages, url: url, since: since)
+            #expect(removed.memory == 0 && removed.disk == 0)
+        }
+        let removed = await keeper.remove(Self.alice, [""], url: nil, since: Timestamp(milliseconds: 5000))
+        #expect(removed.memory == 1 && removed.disk == 1)
+    }
+
+    // MARK: Flights
+
+    @Test func thoseWhoWaitGoOnOnce() throws {
+        let flight = CacheKeeper.Flight(place: CachePlace(Self.alice, ""), url: "http://a/")
+        let went = Guarded<[Int]>([])
+        guard case .lead(let number) = keeper.start(flight, waiter: 1, {}) else { return #expect(Bool(false)) }
+        for waiter in 2...4 {
+            guard case .wait = keeper.start(flight, waiter: waiter, { went.withLock { $0.append(waiter) } }) else {
+                return #expect(Bool(false))
+            }
+        }
+        keeper.leave(flight, waiter: 3)
+        #expect(went.withLock { $0 } == [3])
+        keeper.land(flight, number + 100)
+        #expect(went.withLock { $0 } == [3])
+        keeper.land(flight, number)
+        keeper.land(flight, number)
+        #expect(went.withLock { $0.sorted() } == [2, 3, 4])
+        guard case .lead = keeper.start(flight, waiter: 5, {}) else { return #expect(Bool(false)) }
+        var other = flight
+        other.credentials = "x"
+        guard case .lead = keeper.start(other, waiter: 6, {}) else { return #expect(Bool(false)) }
+    }
+}
