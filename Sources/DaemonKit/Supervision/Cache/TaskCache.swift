@@ -1,4 +1,5 @@
 import CurlEngine
+import DaemonSetup
 import Threading
 import TransferCore
 import TransferModel
