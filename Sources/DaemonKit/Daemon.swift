@@ -164,14 +164,19 @@ package final class Daemon: Sendable {
                 logger.warning("the cache begins empty", metadata: ["cause": "\($0)"])
             }, userAgent: userAgent)
         self.cache = cache
+        let helper =
+            isSystem
+            ? nil
+            : CredentialHelper(environment: environment, logger: logger) { settings.current.settings.credentialHelper }
+        let credentials = CredentialKeeper(store: store, helper: helper, logger: logger)
         func makeSupervision(
             of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
         ) -> Supervision {
             Supervision(
                 store: store, engine: exchanges, access: access, pool: pool,
                 conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
-                slots: slots, cookies: cookies, cache: cache, configuration: { settings.current }, time: time,
-                logger: logger)
+                slots: slots, cookies: cookies, cache: cache, credentials: credentials,
+                configuration: { settings.current }, time: time, logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
@@ -211,7 +216,8 @@ package final class Daemon: Sendable {
 
         let listening = Guarded<[String]>([])
         let services = Services(
-            durable: TaskServices(supervision), volatile: volatile, cookies: cookies, cache: cache, feed: feed,
+            durable: TaskServices(supervision), volatile: volatile, cookies: cookies, cache: cache,
+            credentials: credentials, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
                 volatileSupervision.settingsChanged()

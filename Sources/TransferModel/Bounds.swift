@@ -103,6 +103,10 @@ package enum Bounds {
     /// Bytes of stored answers of one owner, in memory and on the disk, whatever sessions say; and of one cache.
     package static let cacheMemoryOfOwner = 64 << 20
     package static let cacheDiskOfOwner = 1 << 30
+    // MARK: Credentials
+
+    /// Of one owner and its sessions.
+    package static let credentials = 1000
 
     // MARK: Decisions
 

@@ -86,6 +86,14 @@ extension DecisionAnswer {
     }
 }
 
+/// Where credentials are from that no client gave for the task at hand.
+public enum CredentialSource: String, Word {
+    /// What the user or the session has: looked up for each attempt, so nothing of it is stored with the task.
+    case store
+    /// The program of `credentialHelper`.
+    case helper
+}
+
 /// What the questions of a task have settled so far. Holds secrets; never leaves the daemon.
 public struct SettledDecisions: Hashable, Sendable, Codable {
     /// What was answered for one server or proxy.
@@ -98,6 +106,12 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var password: String?
         /// How they are sent, if by NTLM.
         public var method: AuthenticationMethod?
+        /// What they were given for.
+        public var demand: ProtectionSpace?
+        /// How long they are kept once they have worked, beyond the task.
+        public var persistence: CredentialPersistence?
+        /// Where they are from, if no client gave them for this task.
+        public var source: CredentialSource?
         /// The keys that are trusted there, as `TrustedKey` has them.
         public var key: String?
         /// The client trusts no key there.
@@ -120,6 +134,8 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
     public var spaces: [Space] = []
     /// The client wants to hear of no further challenge.
     public var declinesChallenges = false
+    /// No credentials are sent but the task's own: the server's refusal is its answer.
+    public var declinesCredentials: Bool?
     /// In place of the task's own request; nil if that stands.
     public var standing: StandingRequest?
     /// What the open question proposes to make of it.

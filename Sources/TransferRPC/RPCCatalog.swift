@@ -11,6 +11,7 @@ public let allMethods: [any RPCMethod.Type] = [
     ListDecisions.self, AnswerDecision.self,
     ListCookies.self, SetCookies.self, RemoveCookies.self,
     CacheInfo.self, RemoveCached.self,
+    ListCredentials.self, SetCredential.self, RemoveCredentials.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 

@@ -47,7 +47,8 @@ public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
-        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings, cookies, cache
+        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings, cookies, cache,
+        credentials, credentialHelper
     case decisionsChallenge = "decisions.challenge"
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"

@@ -118,15 +118,6 @@ extension EndToEnd.Serving {
             let asked = try await question(id, scene)
             #expect(await refusal { try await answer(asked, "follow", scene.probe) } == "request.bad_field")
             #expect(await refusal { try await answer(asked, "useCredential", scene.probe) } == "request.bad_field")
-            #expect(
-                await refusal {
-                    try await scene.probe.call(
-                        "decision.answer",
-                        [
-                            "id": asked["decision"] ?? .null, "action": "useCredential",
-                            "credential": ["username": "a", "password": "b", "persistence": "permanent"],
-                        ])
-                } == "request.unsupported")
             let answered = try await answer(asked, "useCredential", password: "right", scene.probe)
             #expect(answered["task"] == .integer(id), "\(answered)")
             #expect(try await answer(asked, "useCredential", password: "right", scene.probe) == answered)

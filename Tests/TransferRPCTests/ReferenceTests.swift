@@ -25,6 +25,7 @@ struct ReferenceTests {
                 "task.list", "task.pause", "task.resume", "task.cancel", "task.retry", "task.remove", "task.update",
                 "task.resumeData", "task.body", "task.credit", "decision.list", "decision.answer", "cookies.list",
                 "cookies.set", "cookies.remove", "cache.info", "cache.remove",
+                "cookies.set", "cookies.remove", "credentials.list", "credentials.set", "credentials.remove",
                 "events.subscribe", "events.ack", "events.list", "events.forget",
                 "events.unsubscribe",
             ])

@@ -1,3 +1,4 @@
+import Logging
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -40,6 +41,7 @@ package struct Services: Sendable {
     package var volatile: VolatileSessions
     package var cookies: CookieKeeper
     package var cache: CacheKeeper
+    package var credentials: CredentialKeeper
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
@@ -48,7 +50,7 @@ package struct Services: Sendable {
 
     package init(
         durable: TaskServices, volatile: VolatileSessions, cookies: CookieKeeper? = nil,
-        cache: CacheKeeper? = nil, feed: EventFeed,
+        cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil, feed: EventFeed,
         settings: any SettingsServing,
         facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
@@ -56,6 +58,7 @@ package struct Services: Sendable {
         self.volatile = volatile
         self.cookies = cookies ?? CookieKeeper(store: durable.store)
         self.cache = cache ?? CacheKeeper(disk: nil)
+        self.credentials = credentials ?? CredentialKeeper(store: durable.store, logger: Logger(label: "dld"))
         self.feed = feed
         self.settings = settings
         self.facts = facts

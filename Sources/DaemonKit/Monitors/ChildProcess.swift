@@ -54,14 +54,15 @@ final class ChildProcess: Sendable {
         TransferError(.badField, "Cannot start \(program): \(errorText(code)).")
     }
 
-    private static func spawn(
-        _ argv: [String], input: Int32, environment: [String: String]
+    /// - Parameter output: standard output; by default joined to the error output.
+    static func spawn(
+        _ argv: [String], input: Int32, output: Int32 = 2, environment: [String: String]
     ) throws(TransferError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
-        posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
         // A connection that a library opened would stay open for as long as the program runs.
         dld_spawn_close_from(&actions, 3)
 

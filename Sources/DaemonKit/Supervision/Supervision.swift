@@ -37,6 +37,7 @@ package struct Supervision: Sendable {
     private let dispatcher: Dispatcher
     private let network: NetworkFollower
     package let cookies: CookieKeeper
+    package let credentials: CredentialKeeper
     private let time: any TimeSource
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
@@ -45,7 +46,8 @@ package struct Supervision: Sendable {
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
-        cookies: CookieKeeper? = nil, cache: CacheKeeper? = nil, configuration: @escaping @Sendable () -> Configuration,
+        cookies: CookieKeeper? = nil, cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil,
+        configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
@@ -70,6 +72,8 @@ package struct Supervision: Sendable {
             patience: patience, files: files, runs: runs, moves: moves, time: time, signal: signal, logger: logger)
         let cookies = cookies ?? CookieKeeper(store: store, time: time)
         self.cookies = cookies
+        let credentials = credentials ?? CredentialKeeper(store: store, logger: logger)
+        self.credentials = credentials
         let followUp = FollowUp(leftParts: leftParts, launches: launches, cookies: cookies, logger: logger)
         (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
 
@@ -91,7 +95,7 @@ package struct Supervision: Sendable {
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
             rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal), cookies: cookies,
-            followUp: followUp, signal: signal, logger: logger)
+            credentials: credentials, followUp: followUp, signal: signal, logger: logger)
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,
             settings: { configuration().settings }, logger: logger,
@@ -113,7 +117,8 @@ package struct Supervision: Sendable {
             followUp: followUp, configuration: configuration, time: time, signal: signal, logger: logger)
         sessionController = SessionController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
-            schedules: schedules, rates: rates, launches: launches, cookies: cookies, cache: cache, time: time,
+            schedules: schedules, rates: rates, launches: launches, cookies: cookies, cache: cache,
+            credentials: credentials, time: time,
             signal: signal, logger: logger)
         decisions = DecisionService(
             store: store, runs: runs, stops: stops, transitions: transitions, files: files, leftParts: leftParts,
@@ -127,7 +132,7 @@ package struct Supervision: Sendable {
             store: store, stops: stops, transitions: transitions, leftParts: leftParts, clock: clock,
             configuration: configuration, time: time, logger: logger)
         endings = UploadEndings(
-            patience: patience, engine: engine, files: files,
+            patience: patience, engine: engine, files: files, credentials: credentials,
             policy: { policies.policies(in: $1).policy(of: Boxed(wrappedValue: $0)) }, time: time, logger: logger
         ) { signal.timesChanged() }
         alarms = Alarms(
@@ -166,6 +171,7 @@ package struct Supervision: Sendable {
     package func recover() async throws {
         try await clock.begin()
         try await cookies.load()
+        try await credentials.load()
         try await sessionController.recallPauses()
         let interrupted = try await store.read { try $0.runningIDs() }
         for chunk in interrupted.chunked(500) {

@@ -22,6 +22,7 @@ package struct DaemonSettings: Hashable, Sendable {
     package var userAgent: String?
     /// OpenSSH known_hosts file for sftp; nil = the rules of `Paths`.
     package var knownHosts: String?
+    package var credentialHelper: String?
     /// What `settings.get` and `settings.set` speak of.
     package var global = GlobalSettings()
     /// What a session that sets nothing itself falls back to.

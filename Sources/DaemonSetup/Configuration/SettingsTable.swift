@@ -42,6 +42,14 @@ package enum SettingsTable {
             refused (tls.untrusted).
             """),
         Setting(
+            "credentialHelper", .text, .optionalText(\.credentialHelper), example: "git credential-libsecret",
+            default: "none",
+            """
+            Program, with arguments between spaces, that speaks git's credential protocol (git-credential(1)). It is asked for
+            the credentials of servers and proxies that tasks and store have none for, and told which worked. A
+            user's daemon runs it as that user; the system daemon ignores it.
+            """),
+        Setting(
             "userAgent", .text, .optionalText(\.userAgent), example: "dld (ops@example.org)", effect: .restart,
             default: "dld/VERSION",
             "User-Agent of HTTP requests that do not set their own."),

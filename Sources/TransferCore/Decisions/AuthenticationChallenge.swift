@@ -95,6 +95,12 @@ extension ProtectionSpace {
             method: method, isProxy: isProxy)
     }
 
+    /// What the head of an answer asks for.
+    package init?(_ head: ResponseHead, proxy: String?) {
+        guard let status = head.status else { return nil }
+        self.init(status: status, headers: head.headers, url: head.url, proxy: proxy)
+    }
+
     /// Whether a question may follow this answer.
     static func isAskedFor(_ head: ResponseHead) -> Bool {
         guard let status = head.status, status == 401 || status == 407 else { return false }
@@ -119,7 +125,7 @@ extension ProtectionSpace {
         return try? URLRules.parse("\(scheme)://\(address)")
     }
 
-    private static func shown(_ realm: String) -> String {
+    static func shown(_ realm: String) -> String {
         let scalars = realm.unicodeScalars.prefix(Bounds.realm).map { scalar -> Unicode.Scalar in
             switch scalar.properties.generalCategory {
             // Bidirectional marks among them: what is shown is to be read as it is.

@@ -7,7 +7,7 @@ extension SettledDecisions {
     package mutating func challenged(
         _ space: ProtectionSpace, ownUser: String?, response: ResponseInfo?
     ) -> Question? {
-        guard !declinesChallenges, asked < Bounds.decisions else { return nil }
+        guard declinesCredentials != true, asked < Bounds.decisions else { return nil }
         var place = take(space)
         let refused = place.username ?? ownUser
         if place.username != nil {
@@ -15,7 +15,7 @@ extension SettledDecisions {
         } else if ownUser != nil {
             place.failures = max(place.failures, 1)
         }
-        (place.username, place.password) = (nil, nil)
+        place.forgetCredential()
         keep(place)
         guard place.failures < Bounds.credentialFailures else { return nil }
         asked += 1
@@ -28,17 +28,33 @@ extension SettledDecisions {
         return question
     }
 
-    /// What is known for all tasks of the session goes before nothing, and after what the task itself was told.
-    package mutating func adopt(_ known: [Space]) {
-        for credential in known {
-            guard let place = spaces.firstIndex(where: { $0.isOf(credential) }) else {
-                spaces.append(credential)
-                continue
-            }
-            guard spaces[place].username == nil else { continue }
-            (spaces[place].username, spaces[place].password) = (credential.username, credential.password)
-            spaces[place].method = credential.method
+    /// A credential that no client gave for this task is sent to a server or proxy that demands one.
+    package mutating func use(_ known: FoundCredential, for space: ProtectionSpace) {
+        var place = take(space)
+        place.username = known.username
+        // Those of the store are looked up anew: they may be removed, or refused to another task.
+        place.password = known.source == .store ? nil : known.password
+        place.method = space.method == .ntlm ? .ntlm : nil
+        place.demand = space
+        place.source = known.source
+        keep(place)
+    }
+
+    /// With what the store has by now, for an attempt, never to be stored.
+    /// - Parameter find: what answers a demand; nil if nothing does any more.
+    package func lookingUp(_ find: (ProtectionSpace) -> FoundCredential?) -> SettledDecisions {
+        var copy = self
+        for index in copy.spaces.indices where copy.spaces[index].source == .store {
+            let known = copy.spaces[index].demand.flatMap(find)
+            copy.spaces[index].username = known?.username
+            copy.spaces[index].password = known?.password
         }
+        return copy
+    }
+
+    /// What has to be kept once it has worked.
+    package var unproven: [Space] {
+        spaces.filter { $0.username != nil && ($0.persistence != nil || $0.source == .helper) }
     }
 
     /// What a task has, or had before the last question, for this server or proxy.
@@ -59,12 +75,16 @@ extension SettledDecisions {
     mutating func answered(_ space: ProtectionSpace, with answer: DecisionAnswer) {
         guard answer.action == .useCredential, let credential = answer.credential else {
             declinesChallenges = true
+            if answer.action == .rejectProtectionSpace { declinesCredentials = true }
             return
         }
         var place = take(space)
+        place.forgetCredential()
         place.username = credential.username
         place.password = credential.password
         place.method = space.method == .ntlm ? .ntlm : nil
+        place.demand = space
+        place.persistence = credential.persistence
         keep(place)
     }
 
@@ -81,7 +101,23 @@ extension SettledDecisions {
 }
 
 extension SettledDecisions.Space {
-    fileprivate func isOf(_ other: Self) -> Bool { origin == other.origin && isProxy == other.isProxy }
+    fileprivate mutating func forgetCredential() {
+        (username, password, demand) = (nil, nil, nil)
+        (persistence, source) = (nil, nil)
+    }
+}
+
+/// A user name and a password that were found for a demand without asking a client.
+package struct FoundCredential: Sendable, Hashable {
+    package var username: String
+    package var password: String
+    package var source: CredentialSource
+
+    package init(username: String, password: String, source: CredentialSource) {
+        self.username = username
+        self.password = password
+        self.source = source
+    }
 }
 
 extension EffectivePolicy {
@@ -117,6 +153,7 @@ extension EffectivePolicy {
         }
         if settled.asked >= Bounds.decisions {
             asks = []
+            mayHaveCredentials = false
             network.tls?.isAsked = false
         }
         apply(requestOf: settled)
@@ -126,6 +163,7 @@ extension EffectivePolicy {
             tls.places = places
             network.tls = tls
         }
+        if settled.declinesCredentials == true { mayHaveCredentials = false }
         let known = settled.spaces.filter { $0.username != nil }
         let servers = known.filter { !$0.isProxy }.map {
             NetworkOptions.OriginCredential($0)

@@ -16,13 +16,15 @@ package enum Displacement: Sendable, Hashable {
     case crash
     /// It was stopped for a client's request that did not change its state after all.
     case interruption
+    /// A server or proxy wants credentials, and nobody has to be asked.
+    case challenge
 
     /// The limit of slots, or the pause, that is behind it.
     var reason: QueueReason? {
         switch self {
         case .limitLowered(let limit), .priority(_, let limit), .turn(let limit): limit.reason
         case .sessionPaused: .sessionPaused
-        case .stopping, .crash, .interruption: nil
+        case .stopping, .crash, .interruption, .challenge: nil
         }
     }
 
@@ -34,6 +36,7 @@ package enum Displacement: Sendable, Hashable {
         case .sessionPaused: "Its session was paused; it continues when the session is resumed."
         case .stopping: "The daemon stopped; it continues when the daemon runs again."
         case .crash: "The daemon ended while the task ran; it continues now."
+        case .challenge: "The server or proxy wants credentials; the request is made once more."
         case .interruption: "A client's request interrupted it; it continues by itself."
         }
     }

@@ -20,6 +20,10 @@ package struct EffectivePolicy: Sendable {
     package var cache: CachePolicy?
     /// Decisions that are put to clients.
     package var asks: Set<DecisionKind>
+    /// The credentials that all of the owner's tasks share may be used.
+    package var usesOwnersCredentials: Bool
+    /// Somebody may have credentials without being asked.
+    package var mayHaveCredentials = false
     package var redirects = RedirectRule.follow
     /// What stands in place of the task's own request.
     @BoxedOptional package var request: StandingRequest?
@@ -48,9 +52,13 @@ package struct EffectivePolicy: Sendable {
         cookies = CookiePolicy(session, kind)
         cache = CachePolicy(session, kind)
         asks = Set(session.asks ?? [])
+        usesOwnersCredentials = kind != .ephemeral
         if asks.contains(.redirect) { redirects = .ask }
         connections = session.connectionsPerDownload.map { .fixed($0) } ?? .automatic
     }
+
+    /// A 401 or 407 is no answer of the task: there may be credentials for it.
+    package var answersChallenges: Bool { asks.contains(.challenge) || mayHaveCredentials }
 
     private static func network(_ session: SessionConfiguration) -> NetworkOptions {
         var network = NetworkOptions()

@@ -19,6 +19,8 @@ package struct AttemptFailure: Error, Sendable, Hashable {
     @BoxedOptional package var shortEnd: ShortEnd?
     /// Where the server redirects to, if a client is to decide that.
     @BoxedOptional package var redirect: StandingRequest?
+    /// A server or proxy wants credentials that a user name and a password can be.
+    @BoxedOptional package var challenge: ResponseHead?
     /// A client may be asked about what ended a TLS handshake.
     @BoxedOptional package var tls: TLSChallenge?
 

@@ -11,6 +11,7 @@ package enum FailureClassifier {
     package static func classify(_ outcome: ExchangeOutcome, url: String) -> AttemptFailure {
         let server = outcome.redirectedTo ?? url
         var failure = classify(outcome, server: server)
+        failure.note(outcome.head)
         switch outcome.end {
         case .transport where server != url, .stalled where server != url, .finished where server != url:
             failure.error.message += " \(host(of: url)) redirected the request to \(server)."
@@ -96,8 +97,10 @@ package enum FailureClassifier {
     /// What an unsuccessful answer means for the task, its Retry-After included.
     package static func answered(_ head: ResponseHead, now: Timestamp) -> AttemptFailure {
         let error = httpStatus(head.status ?? 0, reason: head.reason, host: host(of: head.url))
-        return AttemptFailure(
+        var failure = AttemptFailure(
             error: error, disposition: error.retryable ? .transient(after: retryAfter(head, now: now)) : .permanent)
+        failure.note(head)
+        return failure
     }
 
     /// By the server's own clock if it sent one.
@@ -134,5 +137,13 @@ package enum FailureClassifier {
     /// Name for sentences; "the server" if the URL has none.
     static func host(of url: String) -> String {
         (try? URLRules.parse(url))?.host ?? "the server"
+    }
+}
+
+extension AttemptFailure {
+    /// Keeps what a refused request's answer asks for.
+    fileprivate mutating func note(_ head: ResponseHead?) {
+        guard error.code == .authRequired, let head, ProtectionSpace.isAskedFor(head) else { return }
+        challenge = head
     }
 }

@@ -30,8 +30,12 @@ enum LimitsReference {
                 "\(Bounds.decisionSpaces); \(Bounds.listedDecisions) questions, and \(size(Bounds.pageBytes)), but at least one",
             ],
             [
-                "servers whose keys one session trusts, or has credentials for; certificates of one question (Base64)",
-                "\(Bounds.trustedKeys) each; 32 KiB",
+                "servers whose keys one session trusts; certificates of one question (Base64)",
+                "\(Bounds.trustedKeys); 32 KiB",
+            ],
+            [
+                "credentials of one user and the user's sessions, those that were refused included",
+                "\(Bounds.credentials)",
             ],
             [
                 "a cookie's name and value; cookies of one registered domain, of one task, of one user; a `Cookie` field made of them",

@@ -88,7 +88,9 @@ extension DecisionView: WireObject {
                 .integer,
                 "`challenge`: credentials that this server or proxy has refused. After \(Bounds.credentialFailures) the task fails with `auth.required`."
             )
-        case .proposedUser: .optional(.string, "`challenge`: the user name that was refused last.")
+        case .proposedUser:
+            .optional(
+                .string, "`challenge`: the user name that was refused last, or of the credential that the store has.")
         case .response:
             .optional(
                 .object(ResponseInfo.self),
@@ -179,7 +181,7 @@ extension DecisionCredential: WireObject {
         case .persistence:
             .optional(
                 .oneOf(CredentialPersistence.self),
-                "How long it is kept, for this scheme, host and port: for this task (`none`, default), or for all tasks of the session until it ends or the credential is refused (`session`). `permanent` is not built."
+                "How long it is kept: for this task, for this scheme, host and port (`none`, default); once it has worked, for all tasks of the session, for this protection space, until the session ends (`session`), or beyond that in the owner's store too (`permanent`; in an `ephemeral` session the same as `session`). One that is refused is not sent again unasked."
             )
         }
     }

@@ -16,22 +16,6 @@ extension StoreSnapshot {
         try rows("SELECT \(Self.decisionColumns) WHERE task = ?", task.rawValue).next().map(Self.decision)
     }
 
-    /// What answers gave for all tasks of a session.
-    package func credentials(of session: SessionKey) throws -> [SettledDecisions.Space] {
-        guard let row = try sessionRow(session) else { return [] }
-        return try rows(
-            """
-            SELECT origin, is_proxy, username, password, method FROM session_credential WHERE session = ? ORDER BY origin
-            """, row
-        ).map { row in
-            var space = SettledDecisions.Space(origin: row[0], isProxy: (row[1] as Int64) != 0)
-            space.username = row[2]
-            space.password = row[3]
-            space.method = (row[4] as String?).flatMap(AuthenticationMethod.init(rawValue:))
-            return space
-        }
-    }
-
     /// Open questions, the oldest first.
     /// - Parameters:
     ///   - owner: nil for everybody's.

@@ -35,6 +35,7 @@ enum Schema {
         Migration(identifier: Migration0025.identifier, sql: Migration0025.sql),
         Migration(identifier: Migration0026.identifier, sql: Migration0026.sql),
         Migration(identifier: Migration0027.identifier, sql: Migration0027.sql),
+        Migration(identifier: Migration0028.identifier, sql: Migration0028.sql),
     ]
 
     /// Runs the migrations that the database has not had, each in a transaction of its own. The table in which they are noted

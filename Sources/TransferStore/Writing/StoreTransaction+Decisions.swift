@@ -57,37 +57,15 @@ extension StoreTransaction {
         try closeDecision(of: task)
     }
 
-    /// Keeps what an answer gave for one server or proxy for all tasks of the session.
-    package func keep(_ space: SettledDecisions.Space, for session: SessionKey) throws {
-        guard let row = try sessionRow(session), let username = space.username else { return }
+    /// Stores what is settled of a task that asks nobody, beside its last question, if it had one.
+    package func settle(
+        _ settled: SettledDecisions, of task: TaskID, unasked question: Question, at now: Timestamp
+    ) throws {
         try execute(
             """
-            INSERT OR REPLACE INTO session_credential (session, origin, is_proxy, username, password, method) \
-            VALUES (?, ?, ?, ?, ?, ?)
-            """, row, space.origin, space.isProxy ? 1 : 0, username, space.password ?? "", space.method?.rawValue)
-        let count = try integer("SELECT count(*) FROM session_credential WHERE session = ?", row) ?? 0
-        guard count <= Bounds.trustedKeys else {
-            throw TransferError(
-                .limitReached,
-                "The session has credentials for \(Bounds.trustedKeys) servers, which is the limit; say persistence `none`."
-            )
-        }
-    }
-
-    /// The server or proxy has refused it: it is not sent again unasked.
-    package func forgetCredential(_ space: SettledDecisions.Space, of session: SessionKey) throws {
-        guard let row = try sessionRow(session), let username = space.username else { return }
-        try execute(
-            """
-            DELETE FROM session_credential WHERE session = ? AND origin = ? AND is_proxy = ? \
-            AND username = ? AND password = ?
-            """, row, space.origin, space.isProxy ? 1 : 0, username, space.password ?? "")
-    }
-
-    /// The session is over.
-    package func forgetCredentials(of session: SessionKey) throws {
-        guard let row = try sessionRow(session) else { return }
-        try execute("DELETE FROM session_credential WHERE session = ?", row)
+            INSERT INTO decision (task, state, question, asked_at, settled) VALUES (?, 'closed', ?, ?, ?) \
+            ON CONFLICT (task) DO UPDATE SET settled = excluded.settled
+            """, task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
     }
 
     /// The task has ended: of what its questions settled it needs nothing, and of its last answer only what tells it again.

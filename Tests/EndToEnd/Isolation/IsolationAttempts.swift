@@ -81,6 +81,28 @@ extension IsolationAttempt {
                 .own { _ in [:] }, .own { _ in ["url": "http://localhost/", "since": "2026-01-01T00:00:00Z"] },
                 .own { ["storage": .string($0.session)] },
             ]
+        case ListCredentials.name:
+            [.own { _ in [:] }, .likeUnknown { ["session": .string($0.session)] }]
+        case SetCredential.name:
+            [
+                .own { _ in
+                    [
+                        "protectionSpace": ["host": "localhost"], "isDefault": true,
+                        "credential": ["username": "u", "password": "p"],
+                    ]
+                },
+                .likeUnknown {
+                    [
+                        "session": .string($0.session), "protectionSpace": ["host": "localhost"],
+                        "credential": ["username": "u", "password": "p"],
+                    ]
+                },
+            ]
+        case RemoveCredentials.name:
+            [
+                .own { _ in ["protectionSpace": ["host": "localhost"], "username": "anna"] },
+                .likeUnknown { ["session": .string($0.session), "protectionSpace": ["host": "localhost"]] },
+            ]
         default: sessions(method.name) ?? tasks(method.name) ?? controls(method.name) ?? events(method.name)
         }
     }

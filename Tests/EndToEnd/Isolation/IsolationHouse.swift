@@ -99,6 +99,12 @@ struct AnnasThings {
         try await probe.call(
             "cookies.set", ["cookies": [["name": "anna-cookie", "value": "anna-value", "domain": "localhost"]]])
         try await probe.call(
+            "credentials.set",
+            [
+                "protectionSpace": ["host": "localhost"],
+                "credential": ["username": "anna", "password": "anna-password"],
+            ])
+        try await probe.call(
             "session.open",
             [
                 "id": "anna-photos",
@@ -146,6 +152,7 @@ struct AnnasThings {
         for (method, parameters) in [
             ("session.list", [:]), ("task.list", ["limit": 1000]), ("events.list", ["after": "start", "limit": 1000]),
             ("decision.list", [:]), ("cookies.list", ["secrets": true]), ("cache.info", [:]),
+            ("credentials.list", [:]),
         ] as [(String, JSONValue)] {
             var members = try await probe.call(method, parameters).members
             members["head"] = nil

@@ -67,12 +67,43 @@ import TransferModel
         #expect(places == Bounds.decisions && hosts.spaces.count == Bounds.decisionSpaces)
     }
 
+    /// What the store had is not kept with the task: it may be gone, or refused to another task, by the next attempt.
+    @Test func whatTheStoreHadIsLookedUpAnew() throws {
+        var settled = SettledDecisions()
+        settled.use(FoundCredential(username: "anna", password: "secret", source: .store), for: space("a"))
+        #expect(settled.spaces.map(\.password) == [nil] && settled.unproven.isEmpty)
+        let there = settled.lookingUp { _ in FoundCredential(username: "bert", password: "new", source: .store) }
+        #expect(policy(there).network.answered.map(\.password) == ["new"])
+        #expect(policy(settled.lookingUp { _ in nil }).network.answered.isEmpty)
+        // Refused, it is counted as what a client gave is.
+        let again = settled.challenged(space("a"), ownUser: nil, response: nil)
+        #expect(again?.previousFailureCount == 1 && again?.proposedUser == "anna")
+    }
+
+    @Test func whatHasToBeProvedIsKept() {
+        var settled = SettledDecisions()
+        let credential = DecisionCredential(username: "anna", password: "p", persistence: .permanent)
+        settled.answered(space("a"), with: DecisionAnswer(.useCredential, credential: credential))
+        settled.answered(space("b"), with: use("bert"))
+        settled.use(FoundCredential(username: "hans", password: "p", source: .helper), for: space("c"))
+        #expect(settled.unproven.map(\.username) == ["anna", "hans"])
+        #expect(settled.unproven.map(\.demand) == [space("a"), space("c")])
+        _ = settled.challenged(space("a"), ownUser: nil, response: nil)
+        #expect(settled.unproven.map(\.username) == ["hans"])
+    }
+
     @Test(arguments: [DecisionAction.rejectProtectionSpace, .performDefaultHandling])
     func whoDeclinesIsNotAskedAgain(action: DecisionAction) {
         var settled = SettledDecisions()
         settled.answered(space("a"), with: DecisionAnswer(action))
-        let asked = settled.challenged(space("a"), ownUser: nil, response: nil)
-        #expect(asked == nil)
         #expect(policy(settled).asks.isEmpty)
+        // Who wants the default gets what the store has; who rejects gets nothing.
+        let isRejected = action == .rejectProtectionSpace
+        let asked = settled.challenged(space("a"), ownUser: nil, response: nil)
+        #expect((asked == nil) == isRejected)
+        var open = EffectivePolicy(spec: TaskSpec(), session: SessionConfiguration())
+        open.mayHaveCredentials = true
+        open.apply(settled)
+        #expect(open.answersChallenges == !isRejected)
     }
 }

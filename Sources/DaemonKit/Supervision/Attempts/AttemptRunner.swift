@@ -17,6 +17,7 @@ final class AttemptRunner: Sendable {
     private let rates: RateLimits
     private let sampler: RateSampler
     private let cookies: CookieKeeper
+    private let credentials: CredentialKeeper
     private let followUp: FollowUp
     private let signal: SupervisionSignal
     private let logger: Logger
@@ -25,9 +26,8 @@ final class AttemptRunner: Sendable {
 
     init(
         tools: AttemptTools, runs: RunTable, policies: TaskPolicies, conditions: Conditions, disks: DiskWaits,
-        gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, cookies: CookieKeeper, followUp: FollowUp,
-        signal: SupervisionSignal,
-        logger: Logger
+        gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, cookies: CookieKeeper,
+        credentials: CredentialKeeper, followUp: FollowUp, signal: SupervisionSignal, logger: Logger
     ) {
         self.tools = tools
         self.runs = runs
@@ -38,6 +38,7 @@ final class AttemptRunner: Sendable {
         self.rates = rates
         self.sampler = sampler
         self.cookies = cookies
+        self.credentials = credentials
         self.followUp = followUp
         self.signal = signal
         self.logger = logger
@@ -58,15 +59,20 @@ final class AttemptRunner: Sendable {
         if !claims.isEmpty { sampler.start() }
     }
 
-    private func begin(_ record: TaskRecord, _ policy: EffectivePolicy, at startedAt: Int64) {
+    private func begin(_ claimed: TaskRecord, _ policy: EffectivePolicy, at startedAt: Int64) {
         var policy = policy
+        let user = CredentialKeeper.User(claimed, policy)
+        policy.mayHaveCredentials = credentials.mayAnswer(user)
+        let record = credentials.lookingUp(claimed, user)
         if let settled = record.settled { policy.apply(settled) }
+        let unproven = record.settled?.unproven ?? []
         let proxy = policy.network.proxy
         let run = TransferRun(
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
             cookies: cookies.cookies(of: record, policy.cookies),
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)
-        ) { [gates, host = record.host, owner = record.session.owner, id = record.id] in
+        ) { [gates, credentials, host = record.host, owner = record.session.owner, id = record.id] in
+            credentials.worked(unproven, for: user)
             gates.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
         }
         if let standing = policy.request?.request.url { run.redirected(to: standing) }
@@ -88,6 +94,9 @@ final class AttemptRunner: Sendable {
     }
 
     private func ended(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) {
+        if ending.isCompleted, !run.hasAnswered, let unproven = attempt.record.settled?.unproven {
+            credentials.worked(unproven, for: CredentialKeeper.User(attempt.record, attempt.policy))
+        }
         guard case .completed(let outcome) = ending, !outcome.discardsPart else {
             return run.start { [self] in await finish(run, attempt, ending) }
         }
@@ -148,6 +157,7 @@ final class AttemptRunner: Sendable {
     ) async throws -> TaskTransitions.Outcome? {
         let event: TaskEvent
         var notes: PendingNotes?
+        var offer: CredentialOffer?
         let ending = await disks.adjusted(ending, of: record.id)
         switch ending {
         case .completed(let outcome): return outcome
@@ -164,12 +174,13 @@ final class AttemptRunner: Sendable {
             event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
         case .failed(let failure, let last):
             notes = last
+            offer = await credentials.offer(after: failure, of: record, policy)
             let seen = conditions.adjusted(failure, for: run.directHost)
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
         }
         let outcome = try await tools.transitions.endRun(
-            of: record.id, event, with: notes, run.metrics, asking: policy.asks.isEmpty ? nil : policy,
-            patience: tools.patience)
+            of: record.id, event, with: notes, run.metrics,
+            asking: policy.asks.isEmpty && offer == nil ? nil : policy, offering: offer, patience: tools.patience)
         // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
         if ending.waitsForDisk { conditions.set(needsPolling: true) }
         return outcome

@@ -59,10 +59,11 @@ extension TaskTransitions {
     ///   - notes: what is to be stored in the same commit.
     ///   - metrics: of the run's exchanges.
     ///   - policy: under which it ran, if its client may be asked in place of `event`.
+    ///   - offer: what was found for a demand for credentials.
     /// - Returns: nil if the task does not run any more: a client's request came first.
     func endRun(
         of id: TaskID, _ event: TaskEvent, with notes: PendingNotes? = nil, _ metrics: TaskMetrics = TaskMetrics(),
-        asking policy: EffectivePolicy? = nil,
+        asking policy: EffectivePolicy? = nil, offering offer: CredentialOffer? = nil,
         patience: StorePatience
     ) async throws -> Outcome? {
         let metrics = StoredMetrics(metrics)
@@ -73,7 +74,7 @@ extension TaskTransitions {
                     try notes.store(in: transaction)
                     now = try transaction.task(id) ?? now
                 }
-                let asked = try policy.flatMap { try question(inPlaceOf: event, of: now, $0, in: transaction) }
+                let asked = try policy.flatMap { try question(inPlaceOf: event, of: now, $0, offer, in: transaction) }
                 let waits = try asked ?? wait(inPlaceOf: event, of: id, in: transaction)
                 return try apply(waits ?? event, to: now, adding: metrics, in: transaction)
             }

@@ -23,6 +23,7 @@ final class UploadEndings: Sendable {
     private let patience: StorePatience
     private let engine: any ExchangePerforming
     private let files: TransferFiles
+    private let credentials: CredentialKeeper
     private let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
     private let time: any TimeSource
     private let logger: Logger
@@ -31,13 +32,14 @@ final class UploadEndings: Sendable {
     private let state = Guarded(State())
 
     init(
-        patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles,
+        patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, credentials: CredentialKeeper,
         policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy, time: any TimeSource,
         logger: Logger, onEnd: @escaping @Sendable () -> Void
     ) {
         self.patience = patience
         self.engine = engine
         self.files = files
+        self.credentials = credentials
         self.policy = policy
         self.time = time
         self.logger = logger
@@ -75,18 +77,22 @@ final class UploadEndings: Sendable {
 
     private func perform(_ ending: UploadEnding) async {
         do {
-            let (session, known, trusted) = try await patience.store.read {
-                (
-                    try $0.session(ending.session), try $0.credentials(of: ending.session),
-                    try $0.trustedKeys(ending.session)
-                )
+            let (session, trusted) = try await patience.store.read {
+                (try $0.session(ending.session), try $0.trustedKeys(ending.session))
             }
             var policy = policy(ending.spec, session?.configuration ?? SessionConfiguration())
             policy.network.tls?.isAsked = false
-            var settled = SettledDecisions()
-            settled.adopt(known)
-            policy.apply(settled.adding(trusted))
-            let outcome = try await request(ending, policy)
+            var settled = SettledDecisions().adding(trusted)
+            policy.apply(settled)
+            var outcome = try await request(ending, policy)
+            let user = CredentialKeeper.User(ending.session, isVolatile: ending.task.isVolatile, policy)
+            if let demand = outcome?.head.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
+                let found = credentials.found(for: demand, in: user.places)
+            {
+                settled.use(found, for: demand)
+                policy.apply(settled.lookingUp { _ in found })
+                outcome = try await request(ending, policy)
+            }
             try await record(ending, outcome, policy)
         } catch {
             logger.warning(

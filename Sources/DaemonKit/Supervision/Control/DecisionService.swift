@@ -142,11 +142,6 @@ struct DecisionService: DecisionServing {
             var settled = decision.settled
             settled.answered(decision.question, with: answer)
             try transaction.answer(id, answer, settled: settled)
-            if answer.credential?.persistence == .session, let space = decision.question.protectionSpace,
-                let known = settled.credential(for: space)
-            {
-                try transaction.keep(known, for: decision.session)
-            }
             if answer.persistence == .session, let trusted = decision.question.trusted {
                 try transaction.trust(trusted, in: decision.session, at: now)
             }
@@ -234,19 +229,13 @@ extension AnswerDecision.Parameters {
                 "credential", action == .useCredential ? "missing; it is required." : "goes with useCredential.")
         }
         guard let credential else { return DecisionAnswer(action) }
-        guard credential.persistence != .permanent else {
-            throw TransferError(
-                .unsupported,
-                "credential.persistence: `permanent` is not built yet; daemon.info.features lists what is.",
-                details: ["field": "credential.persistence"])
-        }
         try SpecRules(path: "credential").check(credential)
         if decision.question.protectionSpace?.method == .clientCertificate {
             guard let certificate = credential.clientCertificate, credential.username == nil else {
                 throw Self.bad(
                     "credential", "give the path of a certificate, and of its key if that is in another file.")
             }
-            guard credential.persistence != .session else {
+            guard credential.persistence.map({ $0 == .none }) ?? true else {
                 throw TransferError(
                     .unsupported, "credential.persistence: a certificate is kept for its task alone; say `none`.",
                     details: ["field": "credential.persistence"])
@@ -261,7 +250,7 @@ extension AnswerDecision.Parameters {
             action,
             credential: DecisionCredential(
                 username: username, password: password,
-                persistence: credential.persistence == .session ? .session : nil))
+                persistence: credential.persistence.flatMap { $0 == .none ? nil : $0 }))
     }
 
     private static func bad(_ field: String, _ message: String) -> TransferError {

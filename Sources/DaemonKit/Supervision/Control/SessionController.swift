@@ -20,6 +20,7 @@ struct SessionController: SessionServing {
     let launches: any LaunchServing
     let cookies: CookieKeeper
     var cache: CacheKeeper?
+    let credentials: CredentialKeeper
     let time: any TimeSource
     let signal: SupervisionSignal
     let logger: Logger
@@ -62,7 +63,10 @@ struct SessionController: SessionServing {
             return session
         }
         // One that has ended by itself left its own.
-        if isNew.withLock({ $0 }) { cookies.forget(key) }
+        if isNew.withLock({ $0 }) {
+            cookies.forget(key)
+            credentials.forget(key)
+        }
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
         signal.changed()
@@ -106,6 +110,7 @@ struct SessionController: SessionServing {
         let session = try await end(key)
         cookies.forget(key)
         cache?.forget(key)
+        credentials.forget(key)
         return session
     }
 

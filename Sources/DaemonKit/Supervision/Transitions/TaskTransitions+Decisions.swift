@@ -49,27 +49,24 @@ extension TaskTransitions {
         return try transaction.update(record.id, from: .waiting, to: status)
     }
 
-    /// What the questions of a task have settled, with what is known for all tasks of its session: for an attempt, never to be stored.
+    /// What the questions of a task have settled, with the keys that its session trusts: for an attempt, never to be stored.
     func settled(
         of record: TaskRecord, _ asks: Set<DecisionKind>, in transaction: StoreTransaction
     ) throws -> SettledDecisions? {
         let own = try transaction.decision(of: record.id)?.settled
         guard asks.contains(.challenge) else { return own }
-        let known = try transaction.credentials(of: record.session)
         let trusted = try transaction.trustedKeys(record.session)
-        guard !known.isEmpty || !trusted.isEmpty else { return own }
-        var settled = own ?? SettledDecisions()
-        // Who declined gave no credentials, whoever else did.
-        if !settled.declinesChallenges { settled.adopt(known) }
-        return settled.adding(trusted)
+        return trusted.isEmpty ? own : (own ?? SettledDecisions()).adding(trusted)
     }
 
     /// What is asked in place of an attempt's end; nil if nobody is asked.
     /// - Parameters:
     ///   - record: with its last answer, as stored.
     ///   - policy: as it was in force for the attempt.
+    ///   - offer: what was found for a demand for credentials.
     func question(
-        inPlaceOf event: TaskEvent, of record: TaskRecord, _ policy: EffectivePolicy, in transaction: StoreTransaction
+        inPlaceOf event: TaskEvent, of record: TaskRecord, _ policy: EffectivePolicy, _ offer: CredentialOffer? = nil,
+        in transaction: StoreTransaction
     ) throws -> TaskEvent? {
         guard case .attemptFailed(let failure, _, _) = event else { return nil }
         var settled = try transaction.decision(of: record.id)?.settled ?? SettledDecisions()
@@ -85,25 +82,21 @@ extension TaskTransitions {
                 try asked($0, of: record, settled, .decision, in: transaction)
             }
         }
-        guard policy.asks.contains(.challenge), failure.error.code == .authRequired, let status = shown.status,
-            failure.error.details["status"] == .integer(Int64(status))
-        else { return nil }
-        let head = try transaction.wholeHead(of: record.id)
-        let space = ProtectionSpace(
-            status: status, headers: head?.headers ?? shown.headers, url: head?.url ?? shown.url,
-            proxy: policy.network.proxy)
-        guard let space else { return nil }
-        // What the session has for this place may be what was refused.
-        settled.adopt(
-            try transaction.credentials(of: record.session).filter {
-                $0.origin == space.origin && $0.isProxy == space.isProxy
-            })
-        if let refused = settled.credential(for: space) {
-            try transaction.forgetCredential(refused, of: record.session)
+        guard policy.answersChallenges, let space = offer?.space else { return nil }
+        let ownUser = Self.ownCredential(of: record, for: space, policy)?.username
+        guard var question = settled.challenged(space, ownUser: ownUser, response: shown) else { return nil }
+        if let found = offer?.found {
+            settled.use(found, for: space)
+        } else if policy.asks.contains(.challenge) {
+            question.proposedUser = question.proposedUser ?? offer?.proposedUser
+            return try asked(question, of: record, settled, .authentication, because: failure.error, in: transaction)
+        } else {
+            guard policy.acceptsAnyStatus else { return nil }
+            // The refusal is the answer: it is fetched once more, with its body.
+            settled.declinesCredentials = true
         }
-        let ownUser = Self.ownUser(of: record, for: space, policy)
-        guard let question = settled.challenged(space, ownUser: ownUser, response: shown) else { return nil }
-        return try asked(question, of: record, settled, .authentication, because: failure.error, in: transaction)
+        try transaction.settle(settled, of: record.id, unasked: question, at: time.reading().wall)
+        return .preempted(.challenge)
     }
 
     /// Asks whether an answer is wanted, whose connection is held at its head. The task runs on.
@@ -152,14 +145,15 @@ extension TaskTransitions {
         return try asked(question, of: record, settled, .decision, in: transaction)
     }
 
-    /// User name of the task's own credentials, if they went to this place.
-    private static func ownUser(
+    /// The task's own user name and password, if they went to this place.
+    static func ownCredential(
         of record: TaskRecord, for space: ProtectionSpace, _ policy: EffectivePolicy
-    ) -> String? {
+    ) -> (username: String, password: String?)? {
         guard !space.isProxy, let url = try? URLRules.parse(record.spec.url ?? ""), url.hostKey == space.origin else {
             return nil
         }
-        return policy.network.username ?? url.username
+        if let username = policy.network.username { return (username, policy.network.password) }
+        return url.username.map { ($0, url.password) }
     }
 
     /// Stores a question.

@@ -179,14 +179,10 @@ import TransferStore
         let now = fixture.time.reading().wall
         try await fixture.store.write { transaction in
             let record = try #require(try transaction.session(key))
-            var known = SettledDecisions.Space(origin: "http://a:80", isProxy: false)
-            (known.username, known.password) = ("anna", "secret")
-            try transaction.keep(known, for: key)
             try transaction.trust(TrustedKey(origin: "https://b:443", key: "k"), in: key, at: now)
             let claimed = try #require(
                 try transitions.claim([task.id], sessions: [key: record], in: transaction).first)
-            #expect(claimed.settled?.spaces.map(\.username) == ["anna", nil])
-            #expect(claimed.settled?.spaces.map(\.key) == [nil, "k"])
+            #expect(claimed.settled?.spaces.map(\.key) == ["k"])
             var failure = AttemptFailure(error: TransferError(.tlsUntrusted, "Not trusted."), disposition: .permanent)
             failure.tls = TLSChallenge(
                 origin: "https://c:443", .trust(key: "x", reason: "expired", isAnother: false, certificates: [[1]]))
@@ -195,13 +191,60 @@ import TransferStore
             #expect(asked != nil)
             let stored = try #require(try transaction.decision(of: task.id))
             #expect(stored.settled.spaces.map(\.origin) == ["https://c:443"])
-            // Who declined is given nobody else's.
-            var declined = stored.settled
-            declined.declinesChallenges = true
-            try transaction.answer(stored.id, DecisionAnswer(.performDefaultHandling), settled: declined)
             let next = try transitions.settled(of: claimed, [.challenge], in: transaction)
-            #expect(next?.spaces.allSatisfy { $0.username == nil } == true)
             #expect(next?.spaces.contains { $0.key == "k" } == true)
         }
+    }
+
+    private func demanded(
+        _ fixture: SupervisionFixture, _ offer: CredentialOffer, _ change: (inout EffectivePolicy) -> Void
+    ) async throws -> (event: TaskEvent?, decision: DecisionRecord?) {
+        let task = try await fixture.add(hosts: ["a"])[0]
+        var policy = EffectivePolicy(spec: TaskSpec(), session: SessionConfiguration())
+        policy.mayHaveCredentials = true
+        change(&policy)
+        let transitions = fixture.transitions
+        return try await fixture.store.write { [policy] transaction in
+            var record = try #require(try transaction.task(task.id))
+            record.response = ResponseInfo(
+                ResponseHead(url: "http://a/f", status: 401), requested: "http://a/f",
+                verdict: .accept(Acceptance(offset: .zero)))
+            let failure = AttemptFailure(error: TransferError(.authRequired, "No."), disposition: .permanent)
+            let event = TaskEvent.attemptFailed(failure, RetryPolicy(), jitter: 0)
+            let asked = try transitions.question(inPlaceOf: event, of: record, policy, offer, in: transaction)
+            return (asked, try transaction.decision(of: task.id))
+        }
+    }
+
+    private var demand: ProtectionSpace {
+        ProtectionSpace(host: "a", port: 80, protocol: "http", realm: "r", method: .httpBasic, isProxy: false)
+    }
+
+    @Test func whatTheStoreHasIsSentWithoutAQuestion() async throws {
+        var offer = CredentialOffer(space: demand)
+        offer.found = FoundCredential(username: "anna", password: "secret", source: .store)
+        let (event, decision) = try await demanded(try SupervisionFixture(), offer) { _ in }
+        guard case .preempted(.challenge) = event else { return #expect(Bool(false), "\(String(describing: event))") }
+        let known = try #require(decision)
+        #expect(known.state == .closed && known.settled.spaces.map(\.username) == ["anna"])
+        #expect(known.settled.spaces.map(\.password) == [nil])
+    }
+
+    /// Nobody has any: a task fails, and one that takes every status makes its request once more.
+    @Test(arguments: [false, true]) func aDemandThatNobodyAnswersIsFinal(acceptsAnyStatus: Bool) async throws {
+        let offer = CredentialOffer(space: demand)
+        let (event, decision) = try await demanded(try SupervisionFixture(), offer) {
+            $0.acceptsAnyStatus = acceptsAnyStatus
+        }
+        #expect((event != nil) == acceptsAnyStatus)
+        #expect(decision?.settled.declinesCredentials == (acceptsAnyStatus ? true : nil))
+    }
+
+    @Test func aClientThatIsAskedSeesWhoseCredentialIsStored() async throws {
+        var offer = CredentialOffer(space: demand)
+        offer.proposedUser = "anna"
+        let (event, decision) = try await demanded(try SupervisionFixture(), offer) { $0.asks = [.challenge] }
+        guard case .asked = event else { return #expect(Bool(false), "\(String(describing: event))") }
+        #expect(decision?.state == .open && decision?.question.proposedUser == "anna")
     }
 }

@@ -214,7 +214,7 @@ extension StrategyRequest {
             sessionHeaders: policy.sessionHeaders, now: time.reading().wall, source: record.source,
             upload: record.upload)
         acceptsAnyStatus = policy.acceptsAnyStatus
-        asksChallenges = policy.asks.contains(.challenge)
+        asksChallenges = policy.answersChallenges
         redirects = policy.redirects
         if policy.asks.contains(.response) {
             hold = ResponseHold(acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges)

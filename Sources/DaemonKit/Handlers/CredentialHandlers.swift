@@ -1,0 +1,70 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// credentials.list, credentials.set and credentials.remove: always of the user who asks.
+struct CredentialHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        table.add(ListCredentials.self) { parameters, context in
+            let place = try await Self.place(parameters.session, context, services)
+            return ListCredentials.Result(credentials: services.credentials.list(place).map(CredentialView.init))
+        }
+        table.add(SetCredential.self) { parameters, context in
+            let place = try await Self.place(parameters.session, context, services)
+            let credential = try Self.credential(parameters)
+            try await services.credentials.set(credential, isDefault: parameters.isDefault, in: place)
+            let stored = services.credentials.list(place).last {
+                $0.space == credential.space && $0.username == credential.username
+            }
+            return SetCredential.Result(credential: CredentialView(stored ?? credential))
+        }
+        table.add(RemoveCredentials.self) { parameters, context in
+            let place = try await Self.place(parameters.session, context, services)
+            let space = try parameters.protectionSpace.normalized("protectionSpace")
+            return RemoveCredentials.Result(
+                removed: try await services.credentials.remove(at: space, username: parameters.username, in: place))
+        }
+    }
+
+    /// - Throws: `session.not_found`, also for one that is over; `session.in_use`.
+    private static func place(
+        _ session: String?, _ context: RequestContext, _ services: Services
+    ) async throws -> CredentialKeeper.Place {
+        guard let session else { return .shared(context.peer.uid) }
+        let key = SessionKey(owner: context.peer.uid, identifier: session)
+        guard let record = try await services.tasks(of: key, context).store.read({ try $0.session(key) }),
+            record.state != .invalidated
+        else {
+            throw TransferError.noSession(session)
+        }
+        return try services.volatile.owns(key, context.connection.id) ? .volatile(key) : .session(key)
+    }
+
+    /// - Throws: `request.bad_field`.
+    static func credential(_ parameters: SetCredential.Parameters) throws(TransferError) -> StoredCredential {
+        let space = try parameters.protectionSpace.normalized("protectionSpace")
+        let given = parameters.credential
+        try SpecRules(path: "credential").check(given)
+        guard let username = given.username, !username.isEmpty, let password = given.password, given.certificate == nil,
+            given.key == nil
+        else { throw bad("credential", "give username and password.") }
+        let ofSession = parameters.session != nil
+        let persistence = given.persistence ?? (ofSession ? .session : .permanent)
+        switch persistence {
+        case .none: throw bad("credential.persistence", "what is not kept cannot be stored; say session or permanent.")
+        case .permanent where ofSession:
+            throw bad(
+                "credential.persistence", "what one session has ends with it; say session, or leave out `session`.")
+        case .session, .permanent: break
+        }
+        return StoredCredential(space: space, username: username, password: password, persistence: persistence)
+    }
+
+    private static func bad(_ field: String, _ why: String) -> TransferError {
+        TransferError(.badField, "\(field): \(why)", details: ["field": .string(field)])
+    }
+}

@@ -1,0 +1,244 @@
+import Logging
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// All credentials: those of owners and of durable sessions, which are stored, and in memory those of volatile sessions.
+///
+/// It is the one place that says what answers a demand for credentials where nobody is asked.
+package final class CredentialKeeper: Sendable {
+    package typealias Place = CookieKeeper.Place
+
+    /// Whose credentials a task may use.
+    struct User: Sendable {
+        var session: SessionKey
+        var isVolatile: Bool
+        /// Those that all of its owner's tasks share too.
+        var hasOwners: Bool
+
+        init(_ record: TaskRecord, _ policy: EffectivePolicy) {
+            self.init(record.session, isVolatile: record.id.isVolatile, policy)
+        }
+
+        init(_ session: SessionKey, isVolatile: Bool, _ policy: EffectivePolicy) {
+            self.session = session
+            self.isVolatile = isVolatile
+            hasOwners = policy.usesOwnersCredentials
+        }
+
+        var own: Place { isVolatile ? .volatile(session) : .session(session) }
+        var shared: Place { .shared(session.owner) }
+        var places: [Place] { hasOwners ? [own, shared] : [own] }
+    }
+
+    private let lists = Guarded<[Place: CredentialList]>([:])
+    private let store: TransferStore
+    private let helper: CredentialHelper?
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - store: the one on the disk.
+    ///   - helper: nil if there is none, as in the system daemon.
+    package init(store: TransferStore, helper: CredentialHelper? = nil, logger: Logger) {
+        self.store = store
+        self.helper = helper
+        self.logger = logger
+    }
+
+    /// Reads what is stored; before anything else is asked.
+    func load() async throws {
+        guard lists.withLock({ $0.isEmpty }) else { return }
+        let stored = try await store.write { transaction in
+            try transaction.removeCredentialsOfEndedSessions()
+            return try transaction.credentials()
+        }
+        var found: [Place: [StoredCredential]] = [:]
+        for (owner, session, credential) in stored {
+            let key = SessionKey(owner: owner, identifier: session)
+            found[session.isEmpty ? .shared(owner) : .session(key), default: []].append(credential)
+        }
+        lists.withLock { [found] in $0 = found.mapValues { CredentialList($0) } }
+    }
+
+    // MARK: Tasks
+
+    /// Whether anything could answer a demand without asking a client.
+    func mayAnswer(_ user: User) -> Bool {
+        if user.hasOwners, helper?.isSet == true { return true }
+        return lists.withLock { lists in
+            !lists.isEmpty && user.places.contains { lists[$0]?.all.contains { !$0.isRefused } == true }
+        }
+    }
+
+    /// What the store has for a demand: the session's own goes first.
+    /// - Parameter places: that are looked at.
+    func found(for demand: ProtectionSpace, in places: [Place]) -> FoundCredential? {
+        let choice = lists.withLock { lists in
+            for place in places {
+                if let choice = lists[place]?.choice(for: demand) { return choice as StoredCredential? }
+            }
+            return nil
+        }
+        return choice.map { FoundCredential(username: $0.username, password: $0.password, source: .store) }
+    }
+
+    /// A claimed task, with the credentials that the store has by now for what it was asked.
+    func lookingUp(_ claimed: TaskRecord, _ user: User) -> TaskRecord {
+        guard let settled = claimed.settled else { return claimed }
+        var record = claimed
+        record.settled = settled.lookingUp { found(for: $0, in: user.places) }
+        return record
+    }
+
+    /// What becomes of a demand that ended an attempt. What was sent is noted as refused.
+    /// - Returns: nil if nothing was demanded that credentials answer.
+    func offer(after failure: AttemptFailure, of record: TaskRecord, _ policy: EffectivePolicy) async
+        -> CredentialOffer?
+    {
+        guard policy.answersChallenges, let head = failure.challenge,
+            let demand = ProtectionSpace(head, proxy: policy.network.proxy)
+        else { return nil }
+        let user = User(record, policy)
+        let sent = record.settled?.credential(for: demand)
+        if let own = TaskTransitions.ownCredential(of: record, for: demand, policy) {
+            note(refused: own.username, own.password ?? "", by: demand, user)
+        }
+        if let name = sent?.username, sent?.demand.map({ $0 == demand }) ?? true {
+            note(refused: name, sent?.password ?? "", by: demand, user)
+            if sent?.source == .helper { await helper?.erase(name, sent?.password ?? "", for: demand) }
+        }
+        var offer = CredentialOffer(space: demand)
+        if policy.asks.contains(.challenge) {
+            // The client has said of those that they are for all of its tasks; others it is asked about.
+            offer.found = found(for: demand, in: [user.own])
+            offer.proposedUser = found(for: demand, in: user.places)?.username
+            return offer
+        }
+        offer.found = found(for: demand, in: user.places)
+        if offer.found == nil, user.hasOwners, sent?.source != .helper { offer.found = await helper?.get(for: demand) }
+        return offer
+    }
+
+    private func note(refused username: String, _ password: String, by demand: ProtectionSpace, _ user: User) {
+        for place in user.places {
+            let isNew = lists.withLock { $0[place]?.refuse(username, password, by: demand) } ?? false
+            if isNew { write(place) }
+        }
+    }
+
+    /// Credentials have worked: they are kept where their persistence says.
+    func worked(_ spaces: [SettledDecisions.Space], for user: User) {
+        for space in spaces {
+            guard let username = space.username, let password = space.password, let demand = space.demand else {
+                continue
+            }
+            if space.source == .helper {
+                Task { [helper] in await helper?.store(username, password, for: demand) }
+            }
+            var places: [Place] = []
+            switch space.persistence {
+            case .session: places = [user.own]
+            case .permanent: places = user.places
+            case nil, CredentialPersistence.none?: break
+            }
+            for place in places {
+                let isOwn = place == user.own
+                let credential = StoredCredential(
+                    space: CredentialSpace(demand), username: username, password: password,
+                    persistence: isOwn ? .session : .permanent)
+                do {
+                    try keep(credential, isDefault: true, in: place)
+                    write(place)
+                } catch {
+                    logger.warning("a credential that worked is not kept", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// The session is over, and with it what it had for itself.
+    func forget(_ session: SessionKey) {
+        lists.withLock { lists in
+            lists[.volatile(session)] = nil
+            lists[.session(session)] = nil
+        }
+    }
+
+    // MARK: The store
+
+    /// - Throws: `limit.reached`.
+    private func keep(_ credential: StoredCredential, isDefault: Bool?, in place: Place) throws(TransferError) {
+        let isKept = lists.withLock { lists in
+            var list = lists[place] ?? CredentialList()
+            list.keep(credential, isDefault: isDefault)
+            let others = lists.filter { $0.key != place && $0.key.owner == place.owner }.values
+            guard others.reduce(list.all.count, { $0 + $1.all.count }) <= Bounds.credentials else { return false }
+            lists[place] = list
+            return true
+        }
+        guard !isKept else { return }
+        throw TransferError(
+            .limitReached,
+            "You have \(Bounds.credentials) credentials, which is the most; remove some with credentials.remove.")
+    }
+
+    /// Hands a change to the store and does not wait: the next one takes along what the store did not take.
+    private func write(_ place: Place) { store.write(storing(place)) { _ in } }
+
+    /// Writes the credentials as they are by then: whichever change comes last to the store, the last one counts.
+    private func storing(_ place: Place) -> @Sendable (StoreTransaction) throws -> Void {
+        { [self] transaction in
+            let all = list(place)
+            switch place {
+            case .shared(let owner):
+                // What lasts as long as the daemon is in memory alone.
+                try transaction.setCredentials(
+                    all.filter { $0.persistence == .permanent }, owner: owner, session: "")
+            case .session(let key):
+                guard let session = try transaction.session(key), session.state != .invalidated else { return }
+                try transaction.setCredentials(all, owner: key.owner, session: key.identifier)
+            case .volatile: break
+            }
+        }
+    }
+
+    // MARK: Clients
+
+    /// In the order in which they were stored.
+    package func list(_ place: Place) -> [StoredCredential] { lists.withLock { $0[place]?.all ?? [] } }
+
+    /// Stores a credential in place of the one of its space and user name; durable when it returns.
+    /// - Parameter isDefault: nil = it is, unless its space has another one.
+    /// - Throws: `limit.reached`, and what the store throws: then it is in force, and stored with the next change.
+    package func set(_ credential: StoredCredential, isDefault: Bool?, in place: Place) async throws {
+        try keep(credential, isDefault: isDefault, in: place)
+        try await store.write(storing(place))
+    }
+
+    /// Removes those of a server or proxy; durable when it returns.
+    /// - Returns: how many.
+    package func remove(at space: CredentialSpace, username: String?, in place: Place) async throws -> Int {
+        let count = lists.withLock { $0[place]?.remove(at: space, username: username) } ?? 0
+        if count > 0 { try await store.write(storing(place)) }
+        return count
+    }
+}
+
+/// What was found for a demand for credentials that ended an attempt.
+struct CredentialOffer: Sendable {
+    var space: ProtectionSpace
+    /// Sent without asking.
+    var found: FoundCredential?
+    /// Of the credential that a client who is asked has stored.
+    var proposedUser: String?
+}
+
+extension CookieKeeper.Place {
+    fileprivate var owner: UserID {
+        switch self {
+        case .shared(let owner): owner
+        case .session(let key), .volatile(let key): key.owner
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import TransferModel
+
+/// Chooses which of several credentials answers a demand, and keeps the rules of what is sent unasked.
+package struct CredentialList: Sendable, Hashable {
+    /// In the order in which they were stored.
+    package private(set) var all: [StoredCredential] = []
+
+    package init(_ all: [StoredCredential] = []) { self.all = all }
+
+    /// What answers a demand where nobody is asked: of the defaults that were not refused the one whose space says most of
+    /// it, and of those the one stored last.
+    package func choice(for demand: ProtectionSpace) -> StoredCredential? {
+        all.filter { $0.isDefault && !$0.isRefused && $0.space.covers(demand) }
+            .enumerated()
+            .max { ($0.element.space.precision, $0.offset) < ($1.element.space.precision, $1.offset) }?
+            .element
+    }
+
+    /// Stores a credential in place of the one of its space and user name.
+    /// - Parameter isDefault: nil = it is, unless its space has another default that was not refused.
+    package mutating func keep(_ credential: StoredCredential, isDefault: Bool? = nil) {
+        var credential = credential
+        all.removeAll { $0.space == credential.space && $0.username == credential.username }
+        let isTaken = all.contains { $0.space == credential.space && $0.isDefault && !$0.isRefused }
+        credential.isDefault = isDefault ?? !isTaken
+        if credential.isDefault {
+            for index in all.indices where all[index].space == credential.space { all[index].isDefault = false }
+        }
+        all.append(credential)
+    }
+
+    /// The server or proxy has refused it: it is not sent again unasked, until it is stored anew.
+    /// - Returns: whether that is news.
+    package mutating func refuse(_ username: String, _ password: String, by demand: ProtectionSpace) -> Bool {
+        let known = all.indices.filter { index in
+            let one = all[index]
+            return !one.isRefused && one.username == username && one.password == password && one.space.covers(demand)
+        }
+        for index in known { all[index].isRefused = true }
+        return !known.isEmpty
+    }
+
+    /// Removes those of a server or proxy; a realm, method or user name that is nil is every one.
+    /// - Returns: how many.
+    package mutating func remove(at space: CredentialSpace, username: String?) -> Int {
+        let before = all.count
+        all.removeAll { one in
+            one.space.origin == space.origin && one.space.isProxy == space.isProxy
+                && (space.realm == nil || one.space.realm == space.realm)
+                && (space.method == nil || one.space.method == space.method)
+                && (username == nil || one.username == username)
+        }
+        return before - all.count
+    }
+}
+
+extension CredentialSpace {
+    /// Whether what is stored for this may be sent to a server or proxy that demands that (RFC 9110 section 11.5).
+    package func covers(_ demand: ProtectionSpace) -> Bool {
+        origin == demand.origin && isProxy == demand.isProxy && (realm == nil || realm == demand.realm)
+            && (method == nil || method == demand.method)
+    }
+
+    /// What says more of a demand goes first: a realm, then a method.
+    fileprivate var precision: Int { (realm == nil ? 0 : 2) + (method == nil ? 0 : 1) }
+
+    /// As demands are told: host and port as dld reads them in URLs, the realm shortened as those of servers are.
+    /// - Throws: `request.bad_field`.
+    package func normalized(_ field: String) throws(TransferError) -> CredentialSpace {
+        func bad(_ member: String, _ why: String) -> TransferError {
+            let name = "\(field).\(member)"
+            return TransferError(.badField, "\(name): \(why)", details: ["field": .string(name)])
+        }
+        guard `protocol` == "http" || `protocol` == "https" else { throw bad("protocol", "say http or https.") }
+        guard (1...65535).contains(port) else { throw bad("port", "say 1 to 65535.") }
+        let isAddress = host.contains(":") && !host.hasPrefix("[")
+        guard !host.isEmpty, host.utf8.count <= Bounds.name, !host.utf8.contains(where: { "/?#@\\".utf8.contains($0) }),
+            let url = try? URLRules.parse("\(`protocol`)://\(isAddress ? "[\(host)]" : host):\(port)"),
+            let known = url.port
+        else { throw bad("host", "give a host name or an address.") }
+        if let method, ![.httpBasic, .httpDigest, .ntlm].contains(method) {
+            throw bad("method", "say httpBasic, httpDigest or ntlm, or leave it out for all of them.")
+        }
+        var copy = self
+        copy.host = url.host
+        copy.port = known
+        copy.realm = realm.map(ProtectionSpace.shown)
+        return copy
+    }
+}

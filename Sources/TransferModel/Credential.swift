@@ -1,0 +1,75 @@
+/// Which demands for credentials a stored one answers.
+public struct CredentialSpace: Hashable, Sendable {
+    /// In lower case; an IPv6 address without brackets.
+    public var host: String
+    public var port: Int
+    /// Scheme of the URL, or of the proxy's: `http` or `https`.
+    public var `protocol`: String
+    /// nil for every realm.
+    public var realm: String?
+    /// nil for Basic, Digest and NTLM.
+    public var method: AuthenticationMethod?
+    public var isProxy: Bool
+
+    public init(
+        host: String, port: Int, protocol: String, realm: String? = nil, method: AuthenticationMethod? = nil,
+        isProxy: Bool = false
+    ) {
+        self.host = host
+        self.port = port
+        self.protocol = `protocol`
+        self.realm = realm
+        self.method = method
+        self.isProxy = isProxy
+    }
+
+    /// Exactly what was demanded.
+    public init(_ space: ProtectionSpace) {
+        self.init(
+            host: space.host, port: space.port, protocol: space.protocol, realm: space.realm, method: space.method,
+            isProxy: space.isProxy)
+    }
+
+    /// Scheme, name and port, as `https://example.org:443`.
+    public var origin: String { "\(`protocol`)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+}
+
+extension CredentialSpace: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case host, port, `protocol`, realm, method, isProxy
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        host = try fields.required(.host)
+        `protocol` = try fields.value(.protocol) ?? "https"
+        port = try fields.value(.port) ?? (`protocol` == "http" ? 80 : 443)
+        realm = try fields.value(.realm)
+        method = try fields.value(.method)
+        isProxy = try fields.value(.isProxy) ?? false
+    }
+}
+
+/// A user name and a password that a user, or one session, has for a space. Holds a secret; never leaves the daemon.
+public struct StoredCredential: Hashable, Sendable {
+    public var space: CredentialSpace
+    public var username: String
+    public var password: String
+    public var persistence: CredentialPersistence
+    /// The one of its space that is sent where nobody is asked.
+    public var isDefault: Bool
+    /// The server or proxy has refused it: it is not sent again unasked.
+    public var isRefused: Bool
+
+    public init(
+        space: CredentialSpace, username: String, password: String, persistence: CredentialPersistence,
+        isDefault: Bool = true, isRefused: Bool = false
+    ) {
+        self.space = space
+        self.username = username
+        self.password = password
+        self.persistence = persistence
+        self.isDefault = isDefault
+        self.isRefused = isRefused
+    }
+}

@@ -1,0 +1,184 @@
+import Logging
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct CredentialKeeperTests {
+    private static let anna = UserID(7)
+    private static let session = SessionKey(owner: anna, identifier: "s")
+    private static let demand = ProtectionSpace(
+        host: "a.org", port: 443, protocol: "https", realm: "r", method: .httpBasic, isProxy: false)
+
+    private let folder: TemporaryFolder
+    private let store: TransferStore
+    private let keeper: CredentialKeeper
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        store = try TransferStore(folder: folder.path)
+        keeper = CredentialKeeper(store: store, logger: Logger(label: "test"))
+        try await store.write {
+            try $0.insertSession(SessionRecord(key: Self.session, createdAt: Timestamp(milliseconds: 1)))
+        }
+    }
+
+    private func credential(
+        _ user: String, host: String = "a.org", _ persistence: CredentialPersistence = .permanent
+    ) -> StoredCredential {
+        StoredCredential(
+            space: CredentialSpace(host: host, port: 443, protocol: "https"), username: user, password: "p",
+            persistence: persistence)
+    }
+
+    private func user(
+        _ kind: SessionKind = .background, isVolatile: Bool = false,
+        _ change: (inout EffectivePolicy) -> Void = { _ in }
+    ) -> (CredentialKeeper.User, EffectivePolicy) {
+        var policy = EffectivePolicy(spec: TaskSpec(), session: SessionConfiguration(), kind: kind)
+        change(&policy)
+        return (CredentialKeeper.User(Self.session, isVolatile: isVolatile, policy), policy)
+    }
+
+    private func found(_ user: CredentialKeeper.User) -> String? {
+        keeper.found(for: Self.demand, in: user.places)?.username
+    }
+
+    private func reopened() async throws -> CredentialKeeper {
+        let keeper = CredentialKeeper(store: store, logger: Logger(label: "test"))
+        try await keeper.load()
+        return keeper
+    }
+
+    /// The table "Kinds of session": an ephemeral session has its own alone, the others the owner's store too.
+    @Test func eachKindHasItsStores() async throws {
+        try await keeper.set(credential("shared"), isDefault: nil, in: .shared(Self.anna))
+        try await keeper.set(credential("other"), isDefault: nil, in: .shared(UserID(8)))
+        #expect(found(user().0) == "shared")
+        #expect(found(user(.default, isVolatile: true).0) == "shared")
+        #expect(found(user(.ephemeral, isVolatile: true).0) == nil)
+        #expect(!keeper.mayAnswer(user(.ephemeral, isVolatile: true).0) && keeper.mayAnswer(user().0))
+        try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
+        #expect(found(user(.ephemeral, isVolatile: true).0) == "own")
+        #expect(found(user(.default, isVolatile: true).0) == "own" && found(user().0) == "shared")
+        keeper.forget(Self.session)
+        #expect(found(user(.ephemeral, isVolatile: true).0) == nil && found(user().0) == "shared")
+    }
+
+    @Test func whatLastsIsReadAgain() async throws {
+        try await keeper.set(credential("permanent"), isDefault: nil, in: .shared(Self.anna))
+        try await keeper.set(credential("daemon", host: "b.org", .session), isDefault: nil, in: .shared(Self.anna))
+        try await keeper.set(credential("session", .session), isDefault: nil, in: .session(Self.session))
+        try await keeper.set(credential("volatile", .session), isDefault: nil, in: .volatile(Self.session))
+        #expect(keeper.list(.shared(Self.anna)).count == 2)
+        let again = try await reopened()
+        #expect(again.list(.shared(Self.anna)).map(\.username) == ["permanent"])
+        #expect(again.list(.session(Self.session)).map(\.username) == ["session"])
+        #expect(again.list(.volatile(Self.session)).isEmpty)
+        try await store.write { transaction in
+            var session = try #require(try transaction.session(Self.session))
+            session.state = .invalidated
+            try transaction.updateSession(session)
+        }
+        #expect(try await reopened().list(.session(Self.session)).isEmpty)
+    }
+
+    @Test func whatWorkedIsKeptWhereItsPersistenceSays() async throws {
+        func space(_ host: String, _ persistence: CredentialPersistence?) -> SettledDecisions.Space {
+            var demand = Self.demand
+            demand.host = host
+            var space = SettledDecisions.Space(origin: demand.origin, isProxy: false)
+            (space.username, space.password) = ("anna", "p")
+            (space.demand, space.persistence) = (demand, persistence)
+            return space
+        }
+        let spaces = [space("a.org", .session), space("b.org", .permanent), space("c.org", nil)]
+        keeper.worked(spaces, for: user().0)
+        #expect(keeper.list(.session(Self.session)).map(\.space.host) == ["a.org", "b.org"])
+        #expect(keeper.list(.shared(Self.anna)).map(\.space.host) == ["b.org"])
+        #expect(keeper.list(.shared(Self.anna)).map(\.space.realm) == ["r"])
+        keeper.worked(spaces, for: user(.ephemeral, isVolatile: true).0)
+        #expect(keeper.list(.volatile(Self.session)).map(\.space.host) == ["a.org", "b.org"])
+        #expect(keeper.list(.shared(Self.anna)).count == 1)
+        // It was handed to the store before what is asked of it now.
+        _ = try await store.write { try $0.credentials() }
+        #expect(try await reopened().list(.shared(Self.anna)).map(\.space.host) == ["b.org"])
+    }
+
+    private func record(_ sent: SettledDecisions?) -> TaskRecord {
+        var spec = TaskSpec()
+        spec.url = "https://a.org/x"
+        var record = TaskRecord(
+            id: TaskID(1), session: Self.session, spec: spec,
+            status: TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0)), host: "h", position: 0)
+        record.settled = sent
+        return record
+    }
+
+    private var refusal: AttemptFailure {
+        let head = ResponseHead(
+            url: "https://a.org/x", status: 401, headers: [HeaderField("WWW-Authenticate", "Basic realm=\"r\"")])
+        return FailureClassifier.answered(head, now: Timestamp(milliseconds: 0))
+    }
+
+    @Test func aRefusedCredentialIsSentByNobodyAgain() async throws {
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
+        let (_, policy) = user { $0.mayHaveCredentials = true }
+        let first = await keeper.offer(after: refusal, of: record(nil), policy)
+        #expect(first?.found?.username == "anna")
+        var settled = SettledDecisions()
+        settled.use(try #require(first?.found), for: Self.demand)
+        let claimed = keeper.lookingUp(record(settled), user().0)
+        #expect(claimed.settled?.spaces.map(\.password) == ["p"])
+        let second = await keeper.offer(after: refusal, of: claimed, policy)
+        #expect(second != nil && second?.found == nil)
+        // Another task that was to send it does not.
+        #expect(keeper.lookingUp(record(settled), user().0).settled?.spaces.map(\.password) == [nil])
+        #expect(keeper.list(.shared(Self.anna)).map(\.isRefused) == [true] && !keeper.mayAnswer(user().0))
+        _ = try await store.write { try $0.credentials() }
+        #expect(try await reopened().list(.shared(Self.anna)).map(\.isRefused) == [true])
+    }
+
+    /// A client that asks is shown whose credential is stored; what it gave to the session is sent.
+    @Test func aClientThatAsksIsAskedFirst() async throws {
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
+        let (_, policy) = user { $0.asks = [.challenge] }
+        let offer = await keeper.offer(after: refusal, of: record(nil), policy)
+        #expect(offer?.found == nil && offer?.proposedUser == "anna")
+        try await keeper.set(credential("own", .session), isDefault: nil, in: .session(Self.session))
+        #expect(await keeper.offer(after: refusal, of: record(nil), policy)?.found?.username == "own")
+    }
+
+    /// The task's own were refused: the same are not sent once more because the store has them too.
+    @Test func whatTheTaskSentItselfIsNotSentAgain() async throws {
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
+        let (_, policy) = user {
+            $0.mayHaveCredentials = true
+            ($0.network.username, $0.network.password) = ("anna", "p")
+        }
+        let offer = await keeper.offer(after: refusal, of: record(nil), policy)
+        #expect(offer != nil && offer?.found == nil)
+    }
+
+    /// One owner's are bounded, whatever sessions they are in, and cost another's nothing.
+    @Test func oneOwnersAreBounded() async throws {
+        for (number, place) in (0..<Bounds.credentials).map({
+            ($0, $0 % 2 == 0 ? CredentialKeeper.Place.volatile(Self.session) : .volatile(.shared(of: Self.anna)))
+        }) {
+            try await keeper.set(credential("u\(number)", .session), isDefault: nil, in: place)
+        }
+        do {
+            try await keeper.set(credential("late"), isDefault: nil, in: .shared(Self.anna))
+            #expect(Bool(false), "one too many was stored")
+        } catch let error as TransferError {
+            #expect(error.code == .limitReached)
+        }
+        try await keeper.set(credential("u0", .session), isDefault: nil, in: .volatile(Self.session))
+        try await keeper.set(credential("other"), isDefault: nil, in: .shared(UserID(8)))
+        #expect(try await keeper.remove(at: credential("").space, username: "u0", in: .volatile(Self.session)) == 1)
+        try await keeper.set(credential("late"), isDefault: nil, in: .shared(Self.anna))
+    }
+}

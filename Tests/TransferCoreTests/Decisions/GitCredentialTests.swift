@@ -1,0 +1,33 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+@Suite struct GitCredentialTests {
+    private func demand(_ host: String, _ port: Int, _ scheme: String = "https") -> ProtectionSpace {
+        ProtectionSpace(host: host, port: port, protocol: scheme, realm: "r", method: .httpBasic, isProxy: false)
+    }
+
+    private func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    @Test func hostsHaveTheirPortUnlessItIsTheUsualOne() {
+        #expect(text(GitCredential.request(for: demand("a.org", 443))) == "protocol=https\nhost=a.org\n\n")
+        #expect(text(GitCredential.request(for: demand("a.org", 443, "http"))) == "protocol=http\nhost=a.org:443\n\n")
+        #expect(text(GitCredential.request(for: demand("::1", 8443))) == "protocol=https\nhost=[::1]:8443\n\n")
+        #expect(
+            text(GitCredential.request(for: demand("a", 443), "anna", "p=w"))
+                == "protocol=https\nhost=a\nusername=anna\npassword=p=w\n\n")
+        #expect(GitCredential.request(for: demand("a", 443), "an\nna", "p") == nil)
+    }
+
+    @Test func whatIsNoCredentialIsNone() {
+        let answer = GitCredential.answer(Array("a=b\nusername=anna\npassword=p=w \n\npassword=late\n".utf8))
+        #expect(answer == FoundCredential(username: "anna", password: "p=w ", source: .helper))
+        for text in [
+            "", "username=anna\n", "password=p\n", "username=\npassword=p\n", "username=a:b\npassword=p\n",
+            "username=a\npassword=p\u{7}\n", "username=a\npassword=p\nquit=1\n", "\nusername=a\npassword=p\n",
+            "username=a\npassword=" + String(repeating: "p", count: 9000) + "\n",
+        ] { #expect(GitCredential.answer(Array(text.utf8)) == nil, "\(text)") }
+        #expect(GitCredential.answer(Array("username=a\npassword=".utf8) + [0xFF, 10]) == nil)
+    }
+}
