@@ -174,12 +174,14 @@ _dlctl() {
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
     add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|cache|limit|settings|stats|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|limit|settings|stats|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
         COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies cache limit settings stats info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential limit settings stats info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -1473,6 +1475,7 @@ _dlctl_cookies_remove() {
 }
 
 _dlctl_cache() {
+_dlctl_credential() {
     repeating_flags=()
     non_repeating_flags=(--version -h --help)
     repeating_options=()
@@ -1491,6 +1494,13 @@ _dlctl_cache() {
     *)
         # Offer subcommand completions
         COMPREPLY+=($(compgen -W 'info remove' -- "${cur}"))
+    add|list|remove)
+        # Offer subcommand argument completions
+        "_dlctl_credential_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'add list remove' -- "${cur}"))
         ;;
     esac
 }
@@ -1500,11 +1510,48 @@ _dlctl_cache_info() {
     non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
     repeating_options=()
     non_repeating_options=(--storage --socket)
+_dlctl_credential_add() {
+    repeating_flags=()
+    non_repeating_flags=(--proxy --password-stdin --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--realm -s --session --username --password-file --socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--realm')
+        return
+        ;;
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion credential add -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--username')
+        return
+        ;;
+    '--password-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_credential_list() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-s --session --socket)
     __dlctl_offer_flags_options 0
 
     # Offer option value completions
     case "${prev}" in
     '--storage')
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion credential list -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--socket')
@@ -1527,6 +1574,23 @@ _dlctl_cache_remove() {
         return
         ;;
     '--url')
+_dlctl_credential_remove() {
+    repeating_flags=()
+    non_repeating_flags=(--proxy --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--realm -s --session --username --socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--realm')
+        return
+        ;;
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion credential remove -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--username')
         return
         ;;
     '--socket')

@@ -1,3 +1,4 @@
+import DaemonSetup
 import TransferCore
 import TransferModel
 import TransferRPC

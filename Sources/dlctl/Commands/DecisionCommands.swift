@@ -45,7 +45,7 @@ struct AnswerCommand: DaemonCommand {
         discussion: """
             ACTIONS of a server or proxy that wants credentials:
               useCredential           send the user name of --user and a password
-              performDefaultHandling  continue with the task's own credentials
+              performDefaultHandling  send those that you keep (dlctl credential), if any
               rejectProtectionSpace   give none; the server's refusal is final
               cancel                  cancel the task
 
@@ -96,7 +96,10 @@ struct AnswerCommand: DaemonCommand {
         completion: .file())
     var key: String?
 
-    @Option(help: ArgumentHelp("How long 'trust' lasts: session or none (this task).", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "How long 'trust' lasts, session or none (this task), or a credential, also permanent (your own, for all tasks).",
+            valueName: "time"))
     var persistence: CredentialPersistence?
 
     @Flag(help: "Read the password from standard input.")
@@ -105,7 +108,7 @@ struct AnswerCommand: DaemonCommand {
     @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
     var passwordFile: String?
 
-    @Flag(help: "Use the credential for all tasks of the session.")
+    @Flag(help: "Use the credential for all tasks of the session; the same as --persistence session.")
     var forSession = false
 
     @Option(help: ArgumentHelp("URL of another request.", valueName: "url"))
@@ -152,7 +155,9 @@ struct AnswerCommand: DaemonCommand {
                     : "--user and --certificate are only for useCredential.")
         }
         if certificate == nil, key != nil { throw ValidationError("--key is only for --certificate.") }
-        if persistence != nil, action != .trust { throw ValidationError("--persistence is only for trust.") }
+        if persistence != nil, action != .trust, user == nil || forSession {
+            throw ValidationError("--persistence is only for trust, and for --user instead of --for-session.")
+        }
         if given == 0, passwordStdin || passwordFile != nil {
             throw ValidationError("A password needs --user or --certificate.")
         }
@@ -163,7 +168,8 @@ struct AnswerCommand: DaemonCommand {
     }
 
     func run(_ session: CommandSession) async throws {
-        var parameters = AnswerDecision.Parameters(id: DecisionID(id), action: action, persistence: persistence)
+        var parameters = AnswerDecision.Parameters(
+            id: DecisionID(id), action: action, persistence: action == .trust ? persistence : nil)
         let secrets = Secrets(session: session)
         if let certificate {
             var client = ClientCertificate(certificate: session.absolute(certificate))
@@ -175,7 +181,7 @@ struct AnswerCommand: DaemonCommand {
         if let user {
             let given = try secrets.login(user, fromStdin: passwordStdin, fromFile: passwordFile)
             parameters.credential = DecisionCredential(
-                username: given.user, password: given.password, persistence: forSession ? .session : nil)
+                username: given.user, password: given.password, persistence: forSession ? .session : persistence)
         }
         if action == .becomeDownload {
             parameters.destination = output.map { Destination(path: session.absolute($0)) }

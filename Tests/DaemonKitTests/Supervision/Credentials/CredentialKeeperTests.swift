@@ -1,3 +1,4 @@
+import DaemonSetup
 import Logging
 import TestSupport
 import Testing

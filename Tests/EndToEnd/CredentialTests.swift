@@ -1,0 +1,271 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.Serving {
+    /// Credentials of the user's store and of a helper, where nobody is asked.
+    struct Credentials {
+        private static let right = Base64Text.encode(Array("anna:Zq7right7qZ".utf8))
+
+        private func serve(_ scene: Scene, _ path: String = "/file", login: String = right) {
+            scene.origin.serve(path, .basic(login, then: .good(.version(1, size: 5000))))
+        }
+
+        private func space(_ scene: Scene, _ more: [String: JSONValue] = [:]) -> JSONValue {
+            let own: [String: JSONValue] = [
+                "host": "127.0.0.1", "port": .integer(Int64(scene.origin.port)), "protocol": "http",
+            ]
+            return .object(own.merging(more) { $1 })
+        }
+
+        @discardableResult
+        private func set(
+            _ scene: Scene, _ password: String = "Zq7right7qZ", _ more: [String: JSONValue] = [:],
+            in space: JSONValue? = nil, on probe: RPCProbe? = nil
+        ) async throws -> JSONValue {
+            let own: [String: JSONValue] = [
+                "protectionSpace": space ?? self.space(scene),
+                "credential": ["username": "anna", "password": .string(password)],
+            ]
+            return try await (probe ?? scene.probe).call("credentials.set", .object(own.merging(more) { $1 }))
+        }
+
+        private func list(_ scene: Scene, _ session: String? = nil) async throws -> [JSONValue] {
+            let which: JSONValue = session.map { ["session": .string($0)] } ?? [:]
+            return try await scene.probe.call("credentials.list", which)["credentials"]?.arrayValue ?? []
+        }
+
+        private func sent(_ scene: Scene, _ password: String, _ path: String = "/file") -> Int {
+            let value = "Basic " + Base64Text.encode(Array("anna:\(password)".utf8))
+            return scene.origin.requests(path).count { $0.request.header("Authorization") == value }
+        }
+
+        /// The store answers for tasks that have nothing, also after `kill -9`, and asks nobody.
+        @Test(.timeLimit(.minutes(1))) func theStoreAnswersWhereNobodyIsAsked() async throws {
+            var scene = try await Scene()
+            serve(scene)
+            try await set(scene)
+            scene = try await scene.restarted()
+            for name in ["one", "two"] {
+                let id = try await scene.add(to: name)
+                let task = try await scene.probe.wait(for: id, "completed")
+                #expect(task["attempts"] == 2, "\(task)")
+                let events = try await scene.probe.storedEvents(["tasks": [.integer(id)]])
+                #expect(!events.contains { $0["type"] == "task.decision" || $0["type"] == "task.failed" })
+            }
+            #expect(sent(scene, "Zq7right7qZ") == 2)
+            #expect(try await list(scene).map { $0["username"] } == ["anna"])
+            let removed = try await scene.probe.call("credentials.remove", ["protectionSpace": space(scene)])
+            #expect(removed["removed"] == 1)
+            let id = try await scene.add(to: "three")
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "auth.required")
+        }
+
+        /// What is for another realm, method, port or scheme is not sent.
+        @Test(.timeLimit(.minutes(1))) func onlyItsOwnProtectionSpaceGetsIt() async throws {
+            let scene = try await Scene()
+            serve(scene)
+            let others: [[String: JSONValue]] = [
+                ["realm": "other"], ["method": "httpDigest"], ["port": 1], ["protocol": "https"], ["isProxy": true],
+            ]
+            for other in others { try await set(scene, in: space(scene, other)) }
+            let first = try await scene.add(to: "first")
+            #expect(try await scene.probe.wait(for: first, "failed").errorCode == "auth.required")
+            #expect(sent(scene, "Zq7right7qZ") == 0)
+            try await set(scene, in: space(scene, ["realm": "test", "method": "httpBasic"]))
+            try await scene.probe.wait(for: try await scene.add(to: "second"), "completed")
+        }
+
+        /// The task's own go first, then the store's. What was refused is sent by nobody again, until it is stored anew.
+        @Test(.timeLimit(.minutes(1))) func aRefusedOneIsNotSentAgain() async throws {
+            var scene = try await Scene()
+            serve(scene)
+            try await set(scene, "wrong")
+            let first = try await scene.add(to: "first", ["username": "anna", "password": "own"])
+            #expect(try await scene.probe.wait(for: first, "failed").errorCode == "auth.required")
+            #expect(sent(scene, "own") == 1 && sent(scene, "wrong") == 1)
+            #expect(try await list(scene).map { $0["isRefused"] } == [true])
+            scene = try await scene.restarted()
+            let second = try await scene.add(to: "second")
+            #expect(try await scene.probe.wait(for: second, "failed").errorCode == "auth.required")
+            #expect(try await scene.probe.control("retry", first))
+            try await scene.probe.wait(for: first, "failed")
+            #expect(sent(scene, "wrong") == 1)
+            try await set(scene)
+            #expect(try await scene.probe.control("retry", second))
+            try await scene.probe.wait(for: second, "completed")
+        }
+
+        /// Every status is an answer: the refusal is what the task gets if the store has nothing that helps.
+        @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+        func aRefusalIsTheAnswerWhereEveryStatusIs(isRight: Bool) async throws {
+            let scene = try await Scene()
+            serve(scene)
+            try await set(scene, isRight ? "Zq7right7qZ" : "wrong")
+            let id = try await scene.probe.add([
+                ["kind": "data", "url": .string(scene.origin.url("/file")), "acceptsAnyStatus": true]
+            ])[0]
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["response", "status"] == .integer(isRight ? 200 : 401), "\(task)")
+        }
+
+        /// A client that asks is asked first; default handling is what the store has.
+        @Test(.timeLimit(.minutes(1))) func defaultHandlingIsTheStore() async throws {
+            let scene = try await Scene.asking("challenge")
+            serve(scene)
+            try await set(scene)
+            let id = try await scene.add(session: "s")
+            let asked = try await scene.question(id)
+            #expect(asked["proposedUser"] == "anna" && asked["previousFailureCount"] == 0, "\(asked)")
+            try await scene.answer(asked, "performDefaultHandling")
+            try await scene.probe.wait(for: id, "completed")
+            let other = try await scene.add(to: "other", session: "s")
+            try await scene.answer(try await scene.question(other), "rejectProtectionSpace")
+            #expect(try await scene.probe.wait(for: other, "failed").errorCode == "auth.required")
+        }
+
+        /// An answer with `permanent` serves all of the owner's tasks once it has worked, and not before.
+        @Test(.timeLimit(.minutes(1))) func aPermanentAnswerIsStoredOnceItHasWorked() async throws {
+            var scene = try await Scene.asking("challenge")
+            serve(scene)
+            let id = try await scene.add(session: "s")
+            let wrong: JSONValue = ["username": "anna", "password": "wrong", "persistence": "permanent"]
+            let first = try await scene.question(id)
+            try await scene.answer(first, "useCredential", ["credential": wrong])
+            let second = try await scene.question(id, after: first)
+            #expect(try await list(scene).isEmpty)
+            let right: JSONValue = ["username": "anna", "password": "Zq7right7qZ", "persistence": "permanent"]
+            try await scene.answer(second, "useCredential", ["credential": right])
+            try await scene.probe.wait(for: id, "completed")
+            scene = try await scene.restarted()
+            let stored = try await list(scene)
+            #expect(stored.map { $0["protectionSpace", "realm"] } == ["test"] && stored.count == 1, "\(stored)")
+            // Of a session that asks nobody, and of this one without a further question.
+            try await scene.probe.wait(for: try await scene.add(to: "other"), "completed")
+            let again = try await scene.add(to: "again", session: "s")
+            try await scene.probe.wait(for: again, "completed")
+            #expect(sent(scene, "wrong") == 1)
+        }
+
+        /// The table "Kinds of session": `default` uses the owner's store, `ephemeral` its own in memory.
+        @Test(.timeLimit(.minutes(1))) func volatileSessionsHaveTheirStores() async throws {
+            let scene = try await Scene()
+            serve(scene)
+            try await set(scene)
+            for kind in ["default", "ephemeral"] {
+                try await scene.probe.call("session.open", ["id": .string(kind), "kind": .string(kind)])
+            }
+            try await scene.probe.wait(for: try await scene.add(to: "default", session: "default"), "completed")
+            let without = try await scene.add(to: "without", session: "ephemeral")
+            #expect(try await scene.probe.wait(for: without, "failed").errorCode == "auth.required")
+            try await set(scene, "Zq7right7qZ", ["session": "ephemeral"])
+            try await scene.probe.wait(for: try await scene.add(to: "with", session: "ephemeral"), "completed")
+            #expect(try await list(scene, "ephemeral").map { $0["persistence"] } == ["session"])
+        }
+
+        /// An upload's source is sent again with what the store has.
+        @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.has("apache2", "htpasswd")))
+        func apacheWithDigestAndBasic() async throws {
+            let server = try await Apache.start()
+            try server.publish("file", Content(seed: 3, size: 100_000))
+            let scene = try await Scene()
+            for (name, url) in [("httpDigest", server.digestURL("file")), ("httpBasic", server.basicURL("file"))] {
+                let port = url.split(separator: ":")[2].prefix { $0.isNumber }
+                let host = url.split(separator: "/")[1].prefix { $0 != ":" }
+                let space: JSONValue = [
+                    "host": .string(String(host)), "port": .integer(Int64(port) ?? 0), "protocol": "http",
+                    "realm": "files", "method": .string(name),
+                ]
+                let failed = try await scene.probe.add(url, to: scene.file("none-\(name)"))
+                #expect(try await scene.probe.wait(for: failed, "failed").errorCode == "auth.required")
+                try await scene.probe.call(
+                    "credentials.set",
+                    [
+                        "protectionSpace": space,
+                        "credential": ["username": .string(Apache.user), "password": .string(Apache.password)],
+                    ])
+                let id = try await scene.probe.add(url, to: scene.file(name))
+                try await scene.probe.wait(for: id, "completed")
+                #expect(try Files.read(scene.file(name)) == Content(seed: 3, size: 100_000).bytes)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3")))
+        func anNTLMServerIsServedToo() async throws {
+            let content = Content(seed: 6, size: 100_000)
+            let server = try await NTLMServer.start(content, asksAsProxy: false)
+            let scene = try await Scene()
+            try await scene.probe.call(
+                "credentials.set",
+                [
+                    "protectionSpace": [
+                        "host": "127.0.0.1", "port": .integer(Int64(server.port)), "protocol": "http", "method": "ntlm",
+                    ],
+                    "credential": [
+                        "username": .string(NTLMServer.user), "password": .string(NTLMServer.password),
+                    ],
+                ])
+            let id = try await scene.probe.add(server.url, to: scene.file(), Scene.quickRetry)
+            try await scene.probe.wait(for: id, "completed")
+            #expect(try Files.read(scene.file()) == content.bytes)
+        }
+
+        /// The helper of git: what it gave is stored after it worked, and erased after it was refused.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("git")))
+        func gitsStoreGivesCredentials() async throws {
+            let folder = try TemporaryFolder()
+            let file = folder.file("credentials")
+            let scene = try await Scene(["--set", "credentialHelper=git credential-store --file \(file)"])
+            serve(scene)
+            let line = { (password: String) in "http://anna:\(password)@127.0.0.1%3a\(scene.origin.port)\n" }
+            try Files.write(file, line("wrong"), mode: 0o600)
+            let id = try await scene.add()
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "auth.required")
+            #expect(sent(scene, "wrong") == 1)
+            #expect(await eventually { (try? Files.text(file)) == "" })
+            try Files.write(file, line("Zq7right7qZ"), mode: 0o600)
+            #expect(try await scene.probe.control("retry", id))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(await eventually { (try? Files.text(file)) == line("Zq7right7qZ") })
+            #expect(try await list(scene).isEmpty)
+        }
+
+        /// A password is in the database alone.
+        @Test(.timeLimit(.minutes(1))) func noPasswordIsSeen() async throws {
+            let scene = try await Scene(["--log-level", "debug"])
+            serve(scene)
+            let set = try await set(scene)
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            let seen = [
+                "\(set)", "\(try await list(scene))", "\(try await scene.probe.task(id))",
+                "\(try await scene.probe.storedEvents([:]))", scene.daemon.log,
+                try await scene.daemon.dlctl(["credential", "list"]).output,
+            ]
+            for text in seen { #expect(!text.contains("Zq7right7qZ") && !text.contains(Self.right)) }
+            #expect(try await scene.daemon.stores("Zq7right7qZ"))
+        }
+
+        @Test(.timeLimit(.minutes(1))) func thePersonAddsListsAndRemoves() async throws {
+            let scene = try await Scene()
+            serve(scene)
+            try Files.write(scene.file("password"), "Zq7right7qZ\n", mode: 0o600)
+            let place = "http://127.0.0.1:\(scene.origin.port)"
+            let added = try await scene.daemon.dlctl([
+                "credential", "add", place, "--realm", "test", "--username", "anna", "--password-file",
+                scene.file("password"),
+            ])
+            #expect(added.status == 0, "\(added)")
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            let listed = try await scene.daemon.dlctl(["credential", "list"]).output
+            #expect(listed.contains(place) && listed.contains("anna") && listed.contains("test"), "\(listed)")
+            let removed = try await scene.daemon.dlctl(["credential", "remove", place, "--username", "anna"])
+            #expect(removed.status == 0 && removed.output.contains("1 credential"), "\(removed)")
+            #expect(try await scene.daemon.dlctl(["credential", "remove", place]).output.contains("no credential"))
+            for bad in ["ftp://a", "a/b", "http://", "u@a", "a:0", "a:x"] {
+                let refused = try await scene.daemon.dlctl(["credential", "remove", bad])
+                #expect(refused.status == 2, "\(bad): \(refused)")
+            }
+        }
+    }
+}
