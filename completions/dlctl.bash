@@ -173,15 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|cache|limit|settings|stats|info|start|stop|help)
-    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|limit|settings|stats|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|cache|limit|settings|stats|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies cache limit settings stats info start stop help' -- "${cur}"))
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential limit settings stats info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential cache limit settings stats info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -1474,7 +1472,6 @@ _dlctl_cookies_remove() {
     esac
 }
 
-_dlctl_cache() {
 _dlctl_credential() {
     repeating_flags=()
     non_repeating_flags=(--version -h --help)
@@ -1487,13 +1484,6 @@ _dlctl_credential() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    info|remove)
-        # Offer subcommand argument completions
-        "_dlctl_cache_${subcommand}"
-        ;;
-    *)
-        # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'info remove' -- "${cur}"))
     add|list|remove)
         # Offer subcommand argument completions
         "_dlctl_credential_${subcommand}"
@@ -1505,11 +1495,6 @@ _dlctl_credential() {
     esac
 }
 
-_dlctl_cache_info() {
-    repeating_flags=()
-    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--storage --socket)
 _dlctl_credential_add() {
     repeating_flags=()
     non_repeating_flags=(--proxy --password-stdin --system --json --quiet -q --no-start --version -h --help)
@@ -1549,9 +1534,76 @@ _dlctl_credential_list() {
 
     # Offer option value completions
     case "${prev}" in
-    '--storage')
     '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion credential list -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_credential_remove() {
+    repeating_flags=()
+    non_repeating_flags=(--proxy --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--realm -s --session --username --socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--realm')
+        return
+        ;;
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion credential remove -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--username')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_cache() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __dlctl_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    info|remove)
+        # Offer subcommand argument completions
+        "_dlctl_cache_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'info remove' -- "${cur}"))
+        ;;
+    esac
+}
+
+_dlctl_cache_info() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--storage --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--storage')
         return
         ;;
     '--socket')
@@ -1574,23 +1626,6 @@ _dlctl_cache_remove() {
         return
         ;;
     '--url')
-_dlctl_credential_remove() {
-    repeating_flags=()
-    non_repeating_flags=(--proxy --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--realm -s --session --username --socket)
-    __dlctl_offer_flags_options 1
-
-    # Offer option value completions
-    case "${prev}" in
-    '--realm')
-        return
-        ;;
-    '-s'|'--session')
-        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion credential remove -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
-        return
-        ;;
-    '--username')
         return
         ;;
     '--socket')

@@ -87,7 +87,7 @@ struct MetalinkTests {
         ("<size>-1</size><url>http://x/</url>", "size"), ("<hash type='sha-256'>ab</hash><url>http://x/</url>", "64"),
         ("<hash type='md5'>zz000000000000000000000000000000</hash><url>http://x/</url>", "32"),
         ("<pieces type='sha-1'/><url>http://x/</url>", "length"),
-        ("<size>9</size><pieces type='sha-1' length='4'><hash>\(sha1)</hash></pieces><url>http://x/</url>", "make up"),
+        ("<size>9</size><pieces type='sha-1' length='4'><hash>\(sha1)</hash></pieces><url>http://x/</url>", "add up"),
     ])
     func whatCannotProtectIsRefused(_ file: String, _ part: String) {
         #expect(problem(document(file))?.contains(part) == true, "\(problem(document(file)) ?? "accepted")")

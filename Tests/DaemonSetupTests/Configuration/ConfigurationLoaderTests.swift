@@ -160,7 +160,7 @@ import TransferModel
         let configuration = try fixture.loader.load()
         #expect(configuration.socket == configuration.stateDirectory + "/dld.sock")
         let warnings = configuration.warnings.map(\.description)
-        #expect(warnings.count { $0.contains("XDG_RUNTIME_DIR") && $0.contains("a socket's path of 108 bytes") } == 1)
+        #expect(warnings.count { $0.contains("XDG_RUNTIME_DIR") && $0.contains("a socket path of 108 bytes") } == 1)
     }
 
     @Test(arguments: ["flag", "environment", "file"])
