@@ -14,8 +14,12 @@ package struct CacheRequest: Sendable {
 
     /// nil if the cache stays out: for anything but a plain GET, for who names a range or conditions of its own, and for
     /// `no-store` (section 5.2.1.5).
-    /// - Parameter defaults: fields that the engine adds if the request has none of their name.
-    package init?(_ exchange: Exchange, _ policy: RequestCachePolicy, defaults: [HeaderField] = []) {
+    /// - Parameters:
+    ///   - defaults: fields that the engine adds if the request has none of their name.
+    ///   - cookies: the Cookie field that will be sent, if it is not of the owner's shared cookies.
+    package init?(
+        _ exchange: Exchange, _ policy: RequestCachePolicy, defaults: [HeaderField] = [], cookies: String? = nil
+    ) {
         let own = exchange.allHeaders
         guard exchange.kind == .request, exchange.method?.uppercased() ?? "GET" == "GET", exchange.payload == .none,
             !own.contains(where: { field in Self.conditions.contains { field.isNamed($0) } })
@@ -31,17 +35,34 @@ package struct CacheRequest: Sendable {
         self.directives = directives
         self.policy = policy
         url = exchange.url
-        fields = own + defaults.filter { own.firstIndex(named: $0.name) == nil }
-        credentials = Self.credentials(exchange, own)
+        var fields = own + defaults.filter { own.firstIndex(named: $0.name) == nil }
+        if exchange.decodesBody {
+            fields.removeAll { $0.isNamed("accept-encoding") }
+            fields.append(HeaderField("Accept-Encoding", Self.decoded))
+        }
+        self.fields = fields
+        credentials = Self.credentials(exchange, own, cookies)
     }
+
+    /// Stands for the codings that the daemon asks for and decodes: no caller can send it, so nobody gets a body that is decoded
+    /// for one that is coded, or the other way round.
+    private static let decoded = "\u{1}decoded"
 
     private static let conditions = [
         "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     ]
 
-    private static func credentials(_ exchange: Exchange, _ headers: [HeaderField]) -> String? {
+    /// What the caller itself says of who it is, and what was decided of this server: a shared answer must not carry it to others.
+    private static func credentials(_ exchange: Exchange, _ headers: [HeaderField], _ cookies: String?) -> String? {
         let network = exchange.network
-        var parts = headers.values(named: "authorization")
+        var parts = headers.values(named: "authorization") + exchange.headers.values(named: "cookie")
+        if let cookies { parts.append(cookies) }
+        if let places = network.tls?.places, let origin = try? URLRules.parse(exchange.url).hostKey {
+            for place in places where place.origin == origin {
+                parts += [place.key, place.certificate.map { "\($0)" }].compactMap { $0 }
+            }
+        }
+        if let file = network.caFile, !network.caFileIsTheDaemons { parts.append(file) }
         parts += [network.username, network.password, network.bearer, network.netrcPath].compactMap { $0 }
         parts += network.answered.flatMap { [$0.origin, $0.username, $0.password] }
         if let certificate = network.clientCertificate { parts.append("\(certificate)") }

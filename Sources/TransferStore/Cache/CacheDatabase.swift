@@ -29,7 +29,8 @@ final class CacheDatabase {
             UNIQUE (owner, storage, url, selection)
         ) STRICT;
         CREATE INDEX entry_used ON entry (owner, storage, used, size);
-        PRAGMA user_version = 1;
+        CREATE INDEX entry_of_owner ON entry (owner, used, size);
+        PRAGMA user_version = 2;
         """
 
     /// Opens what is there; begins empty if that cannot be used.
@@ -57,7 +58,7 @@ final class CacheDatabase {
         try connection.execute("PRAGMA journal_size_limit = 1048576")
         switch try connection.integer("PRAGMA user_version") ?? 0 {
         case 0: try connection.execute(Self.schema)
-        case 1: break
+        case 2: break
         case let other: throw SQLiteError(SQLITE_MISMATCH, "Its form is \(other).")
         }
         guard let identity = folder.identity else { throw SQLiteError(SQLITE_CANTOPEN, "It is gone.") }
@@ -163,8 +164,22 @@ final class CacheDatabase {
         count(record.size, 1, in: place)
         try dropVariants(place, record.url)
         try fit(place, capacity)
-        let others = (owners[place.owner] ?? 0) - used(place)
-        try fit(place, ownersMost - others)
+        try fit(place.owner, ownersMost)
+    }
+
+    /// The least recently used records of an owner give way, in whichever place: those of sessions that are over do too.
+    private func fit(_ owner: UserID, _ most: Int) throws {
+        while let held = owners[owner], held > max(0, most) {
+            let oldest: [(Int64, Int, String)] = try connection.rows(
+                "SELECT id, size, storage FROM entry WHERE owner = ? ORDER BY used LIMIT 64", owner.rawValue
+            ).map { ($0[0], $0[1], $0[2]) }
+            guard !oldest.isEmpty else { return }
+            var rest = held
+            for (id, size, storage) in oldest where rest > max(0, most) {
+                try remove([id], of: CachePlace(owner, storage))
+                rest -= size
+            }
+        }
     }
 
     private func used(_ place: CachePlace) -> Int { usage[place]?.bytes ?? 0 }

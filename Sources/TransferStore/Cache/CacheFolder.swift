@@ -25,6 +25,8 @@ struct CacheFolder: Sendable {
     func clear() {
         for end in ["", "-wal", "-shm", "-journal"] { unlink(database + end) }
         for name in names() { unlink("\(bodies)/\(name)") }
+        // Nothing if it is a folder.
+        unlink(bodies)
     }
 
     /// Names of the files of bodies.

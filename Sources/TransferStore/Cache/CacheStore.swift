@@ -163,17 +163,29 @@ package final class CacheStore: Sendable {
             defer { (state.changes, state.bytes, state.isPosted) = ([], 0, false) }
             return state.changes
         }
-        guard !changes.isEmpty else { return }
+        guard !changes.isEmpty, !perform({ try apply(changes, to: $0) }) else { return }
+        // There is no room: what was to be replaced or removed goes all the same, so that nothing older is used.
+        let removals = changes.compactMap { change -> Change? in
+            switch change {
+            case .put(let record, let place, _): .remove(place.owner, storage: place.storage, url: record.url)
+            case .touch: nil
+            case .remove: change
+            }
+        }
+        if !perform({ try apply(removals, to: $0) }) {
+            opened.withLock { discard(&$0, "there is no room to remove what is out of date") }
+        }
+    }
+
+    private func apply(_ changes: [Change], to database: CacheDatabase) throws {
         let most = ownersMost
-        perform { database in
-            try database.change {
-                for change in changes {
-                    switch change {
-                    case .put(let record, let place, let capacity):
-                        try database.put(record, in: place, capacity: capacity, ownersMost: most)
-                    case .touch(let place, let url, let selection): try database.touch(place, url, selection)
-                    case .remove(let owner, let storage, let url): try database.remove(owner, storage, url: url)
-                    }
+        try database.change {
+            for change in changes {
+                switch change {
+                case .put(let record, let place, let capacity):
+                    try database.put(record, in: place, capacity: capacity, ownersMost: most)
+                case .touch(let place, let url, let selection): try database.touch(place, url, selection)
+                case .remove(let owner, let storage, let url): try database.remove(owner, storage, url: url)
                 }
             }
         }
@@ -202,19 +214,22 @@ package final class CacheStore: Sendable {
 
     // MARK: The database, on the queue's thread
 
-    private func perform(_ job: (CacheDatabase) throws -> Void) {
+    /// - Returns: false if there was no room: then nothing has changed.
+    @discardableResult
+    private func perform(_ job: (CacheDatabase) throws -> Void) -> Bool {
         opened.withLock { opened in
             if let known = opened.database, !known.isInPlace { discard(&opened, "it was removed or replaced") }
-            guard let database = opened.database ?? open(&opened) else { return }
+            guard let database = opened.database ?? open(&opened) else { return true }
             do {
                 try job(database)
             } catch let error as SQLiteError where StoreFailure.isStorageFull(error) {
-                // What is there stays.
-            } catch is TransferError {
-                // A body's file cannot be written: the same.
+                return false
+            } catch let error as TransferError where error.code == .diskFull || error.code == .diskQuota {
+                return false
             } catch {
                 discard(&opened, "\(error)")
             }
+            return true
         }
     }
 

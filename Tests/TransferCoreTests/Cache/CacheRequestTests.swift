@@ -71,6 +71,38 @@ struct CacheRequestTests {
         #expect(CacheRequest(named, policy)?.credentials != CacheRequest(other, policy)?.credentials)
     }
 
+    /// A caller's or a session's cookies, keys and certificates prove who asks; the owner's shared cookies are the owner's.
+    @Test func whatTheCallerAloneHasCountsAsCredentials() throws {
+        let policy = RequestCachePolicy.useProtocolCachePolicy
+        #expect(try request([("Cookie", "sid=a")]).credentials != nil)
+        #expect(try request([("Cookie", "sid=a")]).credentials != request([("Cookie", "sid=b")]).credentials)
+        #expect(CacheRequest(exchange([]), policy, cookies: "sid=a")?.credentials != nil)
+        var shared = exchange([])
+        shared.ownHeaders = [HeaderField("Cookie", "sid=a")]
+        #expect(CacheRequest(shared, policy)?.credentials == nil)
+        var trusting = exchange([])
+        trusting.url = "https://a.org/x"
+        trusting.network.tls = TLSDecisions(isAsked: true)
+        #expect(CacheRequest(trusting, policy)?.credentials == nil)
+        trusting.network.tls?.places = [TLSDecisions.Place(origin: "https://b.org:443", key: "k")]
+        #expect(CacheRequest(trusting, policy)?.credentials == nil)
+        trusting.network.tls?.places.append(TLSDecisions.Place(origin: "https://a.org:443", key: "k"))
+        #expect(CacheRequest(trusting, policy)?.credentials != nil)
+    }
+
+    /// Bodies are stored decoded for those that leave the codings to the daemon, and coded for those that name some.
+    @Test func codedAndDecodedAnswersAreTwo() throws {
+        var decoding = exchange([("Accept-Encoding", "gzip")])
+        decoding.decodesBody = true
+        let policy = RequestCachePolicy.useProtocolCachePolicy
+        let own = try request([("Accept-Encoding", "gzip")])
+        let left = try #require(CacheRequest(decoding, policy))
+        let head = ResponseHead(url: "http://a.org/x", status: 200)
+        #expect(CacheSelection(head, left.fields)?.matches(own.fields) == false)
+        #expect(CacheSelection(head, own.fields)?.matches(left.fields) == false)
+        #expect(CacheSelection(head, left.fields)?.matches(left.fields) == true)
+    }
+
     // MARK: The protocol's policy
 
     /// Each row: what the client says, what the server said, what is done 100 seconds later.

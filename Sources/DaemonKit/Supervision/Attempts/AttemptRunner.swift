@@ -140,7 +140,7 @@ final class AttemptRunner: Sendable {
             }
         if report == .answered, run.hasAnswered { return }
         // What was stored says nothing of the host.
-        if report == .answered, run.isAnsweredByCache { report = .nothing }
+        if run.isAnsweredByCache { report = .nothing }
         // A host that serves others is there, whatever became of this connection.
         if report == .failed, runs.all.contains(where: { $0.host == record.host && $0 !== run && $0.receives }) {
             report = .nothing

@@ -24,8 +24,8 @@ final class RequestAttempt: TransferAttempt {
         self.run = run
         self.tools = tools
         stream = tools.streams?.stream(of: record.id, record.spec, in: record.session)
-        cache = policy.cache.flatMap { policy in
-            tools.cache.map { TaskCache($0, record, policy, run, tools.time) }
+        cache = policy.cache.flatMap { cache in
+            tools.cache.map { TaskCache($0, record, cache, policy.cookies, run, tools.time) }
         }
         self.logger = logger
     }

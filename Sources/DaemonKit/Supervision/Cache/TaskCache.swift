@@ -43,14 +43,22 @@ final class TaskCache: Sendable {
     private let run: TransferRun
     private let time: any TimeSource
     private let number: Int
+    /// The task sends its owner's cookies, as the others do that share the storage.
+    private let sharesCookies: Bool
+    /// An answer that failed the task before is not used again.
+    private let isRetry: Bool
     private let state = Guarded(State())
 
-    init(_ keeper: CacheKeeper, _ record: TaskRecord, _ policy: CachePolicy, _ run: TransferRun, _ time: any TimeSource)
-    {
+    init(
+        _ keeper: CacheKeeper, _ record: TaskRecord, _ policy: CachePolicy, _ cookies: CookiePolicy,
+        _ run: TransferRun, _ time: any TimeSource
+    ) {
         self.keeper = keeper
         self.run = run
         self.time = time
         number = keeper.waiterNumber()
+        sharesCookies = cookies.storage == .shared
+        isRetry = record.status.attempts > 1
         let storage = policy.isOwn ? record.session.identifier : ""
         shelf = CacheKeeper.Shelf(place: CachePlace(record.session.owner, storage), policy: policy)
     }
@@ -69,9 +77,10 @@ final class TaskCache: Sendable {
 
     /// - Parameter then: called once, on any thread, maybe before this returns.
     func look(_ exchange: Exchange, then: @escaping @Sendable (Way) -> Void) {
-        guard let request = CacheRequest(withCookies(exchange), shelf.policy.request, defaults: keeper.defaults) else {
-            return then(.send(exchange))
-        }
+        let (sent, cookies) = withCookies(exchange)
+        let request = CacheRequest(
+            sent, shelf.policy.request, defaults: keeper.defaults, cookies: sharesCookies ? nil : cookies)
+        guard let request else { return then(.send(exchange)) }
         state.withLock { state in
             state.request = request
             state.plain = exchange
@@ -80,19 +89,25 @@ final class TaskCache: Sendable {
     }
 
     /// With the cookies that the request will carry, on which an answer may depend.
-    private func withCookies(_ exchange: Exchange) -> Exchange {
+    private func withCookies(_ exchange: Exchange) -> (exchange: Exchange, cookies: String?) {
         guard let cookies = run.cookies, let url = CookieURL(exchange.url),
             let stored = cookies.field(for: CookieRequest(url), without: [])
-        else { return exchange }
+        else { return (exchange, nil) }
         var exchange = exchange
         exchange.ownHeaders.append(HeaderField("Cookie", stored))
-        return exchange
+        return (exchange, stored)
     }
 
     private func found(
         _ answer: CachedAnswer?, for request: CacheRequest, _ exchange: Exchange,
         _ then: @escaping @Sendable (Way) -> Void
     ) {
+        var answer = answer
+        if isRetry, request.policy == .useProtocolCachePolicy, let status = answer?.response.status,
+            status == 429 || status >= 500
+        {
+            answer = nil
+        }
         let use = request.use(of: answer?.response, at: now())
         switch use {
         case .serve(_, let age):
@@ -198,6 +213,16 @@ final class TaskCache: Sendable {
         if !isShared { land() }
     }
 
+    /// The head that a client decides about: of a validation that confirms it, the stored one.
+    func standing(for head: ResponseHead) -> ResponseHead {
+        let known = state.withLock { $0 }
+        guard known.isValidating, head.status == 304, let request = known.request,
+            let fresh = known.stored?.response.freshened(
+                by: head, requestTime: known.requestTime, responseTime: now())
+        else { return head }
+        return fresh.head(of: request.url, age: fresh.age(at: now()))
+    }
+
     /// Bytes of an answer that is kept.
     private var limit: Int { max(shelf.policy.memoryCapacity, shelf.policy.diskCapacity) / CachePolicy.share }
 
@@ -238,7 +263,13 @@ final class TaskCache: Sendable {
         }
         var answer = stored
         answer.response = fresh
-        if !fresh.directives.noStore { keeper.put(answer, request.url, on: shelf, replaces: true) }
+        // The 304 may say anew on what the answer depends, and that it is not to be kept (sections 4.1, 5.2.2.5).
+        let selection = CacheSelection(fresh.head(of: request.url, age: 0), request.fields)
+        if selection != fresh.selection || fresh.directives.noStore { keeper.forget(request.url, on: shelf) }
+        if let selection, !fresh.directives.noStore {
+            answer.response.selection = selection
+            keeper.put(answer, request.url, on: shelf, replaces: true)
+        }
         return .outcome(self.outcome(answer, age: fresh.age(at: now()), of: plain))
     }
 

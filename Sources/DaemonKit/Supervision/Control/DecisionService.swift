@@ -147,16 +147,15 @@ struct DecisionService: DecisionServing {
             }
             try transaction.note(left)
             try body(transaction)
-            guard record.status.state == .running else {
-                let event: TaskEvent = answer.action == .cancel ? .cancel(keepPartial: false) : .conditionCleared
-                return (true, try transitions.apply(event, to: decision.task, in: transaction))
-            }
             switch answer.action {
             case .cancel: return (true, try transitions.apply(.cancel(keepPartial: false), to: record, in: transaction))
-            case .becomeDownload: return (true, try transitions.apply(.preempted(), to: decision.task, in: transaction))
-            case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .follow, .followWith, .refuse,
-                .allow, .continue, .newRequest:
-                return (true, nil)  // It runs on.
+            case .becomeDownload where record.status.state == .running:
+                return (true, try transitions.apply(.preempted(), to: decision.task, in: transaction))
+            case .becomeDownload, .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .follow,
+                .followWith, .refuse, .allow, .continue, .newRequest:
+                // A task that does not wait for this runs on, or finds the answer in its next attempt.
+                guard record.status.awaitsAnswer else { return (true, nil) }
+                return (true, try transitions.apply(.conditionCleared, to: decision.task, in: transaction))
             }
         }
     }

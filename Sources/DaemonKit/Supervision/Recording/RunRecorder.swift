@@ -115,7 +115,7 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) {
-        if let ask { ask(head, proceed) } else { proceed() }
+        if let ask { ask(cache?.standing(for: head) ?? head, proceed) } else { proceed() }
     }
 
     func transferMeasured(_ metrics: ExchangeMetrics) { run.measured(metrics) }

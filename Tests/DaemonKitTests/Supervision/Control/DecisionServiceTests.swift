@@ -1,0 +1,48 @@
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+@testable import DaemonKit
+
+@Suite struct DecisionServiceTests {
+    private let fixture: SupervisionFixture
+    private let home: ConfigurationFixture
+    private let supervision: Supervision
+
+    init() throws {
+        fixture = try SupervisionFixture()
+        home = try ConfigurationFixture()
+        supervision = try fixture.supervision(in: home)
+    }
+
+    private var peer: Peer { Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false) }
+
+    /// A task asks about its answer, and is queued again and paused before its client has decided.
+    private func pausedWithAQuestion() async throws -> (task: TaskID, decision: DecisionID) {
+        var session = SessionConfiguration()
+        session.asks = [.response]
+        let task = try await fixture.add(hosts: ["a"], configuration: session)[0].id
+        let (transitions, key) = (fixture.transitions, fixture.key)
+        let decision = try await fixture.store.write { transaction in
+            let record = try #require(try transaction.session(key))
+            _ = try transitions.claim([task], sessions: [key: record], in: transaction)
+            let head = ResponseHead(url: "http://a/f", status: 200)
+            return try #require(try transitions.question(about: head, of: task, in: transaction))
+        }
+        for event in [.preempted(), .pause] as [TaskEvent] { _ = try await fixture.apply(event, to: task) }
+        return (task, decision.id)
+    }
+
+    @Test(arguments: [(DecisionAction.allow, TaskState.paused), (.cancel, .cancelled)])
+    func aPausedTaskTakesTheAnswer(_ action: DecisionAction, _ state: TaskState) async throws {
+        let (task, decision) = try await pausedWithAQuestion()
+        _ = try await supervision.decisions.answer(
+            AnswerDecision.Parameters(id: decision, action: action), by: peer)
+        let found = try await fixture.store.read { (try $0.task(task), try $0.decision(of: task)) }
+        #expect(found.0?.status.state == state)
+        #expect(found.1?.state == .answered && found.1?.answer?.action == action)
+    }
+}
