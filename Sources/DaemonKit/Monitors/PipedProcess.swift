@@ -36,8 +36,8 @@ struct PipedProcess {
         return (Descriptor(reader), Descriptor(writer))
     }
 
-    /// Waits until the program has ended. Blocks. Past `deadline` its process group is killed; what it leaves running
-    /// when it ends in time, such as a cache of its own, stays.
+    /// Waits until the program has ended. Blocks. Past `deadline`, or if it says too much, its process group is killed;
+    /// what it leaves running when it ends in time, such as a cache of its own, stays.
     /// - Returns: its output and exit status; nil if it was killed, or said more than `most` bytes.
     func answer(atMost most: Int, until deadline: ContinuousClock.Instant) -> (bytes: [UInt8], status: Int32)? {
         var bytes: [UInt8] = []
@@ -48,8 +48,13 @@ struct PipedProcess {
             let isOver = take(&bytes)
             if waitpid(pid, &status, WNOHANG) == pid {
                 while bytes.count <= most, !take(&bytes), poll(&watched, 1, 0) > 0 {}
+                guard bytes.count <= most else {
+                    // Others of its group may still write.
+                    kill(-pid, SIGKILL)
+                    return nil
+                }
                 let signal = status & 0x7f
-                return bytes.count > most ? nil : (bytes, signal == 0 ? (status >> 8) & 0xff : 128 + signal)
+                return (bytes, signal == 0 ? (status >> 8) & 0xff : 128 + signal)
             }
             // Its output has ended before it.
             if isOver { usleep(5_000) }

@@ -23,6 +23,15 @@ struct PipedProcessTests {
         #expect(try run("yes") == nil)
     }
 
+    /// It has ended by itself; what it left in its group is ended.
+    @Test(.timeLimit(.minutes(1))) func whoSaysTooMuchLeavesNothingBehind() async throws {
+        let folder = try TemporaryFolder()
+        let script = "sleep 1000 & echo $! > \(folder.file("pid")); head -c 2000 /dev/zero"
+        #expect(try run(script) == nil)
+        let pid = try #require(pid_t(try Files.text(folder.file("pid")).dropLast()))
+        #expect(await eventually { ProcessTable.identity(of: pid).map { !ProcessTable.isRunning($0) } ?? true })
+    }
+
     /// With all that it started in its group.
     @Test(.timeLimit(.minutes(1))) func whoTakesTooLongIsEnded() async throws {
         let folder = try TemporaryFolder()
