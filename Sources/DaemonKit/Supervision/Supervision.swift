@@ -133,7 +133,8 @@ package struct Supervision: Sendable {
             configuration: configuration, time: time, logger: logger)
         endings = UploadEndings(
             patience: patience, engine: engine, files: files, credentials: credentials,
-            policy: { policies.policies(in: $1).policy(of: Boxed(wrappedValue: $0)) }, time: time, logger: logger
+            policy: { policies.policies(in: $1, kind: $2).policy(of: Boxed(wrappedValue: $0)) }, time: time,
+            logger: logger
         ) { signal.timesChanged() }
         alarms = Alarms(
             store: store, clock: clock, deadlines: deadlines, waiting: waiting,

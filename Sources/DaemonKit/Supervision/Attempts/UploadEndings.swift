@@ -24,7 +24,7 @@ final class UploadEndings: Sendable {
     private let engine: any ExchangePerforming
     private let files: TransferFiles
     private let credentials: CredentialKeeper
-    private let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
+    private let policy: @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy
     private let time: any TimeSource
     private let logger: Logger
     /// There may be room for another, or another time to wake up.
@@ -33,8 +33,8 @@ final class UploadEndings: Sendable {
 
     init(
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, credentials: CredentialKeeper,
-        policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy, time: any TimeSource,
-        logger: Logger, onEnd: @escaping @Sendable () -> Void
+        policy: @escaping @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy,
+        time: any TimeSource, logger: Logger, onEnd: @escaping @Sendable () -> Void
     ) {
         self.patience = patience
         self.engine = engine
@@ -80,14 +80,18 @@ final class UploadEndings: Sendable {
             let (session, trusted) = try await patience.store.read {
                 (try $0.session(ending.session), try $0.trustedKeys(ending.session))
             }
-            var policy = policy(ending.spec, session?.configuration ?? SessionConfiguration())
+            // Of a volatile session that is gone nobody knows whether it was to use what its owner has.
+            let kind = session?.kind ?? (ending.task.isVolatile ? .ephemeral : .background)
+            var policy = policy(ending.spec, session?.configuration ?? SessionConfiguration(), kind)
             policy.network.tls?.isAsked = false
             var settled = SettledDecisions().adding(trusted)
             policy.apply(settled)
             var outcome = try await request(ending, policy)
             let user = CredentialKeeper.User(ending.session, isVolatile: ending.task.isVolatile, policy)
             if let demand = outcome?.head.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
-                let found = credentials.found(for: demand, in: user.places)
+                // Its client would have been asked about the owner's, and nobody is asked any more.
+                let found = credentials.found(
+                    for: demand, in: policy.asks.contains(.challenge) ? [user.own] : user.places)
             {
                 settled.use(found, for: demand)
                 policy.apply(settled.lookingUp { _ in found })
