@@ -202,11 +202,13 @@ package final class Daemon: Sendable {
             try? await Task.sleep(for: .milliseconds(100))
             Footprint.shrink()
         }
-        store.onCommit { events in
+        store.onCommit { [weak credentials] events in
+            credentials?.follow(events, isVolatile: false)
             feed.committed(events)
             footprint.note(events: events.count)
         }
-        inMemory.onCommit { events in
+        inMemory.onCommit { [weak credentials] events in
+            credentials?.follow(events, isVolatile: true)
             feed.committedVolatile(events)
             streams.committed(events)
         }

@@ -94,8 +94,11 @@ final class AttemptRunner: Sendable {
     }
 
     private func ended(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) {
-        if ending.isCompleted, !run.hasAnswered, let unproven = attempt.record.settled?.unproven {
-            credentials.worked(unproven, for: CredentialKeeper.User(attempt.record, attempt.policy))
+        if ending.isCompleted, !run.hasAnswered, !run.isAnsweredByCache,
+            let unproven = attempt.record.settled?.unproven
+        {
+            let user = CredentialKeeper.User(attempt.record, attempt.policy)
+            credentials.worked(run.proven(of: unproven), for: user)
         }
         guard case .completed(let outcome) = ending, !outcome.discardsPart else {
             return run.start { [self] in await finish(run, attempt, ending) }
@@ -158,6 +161,7 @@ final class AttemptRunner: Sendable {
         let event: TaskEvent
         var notes: PendingNotes?
         var offer: CredentialOffer?
+        var isDemanded = false
         let ending = await disks.adjusted(ending, of: record.id)
         switch ending {
         case .completed(let outcome): return outcome
@@ -174,13 +178,14 @@ final class AttemptRunner: Sendable {
             event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
         case .failed(let failure, let last):
             notes = last
+            isDemanded = failure.challenge != nil && policy.answersChallenges
             offer = await credentials.offer(after: failure, of: record, policy)
             let seen = conditions.adjusted(failure, for: run.directHost)
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
         }
         let outcome = try await tools.transitions.endRun(
             of: record.id, event, with: notes, run.metrics,
-            asking: policy.asks.isEmpty && offer == nil ? nil : policy, offering: offer, patience: tools.patience)
+            asking: policy.asks.isEmpty && !isDemanded ? nil : policy, offering: offer, patience: tools.patience)
         // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
         if ending.waitsForDisk { conditions.set(needsPolling: true) }
         return outcome

@@ -21,6 +21,8 @@ final class TransferRun: Sendable {
         var figures = RunFigures()
         var metrics = TaskMetrics()
         var hasAnswered = false
+        /// Kept only where credentials are to be proven by it.
+        var lastAnswer: (url: String, status: Int)?
         var isElsewhere = false
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentView])?
@@ -265,6 +267,19 @@ final class TransferRun: Sendable {
     }
 
     var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
+
+    /// An answer to a request that credentials went along with which have yet to be proven.
+    func noteAnswer(_ head: ResponseHead) {
+        state.withLock { state in state.lastAnswer = head.status.map { (url: head.url, status: $0) } }
+    }
+
+    /// The credentials that the last answer proves: its server has let them pass.
+    func proven(of unproven: [SettledDecisions.Space]) -> [SettledDecisions.Space] {
+        guard let (url, status) = state.withLock({ $0.lastAnswer }), status < 500,
+            ![401, 403, 407, 429].contains(status), let origin = try? URLRules.parse(url).hostKey
+        else { return [] }
+        return unproven.filter { !$0.isProxy && $0.origin == origin }
+    }
 
     func redirected(to url: String) {
         let isElsewhere = (try? URLRules.parse(url))?.hostKey != host

@@ -99,7 +99,9 @@ struct SessionController: SessionServing {
     }
 
     func finish(_ key: SessionKey) async throws -> SessionRecord {
-        try await end(key)
+        let session = try await end(key)
+        if session.state == .invalidated { credentials.forget(key) }
+        return session
     }
 
     func invalidate(_ key: SessionKey) async throws -> SessionRecord {

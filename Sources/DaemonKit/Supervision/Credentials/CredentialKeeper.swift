@@ -102,22 +102,33 @@ package final class CredentialKeeper: Sendable {
         else { return nil }
         let user = User(record, policy)
         let sent = record.settled?.credential(for: demand)
+        var refused: [(username: String, password: String)] = []
         if let own = TaskTransitions.ownCredential(of: record, for: demand, policy) {
-            note(refused: own.username, own.password ?? "", by: demand, user)
+            refused.append((own.username, own.password ?? ""))
         }
-        if let name = sent?.username, sent?.demand.map({ $0 == demand }) ?? true {
-            note(refused: name, sent?.password ?? "", by: demand, user)
-            if sent?.source == .helper { await helper?.erase(name, sent?.password ?? "", for: demand) }
+        // It was sent whatever the realm: the server may have named another one, or another method, before.
+        if let sent, let name = sent.username {
+            refused.append((name, sent.password ?? ""))
+            if sent.source == .helper, sent.demand == demand {
+                await helper?.erase(name, sent.password ?? "", for: demand)
+            }
+        }
+        for (name, password) in refused { note(refused: name, password, by: demand, user) }
+        func isNew(_ found: FoundCredential) -> Bool {
+            !refused.contains { $0.username == found.username && $0.password == found.password }
         }
         var offer = CredentialOffer(space: demand)
         if policy.asks.contains(.challenge) {
             // The client has said of those that they are for all of its tasks; others it is asked about.
-            offer.found = found(for: demand, in: [user.own])
+            offer.found = found(for: demand, in: [user.own]).flatMap { isNew($0) ? $0 : nil }
             offer.proposedUser = found(for: demand, in: user.places)?.username
             return offer
         }
-        offer.found = found(for: demand, in: user.places)
-        if offer.found == nil, user.hasOwners, sent?.source != .helper { offer.found = await helper?.get(for: demand) }
+        offer.found = found(for: demand, in: user.places).flatMap { isNew($0) ? $0 : nil }
+        if offer.found == nil, user.hasOwners, sent?.source != .helper {
+            let helped = await helper?.get(for: demand)
+            offer.found = helped.flatMap { isNew($0) ? $0 : nil }
+        }
         return offer
     }
 
@@ -163,6 +174,15 @@ package final class CredentialKeeper: Sendable {
         lists.withLock { lists in
             lists[.volatile(session)] = nil
             lists[.session(session)] = nil
+        }
+    }
+
+    /// Hears of what was committed: sessions also end by themselves, with their last tasks.
+    /// - Parameter isVolatile: of volatile sessions; a durable one may have the same name.
+    func follow(_ events: [EventRecord], isVolatile: Bool) {
+        for event in events where event.type == .sessionInvalidated {
+            let place: Place = isVolatile ? .volatile(event.session) : .session(event.session)
+            lists.withLock { $0[place] = nil }
         }
     }
 

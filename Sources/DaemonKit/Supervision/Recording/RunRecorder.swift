@@ -104,6 +104,7 @@ final class RunRecorder: TransferObserver {
         {
             run.hostAnswered()
         }
+        if record.settled?.unproven.isEmpty == false { run.noteAnswer(head) }
         cache?.responded(head)
         guard keepsAnswers else { return }
         if case .accept(let acceptance) = verdict {

@@ -22,8 +22,8 @@ extension TaskTransitions {
             if case .conditionCleared = event { try takeDefault(of: id, in: transaction) }
             try transaction.closeDecision(of: id)
         }
-        // What was never claimed, and waits for nobody, was never answered.
-        if after.state.isFinal, !before.state.isFinal, before.attempts > 0 || before.awaitsAnswer {
+        // What was never claimed may have been answered too: whether it may begin. To look costs one read by an index.
+        if after.state.isFinal, !before.state.isFinal {
             try transaction.forgetSecrets(of: id) { try $0.redacted() }
         }
     }
@@ -82,20 +82,31 @@ extension TaskTransitions {
                 try asked($0, of: record, settled, .decision, in: transaction)
             }
         }
-        guard policy.answersChallenges, let space = offer?.space else { return nil }
-        let ownUser = Self.ownCredential(of: record, for: space, policy)?.username
-        guard var question = settled.challenged(space, ownUser: ownUser, response: shown) else { return nil }
-        if let found = offer?.found {
-            settled.use(found, for: space)
-        } else if policy.asks.contains(.challenge) {
-            question.proposedUser = question.proposedUser ?? offer?.proposedUser
-            return try asked(question, of: record, settled, .authentication, because: failure.error, in: transaction)
-        } else {
-            guard policy.acceptsAnyStatus else { return nil }
-            // The refusal is the answer: it is fetched once more, with its body.
-            settled.declinesCredentials = true
+        guard policy.answersChallenges, offer != nil || failure.challenge != nil else { return nil }
+        let now = time.reading().wall
+        let question: Question? = offer.flatMap { offer in
+            let ownUser = Self.ownCredential(of: record, for: offer.space, policy)?.username
+            return settled.challenged(offer.space, ownUser: ownUser, response: shown)
         }
-        try transaction.settle(settled, of: record.id, unasked: question, at: time.reading().wall)
+        if var question, let offer {
+            if let found = offer.found {
+                settled.use(found, for: offer.space)
+                try transaction.settle(settled, of: record.id, unasked: question, at: now)
+                return .preempted(.challenge)
+            }
+            if policy.asks.contains(.challenge) {
+                question.proposedUser = question.proposedUser ?? offer.proposedUser
+                return try asked(
+                    question, of: record, settled, .authentication, because: failure.error, in: transaction)
+            }
+        }
+        // The refusal is the answer: it is fetched once more, with its body.
+        guard policy.acceptsAnyStatus, !policy.asks.contains(.challenge), settled.declinesCredentials != true
+        else { return nil }
+        settled.declinesCredentials = true
+        var unasked = question ?? Question(.challenge)
+        unasked.response = shown
+        try transaction.settle(settled, of: record.id, unasked: unasked, at: now)
         return .preempted(.challenge)
     }
 

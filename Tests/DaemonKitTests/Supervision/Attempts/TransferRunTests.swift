@@ -26,6 +26,18 @@ import TransferModel
         #expect(!run.isAborting)
     }
 
+    /// An answer proves the credentials that went to its server, unless it may be for want of them.
+    @Test(arguments: [(304, true), (404, true), (401, false), (403, false), (407, false), (429, false), (503, false)])
+    func anAnswerProvesCredentials(status: Int, proves: Bool) {
+        let run = run()
+        let spaces = ["https://a:443", "https://b:443"].map { SettledDecisions.Space(origin: $0, isProxy: false) }
+        #expect(run.proven(of: spaces).isEmpty)
+        run.noteAnswer(ResponseHead(url: "https://a/f", status: status))
+        #expect(run.proven(of: spaces).map(\.origin) == (proves ? ["https://a:443"] : []))
+        run.noteAnswer(ResponseHead(url: "https://c/f", status: status))
+        #expect(run.proven(of: spaces).isEmpty)
+    }
+
     @Test func whoeverStoresTheChangeWinsOverAPreemption() {
         let run = run()
         run.requestAbort(.transition(.preempted()))

@@ -55,4 +55,17 @@ struct SessionControllerTests {
         _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
         #expect(cookies.list(.session(key)).isEmpty)
     }
+
+    @Test func aSessionThatIsFinishedHasNoneOfItsCredentials() async throws {
+        let key = SessionKey(owner: fixture.key.owner, identifier: "over")
+        let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
+        let credentials = supervision.credentials
+        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        let credential = StoredCredential(
+            space: CredentialSpace(host: "a.org", port: 443, protocol: "https"), username: "anna", password: "p",
+            persistence: .session)
+        try await credentials.set(credential, isDefault: nil, in: .session(key))
+        _ = try await supervision.sessions.finish(key)
+        #expect(credentials.list(.session(key)).isEmpty)
+    }
 }

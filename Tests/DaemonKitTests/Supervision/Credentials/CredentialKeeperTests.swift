@@ -119,9 +119,11 @@ struct CredentialKeeperTests {
         return record
     }
 
-    private var refusal: AttemptFailure {
+    private var refusal: AttemptFailure { refused(with: "Basic realm=\"r\"") }
+
+    private func refused(with challenge: String) -> AttemptFailure {
         let head = ResponseHead(
-            url: "https://a.org/x", status: 401, headers: [HeaderField("WWW-Authenticate", "Basic realm=\"r\"")])
+            url: "https://a.org/x", status: 401, headers: [HeaderField("WWW-Authenticate", challenge)])
         return FailureClassifier.answered(head, now: Timestamp(milliseconds: 0))
     }
 
@@ -141,6 +143,32 @@ struct CredentialKeeperTests {
         #expect(keeper.list(.shared(Self.anna)).map(\.isRefused) == [true] && !keeper.mayAnswer(user().0))
         _ = try await store.write { try $0.credentials() }
         #expect(try await reopened().list(.shared(Self.anna)).map(\.isRefused) == [true])
+    }
+
+    /// The server names another realm or method each time: what it has seen is not sent once more.
+    @Test(arguments: ["Basic realm=\"other\"", "Digest realm=\"r\", nonce=\"n\""])
+    func aRefusedCredentialIsNotSentUnderAnotherName(challenge: String) async throws {
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
+        let (_, policy) = user { $0.mayHaveCredentials = true }
+        var settled = SettledDecisions()
+        settled.use(FoundCredential(username: "anna", password: "p", source: .store), for: Self.demand)
+        let claimed = keeper.lookingUp(record(settled), user().0)
+        let offer = await keeper.offer(after: refused(with: challenge), of: claimed, policy)
+        #expect(offer != nil && offer?.found == nil)
+        #expect(keeper.list(.shared(Self.anna)).map(\.isRefused) == [true])
+    }
+
+    /// One that ends with its last task leaves nothing in memory.
+    @Test func aSessionThatEndsByItselfLeavesNone() async throws {
+        try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
+        let time = Timestamp(milliseconds: 1)
+        try await keeper.set(credential("durable", .session), isDefault: nil, in: .session(Self.session))
+        keeper.follow([EventRecord(time: time, type: .sessionDrained, session: Self.session)], isVolatile: true)
+        #expect(keeper.list(.volatile(Self.session)).count == 1)
+        keeper.follow([EventRecord(time: time, type: .sessionInvalidated, session: Self.session)], isVolatile: true)
+        #expect(keeper.list(.volatile(Self.session)).isEmpty && keeper.list(.session(Self.session)).count == 1)
+        keeper.follow([EventRecord(time: time, type: .sessionInvalidated, session: Self.session)], isVolatile: false)
+        #expect(keeper.list(.session(Self.session)).isEmpty)
     }
 
     /// A client that asks is shown whose credential is stored; what it gave to the session is sent.

@@ -127,6 +127,25 @@ import TransferStore
         #expect(!other.isSame(as: stored))
     }
 
+    /// It was answered, and ends before its first attempt.
+    @Test func aTaskThatNeverBeginsForgetsItsSecrets() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await asking(fixture)
+        let transitions = fixture.transitions
+        let answer = DecisionAnswer(.newRequest, request: TaskRequest(url: "https://a/?token=opensesame"))
+        try await fixture.store.write { transaction in
+            let open = try #require(try transaction.decision(of: task.id))
+            var settled = open.settled
+            settled.answered(open.question, with: answer)
+            try transaction.answer(open.id, answer, settled: settled)
+            _ = try transitions.apply(.conditionCleared, to: task.id, in: transaction)
+        }
+        #expect(try await decision(task, fixture)?.settled.standing != nil)
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: task.id)
+        let left = try #require(try await decision(task, fixture))
+        #expect(left.settled == SettledDecisions() && left.answer?.request == nil)
+    }
+
     /// What would be refused is not offered.
     @Test func onlyWhatIsAcceptedIsOffered() async throws {
         let fixture = try SupervisionFixture()
@@ -197,7 +216,8 @@ import TransferStore
     }
 
     private func demanded(
-        _ fixture: SupervisionFixture, _ offer: CredentialOffer, _ change: (inout EffectivePolicy) -> Void
+        _ fixture: SupervisionFixture, _ offer: CredentialOffer?, failures: Int = 0,
+        _ change: (inout EffectivePolicy) -> Void
     ) async throws -> (event: TaskEvent?, decision: DecisionRecord?) {
         let task = try await fixture.add(hosts: ["a"])[0]
         var policy = EffectivePolicy(spec: TaskSpec(), session: SessionConfiguration())
@@ -209,7 +229,16 @@ import TransferStore
             record.response = ResponseInfo(
                 ResponseHead(url: "http://a/f", status: 401), requested: "http://a/f",
                 verdict: .accept(Acceptance(offset: .zero)))
-            let failure = AttemptFailure(error: TransferError(.authRequired, "No."), disposition: .permanent)
+            if failures > 0 {
+                var settled = SettledDecisions()
+                var space = SettledDecisions.Space(origin: "http://a:80", isProxy: false)
+                (space.username, space.failures) = ("anna", failures)
+                settled.spaces = [space]
+                let now = Timestamp(milliseconds: 0)
+                try transaction.settle(settled, of: task.id, unasked: Question(.challenge), at: now)
+            }
+            var failure = AttemptFailure(error: TransferError(.authRequired, "No."), disposition: .permanent)
+            failure.challenge = ResponseHead(url: "http://a/f", status: 401)
             let event = TaskEvent.attemptFailed(failure, RetryPolicy(), jitter: 0)
             let asked = try transitions.question(inPlaceOf: event, of: record, policy, offer, in: transaction)
             return (asked, try transaction.decision(of: task.id))
@@ -234,6 +263,17 @@ import TransferStore
     @Test(arguments: [false, true]) func aDemandThatNobodyAnswersIsFinal(acceptsAnyStatus: Bool) async throws {
         let offer = CredentialOffer(space: demand)
         let (event, decision) = try await demanded(try SupervisionFixture(), offer) {
+            $0.acceptsAnyStatus = acceptsAnyStatus
+        }
+        #expect((event != nil) == acceptsAnyStatus)
+        #expect(decision?.settled.declinesCredentials == (acceptsAnyStatus ? true : nil))
+    }
+
+    /// As of a proxy that is not known, or after too many refusals: nothing can be offered.
+    @Test(arguments: [false, true], [0, Bounds.credentialFailures])
+    func aDemandThatNothingCanAnswerIsFinal(acceptsAnyStatus: Bool, failures: Int) async throws {
+        let offer = failures > 0 ? CredentialOffer(space: demand) : nil
+        let (event, decision) = try await demanded(try SupervisionFixture(), offer, failures: failures) {
             $0.acceptsAnyStatus = acceptsAnyStatus
         }
         #expect((event != nil) == acceptsAnyStatus)
