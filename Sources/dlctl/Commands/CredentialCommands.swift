@@ -64,6 +64,12 @@ struct CredentialCommand: AsyncParsableCommand {
             if passwordStdin, passwordFile != nil {
                 throw ValidationError("Use only one of --password-stdin and --password-file.")
             }
+            // RFC 7617 section 2. What follows it would be taken for a password that was given.
+            if username?.contains(":") == true {
+                throw ValidationError(
+                    "--username: a user name has no colon. Give the password at the prompt, or with --password-stdin or --password-file."
+                )
+            }
         }
 
         func run(_ session: CommandSession) async throws {

@@ -1,0 +1,15 @@
+import ArgumentParser
+import Testing
+
+@testable import dlctl
+
+@Suite struct CredentialCommandTests {
+    /// Part of it would be taken for the password, in place of the one that was given.
+    @Test func aUserNameHasNoColon() async throws {
+        await #expect(throws: (any Error).self) {
+            try await CredentialCommand.Add.asyncParse(["a.org", "--username", "a:b"])
+        }
+        let command = try await CredentialCommand.Add.asyncParse(["a.org", "--username", "anna", "--password-stdin"])
+        #expect(command.username == "anna")
+    }
+}
