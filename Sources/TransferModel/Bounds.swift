@@ -1,12 +1,12 @@
-/// What members and settings may be that are checked in several places and written in several documents.
+/// Limits of members and settings that several places check and several documents state.
 ///
-/// What one client asks for is read on the paths that serve everybody: each member has a length.
+/// Code that serves every client also reads what one client asks for, so each member has a maximum length.
 package enum Bounds {
     // MARK: Seconds
 
     /// A session's `launchInterval` and its default; up to a year.
     package static let launchInterval: ClosedRange<Double> = 1...31_622_400
-    /// A subscriber's `progressInterval`, where it is not 0, and its default.
+    /// A subscriber's `progressInterval`, if it is not 0, and its default.
     package static let progressInterval: ClosedRange<Double> = 0.1...86_400
 
     /// A task's and a session's timeouts: ten years.
@@ -25,23 +25,24 @@ package enum Bounds {
     /// `contentType`, `fileName` and `formField`.
     package static let text = 1024
     package static let method = 64
-    /// `username`, `password`, `bearer`: what a server takes in one line of a header (nginx 8 KiB, Apache 8190 bytes).
+    /// `username`, `password`, `bearer`: what a server accepts in one header line (nginx 8 KiB, Apache 8190 bytes).
     package static let secret = 8192
     /// `match` of `task.list`.
     package static let match = 4096
 
     // MARK: Bodies
 
-    /// A decoded body may be so many times as long as the coded one; deflate reaches 1,032, brotli and zstd some millions.
+    /// A decoded body may be this many times as long as the coded one; deflate reaches 1,032, brotli and zstd some
+    /// millions.
     package static let decodedRatio: Int64 = 200
-    /// Bytes that a decoded body may have whatever the ratio.
+    /// Bytes that a decoded body may have regardless of the ratio.
     package static let decodedAlways: Int64 = 8 << 20
 
     // MARK: Numbers of things
 
     /// Apache's LimitRequestFields; others bound the bytes alone.
     package static let headers = 100
-    /// Names and values together. nginx takes 32 KiB, Node 16 KiB, Apache 800 KB; libcurl sends up to 1 MiB.
+    /// Names and values together. nginx accepts 32 KiB, Node 16 KiB, Apache 800 KB; libcurl sends up to 1 MiB.
     package static let headerBytes = 64 << 10
     /// `formFields` and their names and values.
     package static let formFields = 1000
@@ -58,11 +59,11 @@ package enum Bounds {
     package static let arguments = 256
     package static let argumentBytes = 64 << 10
 
-    /// Digests of pieces: with 4 MiB a piece a file of 128 GiB.
+    /// Digests of pieces: enough for a file of 128 GiB in pieces of 4 MiB.
     package static let pieces = 32_768
-    /// Hexadecimal digits of all of them: 32768 of sha-256, 16384 of sha-512.
+    /// Hexadecimal digits of all digests together: 32,768 digests of sha-256, or 16,384 of sha-512.
     package static let pieceDigits = 2 << 20
-    /// Least length of one of several pieces: the shortest that BitTorrent uses.
+    /// Least length of a piece if there are several: the shortest that BitTorrent uses.
     package static let leastPiece: Int64 = 16 << 10
 
     // MARK: Lists
@@ -71,14 +72,14 @@ package enum Bounds {
     package static let tasks = 50_000
     /// Tasks that one call of a control method names, and tasks and sessions of a filter of events.
     package static let ids = 10_000
-    /// Bytes of what is stored of the entries of one page.
+    /// Bytes of the stored text of all entries of one page.
     package static let pageBytes = 2 << 20
-    /// Of one owner, not counting those that are over.
+    /// Of one owner, not counting those that have ended.
     package static let sessions = 1000
-    /// Tasks of one owner in volatile sessions, those that are over included, and bytes of their bodies.
+    /// Tasks of one owner in volatile sessions, including ended ones, and bytes of their bodies.
     package static let volatileTasks = 50_000
     package static let volatileBodies: Int64 = 128 << 20
-    /// Programs of sessions that run at the same time, of all owners and of one.
+    /// Programs of sessions that run at the same time: of all owners, and of one.
     package static let launches = 32
     package static let launchesOfUser = 8
     /// Durable names of one owner.
@@ -89,18 +90,19 @@ package enum Bounds {
     /// Bytes of a cookie's name and value together, and of one attribute (RFC 6265bis section 5.6).
     package static let cookie = 4096
     package static let cookieAttribute = 1024
-    /// Cookies of one registered domain and the names below it, of one task, and of one owner.
+    /// Cookies of one registered domain and the names below it; of one task; and of one owner.
     package static let cookiesOfDomain = 180
     package static let cookiesOfTask = 180
     package static let cookies = 3000
-    /// Bytes of the Cookie field that a request is sent.
+    /// Bytes of the Cookie field of one request.
     package static let cookieField = 64 << 10
-    /// Bytes of cookies that the waiting tasks of one owner keep.
+    /// Bytes of cookies that one owner's waiting tasks keep.
     package static let waitingCookies = 4 << 20
 
     // MARK: The cache
 
-    /// Bytes of stored answers of one owner, in memory and on the disk, whatever sessions say; and of one cache.
+    /// Bytes of stored answers of one owner, in memory and on disk, regardless of what sessions set; also the limits of
+    /// one cache.
     package static let cacheMemoryOfOwner = 64 << 20
     package static let cacheDiskOfOwner = 1 << 30
     // MARK: Credentials
@@ -110,39 +112,40 @@ package enum Bounds {
 
     // MARK: Decisions
 
-    /// Unicode scalars of a realm that is told.
+    /// Unicode scalars of a realm that is shown.
     package static let realm = 256
     /// Questions that one task asks.
     package static let decisions = 100
     /// Servers and proxies that one task remembers credentials for.
     package static let decisionSpaces = 8
-    /// Credentials that one server may refuse before nobody is asked for another.
+    /// Credentials that one server may refuse before clients are no longer asked for another.
     package static let credentialFailures = 20
     /// Servers whose keys one session trusts.
     package static let trustedKeys = 1000
-    /// Keys that are trusted of one server.
+    /// Trusted keys of one server.
     package static let keysOfServer = 8
-    /// Questions of one answer of `decision.list`.
+    /// Questions in one answer of `decision.list`.
     package static let listedDecisions = 1000
 
     // MARK: The wire
 
     /// Bytes of one line.
     package static let line = 8 << 20
-    /// A longer line is a long request. Of those one of each user is answered at a time, and so many of all.
+    /// A longer line is a long request. Each user has one of them in progress at a time, and all users together have
+    /// this many.
     package static let longLine = 1 << 20
     package static let longRequests = 4
     package static let batch = 1000
     package static let nesting = 64
-    /// Requests of one connection that are answered at the same time.
+    /// Requests of one connection in progress at the same time.
     package static let requestsInFlight = 64
-    /// Requests of one user that only look, and are answered at the same time; bytes that a client may leave unread and get its
-    /// next answer.
+    /// Read-only requests of one user in progress at the same time, and the bytes that a client may leave unread and
+    /// still get its next answer.
     package static let looks = 4
     package static let unreadByLookers = 256 << 10
-    /// Bytes that wait for one client before it is dropped, and of the answers to a batch.
+    /// Bytes that wait for one client before it is disconnected; also the limit of the answers to one batch.
     package static let waitingAnswers = 8 << 20
-    /// Bytes of lines that are unfinished or wait, of all users and of one.
+    /// Bytes of lines that are incomplete or waiting: of all users, and of one.
     package static let unfinishedLines = 256 << 20
     package static let unfinishedLinesOfUser = 64 << 20
     package static let subscriptions = 64
@@ -150,12 +153,12 @@ package enum Bounds {
     package static let dataAnswer = 16 << 20
     /// Body bytes in one notification of a stream.
     package static let streamPiece = 48 << 10
-    /// Exchanges of a task whose metrics are kept, the newest.
+    /// Exchanges of a task whose metrics are kept; the newest ones.
     package static let metrics = 100
-    /// Of each body that `task.get` shows with `secrets`, and of a request's that is kept once it is sent.
+    /// Bytes of each body that `task.get` shows with `secrets`, and of a request's body that is kept after it was sent.
     package static let shownBody = 1 << 20
 
-    /// Whether the digests of pieces are few enough to be named in one task.
+    /// Whether one task may name this many digests of pieces.
     package static func allows(_ pieces: PieceDigests) -> Bool {
         let count = pieces.values.count
         return (1...self.pieces).contains(count) && count * pieces.algorithm.hexLength <= pieceDigits

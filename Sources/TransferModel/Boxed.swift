@@ -1,8 +1,8 @@
-/// Keeps a large value in one place, so that copies of what holds it are small: thousands of transfers that wait hold
-/// dozens of such copies each. It is copied where a copy is changed.
+/// Keeps a large value in one place, so that copies of the value that contains it are small: a thousand waiting
+/// transfers hold dozens of such copies each. The value is copied only when a shared copy is changed.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
-    /// Changed only while one box alone refers to it, so that no access has to be checked.
+    /// Changed only while a single box refers to it, so accesses need no exclusivity check.
     @usableFromInline
     final class Storage: @unchecked Sendable {
         @exclusivity(unchecked) @usableFromInline var value: Value
@@ -44,7 +44,7 @@ extension Boxed: Hashable where Value: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
 
-/// As `Boxed`, of a value that is often not there; then there is no box either.
+/// Like `Boxed`, for a value that is often absent; then there is no box either.
 @propertyWrapper
 public struct BoxedOptional<Value: Sendable>: Sendable {
     @usableFromInline var box: Boxed<Value>?

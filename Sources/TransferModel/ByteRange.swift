@@ -1,4 +1,4 @@
-/// A stretch of a file: from `start` up to, but without, `end`.
+/// A range of bytes in a file, from `start` up to but not including `end`.
 public struct ByteRange: Hashable, Sendable, Codable {
     public var start: ByteCount
     public var end: ByteCount

@@ -10,7 +10,7 @@ public enum CookieStorageKind: String, Word {
     case none
 }
 
-/// Whose cookies are taken.
+/// Whose cookies are accepted.
 public enum CookieAcceptPolicy: String, Word {
     case always, never
     /// Those of the site that the task's own URL names.
@@ -19,7 +19,7 @@ public enum CookieAcceptPolicy: String, Word {
 
 /// A cookie as a store keeps it (RFC 6265bis section 5.7).
 public struct Cookie: Hashable, Sendable {
-    /// Which requests that others begin carry it (RFC 6265bis section 5.6.7).
+    /// Which requests from other sites carry the cookie (RFC 6265bis section 5.6.7).
     public enum SameSite: String, Sendable, Hashable, CaseIterable {
         case none, lax, strict
     }
@@ -30,7 +30,7 @@ public struct Cookie: Hashable, Sendable {
     /// In lower case, without a dot at its beginning.
     public var domain: String
     public var path: String
-    /// nil = until the store that holds it ends; of a store on the disk, until it is removed.
+    /// nil = until the store that holds the cookie ends; in a store on disk, until the cookie is removed.
     public var expires: Timestamp?
     public var secure: Bool
     public var httpOnly: Bool
@@ -54,7 +54,7 @@ public struct Cookie: Hashable, Sendable {
         self.hostOnly = hostOnly
     }
 
-    /// What a store holds once at most (RFC 6265bis section 5.7, step 23).
+    /// What identifies a cookie within a store (RFC 6265bis section 5.7, step 23).
     public struct Identity: Hashable, Sendable {
         public var name: String
         public var domain: String

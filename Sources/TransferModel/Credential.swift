@@ -1,4 +1,4 @@
-/// Which demands for credentials a stored one answers.
+/// Which challenges a stored credential answers.
 public struct CredentialSpace: Hashable, Sendable {
     /// In lower case; an IPv6 address without brackets.
     public var host: String
@@ -23,7 +23,7 @@ public struct CredentialSpace: Hashable, Sendable {
         self.isProxy = isProxy
     }
 
-    /// Exactly what was demanded.
+    /// Exactly the space of a challenge.
     public init(_ space: ProtectionSpace) {
         self.init(
             host: space.host, port: space.port, protocol: space.protocol, realm: space.realm, method: space.method,
@@ -50,15 +50,15 @@ extension CredentialSpace: Codable {
     }
 }
 
-/// A user name and a password that a user, or one session, has for a space. Holds a secret; never leaves the daemon.
+/// A user name and a password that a user, or one session, stores for a space. Holds a secret; never leaves the daemon.
 public struct StoredCredential: Hashable, Sendable {
     public var space: CredentialSpace
     public var username: String
     public var password: String
     public var persistence: CredentialPersistence
-    /// The one of its space that is sent where nobody is asked.
+    /// The credential of its space that is sent without asking a client.
     public var isDefault: Bool
-    /// The server or proxy has refused it: it is not sent again unasked.
+    /// The server or proxy has refused it: it is not sent again without a client's answer.
     public var isRefused: Bool
 
     public init(

@@ -1,4 +1,4 @@
-/// A request in place of the task's own. In an answer, what is absent stays as it was proposed.
+/// A request that replaces the task's own. In an answer, absent members stay as proposed.
 public struct TaskRequest: Hashable, Sendable, Codable {
     public var url: String?
     public var method: String?
@@ -26,18 +26,19 @@ public struct TaskRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// The request that a task makes from here on: where a redirect led, or what a client wants in its stead. Holds secrets.
+/// The request that a task makes from now on: the target of a redirect, or the request that a client gave instead.
+/// Holds secrets.
 public struct StandingRequest: Hashable, Sendable, Codable {
     public var request: TaskRequest
-    /// The body of the task's own request goes along.
+    /// It sends the body of the task's own request.
     public var sendsOwnBody: Bool
-    /// Of another origin than the task's own: nothing of the task's credentials goes along.
+    /// It goes to another origin than the task's own: it carries none of the task's credentials.
     public var isForeign: Bool
     /// A redirect on the way led from one site to another (RFC 6265bis section 5.2).
     public var crossedSites: Bool
     /// Redirects that led here.
     public var redirects: Int
-    /// The request before it may be made once more.
+    /// The previous request may be made once more.
     public var mayStepBack: Bool
 
     public init(
@@ -61,7 +62,7 @@ public struct DecisionAnswer: Hashable, Sendable, Codable {
     public var persistence: CredentialPersistence?
     public var request: TaskRequest?
     public var destination: Destination?
-    /// In place of secrets that are forgotten: what tells this answer from others.
+    /// Replaces secrets that are forgotten: tells this answer from others.
     public var mark: String?
 
     public init(
@@ -86,9 +87,9 @@ extension DecisionAnswer {
     }
 }
 
-/// Where credentials are from that no client gave for the task at hand.
+/// Where credentials come from if no client gave them for this task.
 public enum CredentialSource: String, Word {
-    /// What the user or the session has: looked up for each attempt, so nothing of it is stored with the task.
+    /// The store of the user or session: credentials are looked up for each attempt, so none are stored with the task.
     case store
     /// The program of `credentialHelper`.
     case helper
@@ -101,24 +102,24 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var origin: String
         public var isProxy: Bool
         public var failures = 0
-        /// Refused ones are forgotten: none is sent again unasked.
+        /// Refused credentials are forgotten, so none is sent again without an answer.
         public var username: String?
         public var password: String?
         /// How they are sent, if by NTLM.
         public var method: AuthenticationMethod?
-        /// What they were given for.
+        /// The challenge that they were given for.
         public var demand: ProtectionSpace?
-        /// How long they are kept once they have worked, beyond the task.
+        /// How long they are kept beyond the task, once they have worked.
         public var persistence: CredentialPersistence?
-        /// Where they are from, if no client gave them for this task.
+        /// Where they come from, if no client gave them for this task.
         public var source: CredentialSource?
-        /// The keys that are trusted there, as `TrustedKey` has them.
+        /// The trusted keys of this server, in the form of `TrustedKey`.
         public var key: String?
-        /// The client trusts no key there.
+        /// The client trusts no key of this server.
         public var declinesTrust: Bool?
-        /// What is shown there.
+        /// The certificate that this server is shown.
         public var certificate: ClientCertificate?
-        /// The client shows no certificate there.
+        /// The client shows this server no certificate.
         public var declinesCertificate: Bool?
 
         public init(origin: String, isProxy: Bool) {
@@ -132,23 +133,23 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
     /// When the last one was asked, in milliseconds of the boot clock.
     public var askedAt: Int64?
     public var spaces: [Space] = []
-    /// The client wants to hear of no further challenge.
+    /// The client wants no further question about challenges.
     public var declinesChallenges = false
-    /// No credentials are sent but the task's own: the server's refusal is its answer.
+    /// No credentials are sent except the task's own: the server's refusal is the answer.
     public var declinesCredentials: Bool?
-    /// In place of the task's own request; nil if that stands.
+    /// Replaces the task's own request; nil if that stands.
     public var standing: StandingRequest?
-    /// What the open question proposes to make of it.
+    /// The standing request that the open question proposes.
     public var proposed: StandingRequest?
-    /// A redirect is the answer to the request that stands: the status of the one that was refused.
+    /// The answer to the standing request is a redirect that was refused: its status.
     public var refusedStatus: Int?
-    /// The refused redirect is all of the answer: the request must not be made again.
+    /// The refused redirect is the whole answer: the request must not be made again.
     public var isAnswered: Bool?
     /// What identifies the answer that the open question, or the last one, is about.
     public var responded: String?
-    /// Such an answer is wanted.
+    /// The answer with this mark is wanted.
     public var allowed: String?
-    /// Whatever the answer is, it becomes a file.
+    /// Any answer becomes a file.
     public var allowsAny: Bool?
     /// The client has been asked whether the task may begin.
     public var hasBegun: Bool?

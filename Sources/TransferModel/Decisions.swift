@@ -1,10 +1,10 @@
-/// Names a question to a client; never used again in one store.
+/// Identifies a question to a client; never reused within a store.
 public struct DecisionID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-    /// Whether it is of a volatile task: no other store ever gives such an id.
+    /// Whether its task is volatile: a store on disk never gives such an id.
     public var isVolatile: Bool { TaskID(rawValue).isVolatile }
     public var description: String { String(rawValue) }
 }
@@ -23,7 +23,7 @@ public enum DecisionAction: String, Word {
 }
 
 extension DecisionAction {
-    /// Only the owner of the task gives credentials, requests and destinations, and trusts servers.
+    /// Only the task's owner may give credentials, requests and destinations, and trust servers.
     public var isOfTheOwner: Bool {
         switch self {
         case .useCredential, .trust, .followWith, .newRequest, .becomeDownload: true
@@ -60,9 +60,9 @@ extension AuthenticationMethod {
 
 /// What happens if nobody answers.
 public enum DecisionDefault: String, Word {
-    /// The task waits for an answer until its time for the resource is over.
+    /// The task waits for an answer until its `timeoutIntervalForResource` is over.
     case wait
-    /// The same, and then it fails with `tls.untrusted`.
+    /// The same, but then the task fails with `tls.untrusted`.
     case reject
     case follow, allow, `continue`
 }
@@ -79,7 +79,7 @@ extension DecisionKind {
 }
 
 extension DecisionDefault {
-    /// How long an answer is waited for; nil without end.
+    /// How long a question waits for an answer; nil = without end.
     public var patience: Seconds? {
         switch self {
         case .wait, .reject: nil
@@ -88,24 +88,24 @@ extension DecisionDefault {
     }
 }
 
-/// How a server, or a proxy, wants to be given credentials (RFC 7617, RFC 7616), or what a TLS server wants.
+/// How a server or proxy wants to get credentials (RFC 7617, RFC 7616), or what a TLS server wants.
 public enum AuthenticationMethod: String, Word {
     case httpBasic, httpDigest
-    /// [MS-NLMP], as RFC 4559 has it in fields.
+    /// NTLM [MS-NLMP], carried in fields as RFC 4559 describes.
     case ntlm
-    /// To be trusted although its certificate is not.
+    /// Trust in a server although its certificate does not verify.
     case serverTrust
-    /// A certificate of the client (RFC 8446 section 4.3.2).
+    /// A client certificate (RFC 8446 section 4.3.2).
     case clientCertificate
 }
 
-/// Whom credentials are for (RFC 9110 section 11.5), or which TLS server is meant.
+/// What credentials are for (RFC 9110 section 11.5), or which TLS server is meant.
 public struct ProtectionSpace: Hashable, Sendable, Codable {
     public var host: String
     public var port: Int
-    /// Scheme of the URL, or of the proxy's.
+    /// Scheme of the URL or of the proxy's URL.
     public var `protocol`: String
-    /// As the server gives it, shortened, without control characters: it says what it likes.
+    /// As the server gives it, but shortened and without control characters, because a server may send anything.
     public var realm: String?
     public var method: AuthenticationMethod
     public var isProxy: Bool
@@ -139,11 +139,11 @@ public enum CredentialPersistence: String, Word {
 /// What a client gives in an answer: a user name and a password, or a certificate with its key.
 public struct DecisionCredential: Hashable, Sendable, Codable {
     public var username: String?
-    /// Of the user, or the pass phrase of the key.
+    /// The user's password, or the pass phrase of the key.
     public var password: String?
     /// Path of a PEM certificate (chain).
     public var certificate: String?
-    /// Path of the PEM key where it is not in `certificate`.
+    /// Path of the PEM key if it is not in `certificate`.
     public var key: String?
     public var persistence: CredentialPersistence?
 
@@ -172,7 +172,7 @@ public struct DecisionCredential: Hashable, Sendable, Codable {
         persistence = try fields.value(.persistence)
     }
 
-    /// nil if it is a user name.
+    /// nil if the credential is a user name and a password.
     public var clientCertificate: ClientCertificate? {
         certificate.map {
             var client = ClientCertificate(certificate: $0)
@@ -183,7 +183,7 @@ public struct DecisionCredential: Hashable, Sendable, Codable {
     }
 }
 
-/// What a question tells; holds no secrets.
+/// What a client sees of a question; holds no secrets.
 public struct Question: Hashable, Sendable, Codable {
     public var kind: DecisionKind
     public var `default`: DecisionDefault
@@ -194,21 +194,21 @@ public struct Question: Hashable, Sendable, Codable {
     public var previousFailureCount: Int?
     /// User name that was refused last.
     public var proposedUser: String?
-    /// Its head, masked as events are.
+    /// The answer's header, masked as in events.
     public var response: ResponseInfo?
-    /// The request that is proposed, masked as events are.
+    /// The proposed request, masked as in events.
     public var request: TaskRequest?
-    /// What a TLS server showed: DER in Base64, its own certificate first.
+    /// The certificates that a TLS server showed: DER in Base64, its own certificate first.
     public var certificates: [String]?
     /// Its public key, as CURLOPT_PINNEDPUBLICKEY(3) takes it: what `trust` trusts.
     public var key: String?
-    /// The verifier's words.
+    /// The verifier's message.
     public var reason: String?
-    /// A client trusts another key of this server.
+    /// A client already trusts another key of this server.
     public var keyChanged: Bool?
-    /// Authorities whose certificates a TLS server takes, as it names them: DER in Base64.
+    /// Authorities whose certificates a TLS server accepts, as it names them: DER in Base64.
     public var distinguishedNames: [String]?
-    /// What is accepted of this task, as far as that is less than its kind allows.
+    /// The actions that this task accepts, if they are fewer than its kind allows.
     public var offered: [DecisionAction]?
 
     public enum CodingKeys: String, CodingKey {
@@ -227,7 +227,7 @@ public struct Question: Hashable, Sendable, Codable {
 public struct TrustedKey: Hashable, Sendable {
     /// As `https://example.org:443`.
     public var origin: String
-    /// As CURLOPT_PINNEDPUBLICKEY(3) takes it: one, or several with `;` between them.
+    /// As CURLOPT_PINNEDPUBLICKEY(3) takes it: one key, or several separated by `;`.
     public var key: String
 
     public init(origin: String, key: String) {
@@ -235,8 +235,8 @@ public struct TrustedKey: Hashable, Sendable {
         self.key = key
     }
 
-    /// Several keys of one server, as of machines that take turns behind one name: what CURLOPT_PINNEDPUBLICKEY(3) takes.
-    /// Of more than `Bounds.keysOfServer` the oldest go.
+    /// Several keys of one server, for machines that take turns behind one name, as CURLOPT_PINNEDPUBLICKEY(3) takes
+    /// them. If there are more than `Bounds.keysOfServer`, the oldest are dropped.
     public static func list(_ keys: String?, adding others: String?) -> String? {
         let known = (keys ?? "").split(separator: ";")
         let new = (others ?? "").split(separator: ";")
@@ -249,7 +249,7 @@ public struct TrustedKey: Hashable, Sendable {
 public struct DecisionRecord: Hashable, Sendable {
     public enum State: String, Word {
         case open, answered
-        /// The task went another way.
+        /// The task continued without an answer.
         case closed
     }
 
@@ -278,6 +278,6 @@ public struct DecisionRecord: Hashable, Sendable {
 }
 
 extension TaskStatus {
-    /// The task waits for a client's answer.
+    /// The task is waiting for a client's answer.
     public var awaitsAnswer: Bool { state == .waiting && (reason == .authentication || reason == .decision) }
 }

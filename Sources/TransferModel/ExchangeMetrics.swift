@@ -1,4 +1,4 @@
-/// What one request and its answer took: the steps, the connection and the bytes. Names no URL and no header.
+/// What one request and its answer took: steps, connection and bytes. Contains no URL and no header.
 public struct ExchangeMetrics: Hashable, Sendable {
     /// Microseconds since `fetchStart`.
     public struct Interval: Hashable, Sendable {
@@ -59,11 +59,11 @@ public struct ExchangeMetrics: Hashable, Sendable {
     public var transferProtocol: TransferProtocol?
     /// The request went over a connection that had served another.
     public var isReused = false
-    /// Nothing went over the network: the answer was stored.
+    /// Nothing went over the network: the answer came from the cache.
     public var isFromCache = false
     /// Host and port of the proxy, without credentials.
     public var proxy: String?
-    /// Whom the connection leads to: the proxy, if there is one.
+    /// The peer of the connection: the proxy, if there is one.
     public var remote: Endpoint?
     public var local: Endpoint?
     public var tls: TLS?
@@ -75,10 +75,10 @@ public struct ExchangeMetrics: Hashable, Sendable {
     public init(fetchStart: Int64) { self.fetchStart = fetchStart }
 }
 
-/// The exchanges of one task, in the order in which they ended: the newest, and how many went before them.
+/// The exchanges of one task, in the order in which they ended: the newest ones, and the number of older ones dropped.
 public struct TaskMetrics: Hashable, Sendable {
     public private(set) var entries: [ExchangeMetrics]
-    /// Older ones that are not kept.
+    /// Number of older exchanges that are not kept.
     public private(set) var dropped: Int
 
     public init(_ entries: [ExchangeMetrics] = [], dropped: Int = 0) {
@@ -96,7 +96,7 @@ public struct TaskMetrics: Hashable, Sendable {
 
     /// Appends what came later.
     public mutating func add(_ later: TaskMetrics) {
-        // What `later` dropped was newer than all that is here.
+        // The exchanges that `later` dropped were newer than all in `entries`.
         if later.dropped > 0 {
             count(entries.count)
             count(later.dropped)
@@ -113,7 +113,7 @@ public struct TaskMetrics: Hashable, Sendable {
         count(excess)
     }
 
-    /// What a damaged store says may be any number.
+    /// A damaged store may contain any number.
     private mutating func count(_ gone: Int) {
         let (sum, overflows) = dropped.addingReportingOverflow(gone)
         dropped = overflows ? .max : sum

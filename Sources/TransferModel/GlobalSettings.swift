@@ -1,6 +1,6 @@
-/// The settings that `settings.get` and `settings.set` speak of, as they are in force.
+/// The settings that `settings.get` and `settings.set` handle, with the values in force.
 ///
-/// `SettingName` lists them; DaemonKit's configuration says where each value comes from.
+/// `SettingName` lists them; the configuration in DaemonSetup knows where each value comes from.
 public struct GlobalSettings: Hashable, Sendable {
     public var maximumConcurrentTasks = 32
     public var maximumConcurrentTasksPerHost = 6

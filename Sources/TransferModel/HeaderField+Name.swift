@@ -1,10 +1,10 @@
 extension HeaderField {
-    /// Whether the field has this name, in whatever case (RFC 9110 section 5.1); makes no copy of either.
+    /// Whether the field has this name, ignoring case (RFC 9110 section 5.1); copies neither name.
     package func isNamed(_ other: String) -> Bool {
         guard name.utf8.count == other.utf8.count else { return false }
         return name.bytes { mine in
             other.bytes { theirs in
-                // Most names of one length differ in their last letter.
+                // Most names of the same length differ in their last letter.
                 var index = mine.count - 1
                 while index >= 0 {
                     if mine[index] != theirs[index], Self.small(mine[index]) != Self.small(theirs[index]) {
@@ -24,8 +24,8 @@ extension HeaderField {
 }
 
 extension [HeaderField] {
-    /// Values of the fields of this name, in order. The others are looked at where they are: a loop over them would count
-    /// references to the texts of each.
+    /// Values of the fields of this name, in order. The fields are examined in place: a loop would count references to
+    /// the texts of each.
     package func values(named name: String) -> [String] {
         let fields = span
         var values: [String] = []
@@ -33,7 +33,7 @@ extension [HeaderField] {
         return values
     }
 
-    /// Where the first field of this name is; nil if there is none.
+    /// Index of the first field of this name; nil if there is none.
     package func firstIndex(named name: String) -> Int? {
         let fields = span
         for index in fields.indices where fields[index].isNamed(name) { return index }

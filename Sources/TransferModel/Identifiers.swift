@@ -1,4 +1,4 @@
-/// Names a task; unique for ever in one store, also after the task was removed.
+/// Identifies a task; unique for ever in one store, even after the task was removed.
 public struct TaskID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
@@ -8,9 +8,10 @@ public struct TaskID: RawRepresentable, Hashable, Comparable, Codable, Sendable,
 }
 
 extension TaskID {
-    /// Ids from here on are of volatile tasks: no store on a disk ever gives so many. Below 2^53, as JSON wants it.
+    /// Ids from here on belong to volatile tasks: no store on disk ever gives so many. Below 2^53, so JSON numbers hold
+    /// them.
     public static let firstVolatile = TaskID(1_000_000_000_000_000)
-    /// Whether it is of a task that lives as long as a connection.
+    /// Whether the task lives only as long as a connection.
     public var isVolatile: Bool { self >= .firstVolatile }
 }
 
@@ -24,7 +25,7 @@ public struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable,
     public static let root = UserID(0)
 }
 
-/// Position of an event in the durable log: from 1, without a hole in one store.
+/// Position of an event in the durable log: from 1, without gaps within one store.
 public struct SequenceNumber: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }

@@ -1,6 +1,6 @@
 /// What proves that two answers carry the same version of a resource (RFC 9110 section 8.8).
 public struct Validators: Hashable, Sendable, Codable {
-    /// The entity tag with its quotes and, where weak, its `W/`.
+    /// The entity tag with its quotes and, if weak, its `W/`.
     public var etag: String?
     /// Last-Modified, as received.
     public var lastModified: String?
@@ -14,15 +14,15 @@ public struct Validators: Hashable, Sendable, Codable {
     }
 }
 
-/// How much of a download is on disk for sure, and of which version: the row that a resumption starts from.
+/// How much of a download is certainly on disk, and of which version: the row that a download resumes from.
 ///
 /// Written at checkpoints only, after the bytes before `offset` were synced.
 public struct Checkpoint: Hashable, Sendable, Codable {
     /// Bytes before this offset are durable in the part file.
     public var offset: ByteCount
-    /// Durable beyond `offset`, where segments were fetched side by side: in order, apart from each other and from it.
+    /// Durable ranges beyond `offset`, fetched as segments: in order, and with gaps between them and after `offset`.
     public var ranges: [ByteRange]
-    /// Length of the whole representation, where the server said it.
+    /// Length of the whole representation, if the server said it.
     public var total: ByteCount?
     public var validators: Validators
     /// Content-Encoding other than identity that the stored bytes are coded in.
@@ -31,9 +31,9 @@ public struct Checkpoint: Hashable, Sendable, Codable {
     public var partPath: String
     public var device: UInt64
     public var inode: UInt64
-    /// Digest fields the server gave for the whole representation (`sha-256` → hexadecimal).
+    /// Digests that the server gave for the whole representation (`sha-256` → hexadecimal).
     public var serverDigests: [String: String]
-    /// The mirror that the validators are of, without user info; nil = the task's own URL.
+    /// The mirror that the validators come from, without user info; nil = the task's own URL.
     public var origin: String?
 
     public init(
@@ -53,7 +53,7 @@ public struct Checkpoint: Hashable, Sendable, Codable {
         self.origin = origin
     }
 
-    /// Bytes that are durable, wherever they are.
+    /// Bytes that are durable, wherever they lie in the file.
     public var held: ByteCount { ranges.reduce(offset) { $0 + $1.count } }
     /// The part file is at least this long.
     public var reach: ByteCount { ranges.last?.end ?? offset }
@@ -73,7 +73,7 @@ public struct Checkpoint: Hashable, Sendable, Codable {
             device: try fields.decode(UInt64.self, forKey: .device),
             inode: try fields.decode(UInt64.self, forKey: .inode),
             serverDigests: try fields.decode([String: String].self, forKey: .serverDigests),
-            // Resume data that was given out before there were ranges has none.
+            // Resume data from versions without `ranges` has none.
             ranges: try fields.decodeIfPresent([ByteRange].self, forKey: .ranges) ?? [],
             origin: try fields.decodeIfPresent(String.self, forKey: .origin))
     }
@@ -85,7 +85,7 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     public var url: String
     public var status: Int?
     public var statusText: String?
-    /// Repeats are comma-joined (RFC 9110 section 5.3); names in the server's spelling, order kept.
+    /// Repeated fields are joined with commas (RFC 9110 section 5.3); names keep the server's spelling and order.
     public var headers: [HeaderField]
     /// True if there are more than `headers` has room for.
     public var headersTruncated: Bool?
@@ -94,11 +94,11 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     /// -1 if unknown.
     public var expectedLength: Int64
     public var suggestedFilename: String?
-    /// Where in the file this answer's body began; absent if it began at 0.
+    /// Offset in the file at which this answer's body began; absent if 0.
     public var resumedFrom: Int64?
-    /// What an upload or data task was answered.
+    /// The body of the answer to an upload or data task.
     public var body: ResponseBody?
-    /// True if it was stored, and the server was not asked or confirmed it.
+    /// True if the answer was stored and the server was not asked, or confirmed it.
     public var fromCache: Bool?
     /// Seconds since the server made or confirmed it, if it was stored (RFC 9111 section 4.2.3).
     public var age: Int64?
@@ -142,7 +142,8 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     }
 }
 
-/// The head of an answer as the server sent it: nothing masked, repeats in order. Holds secrets; for the task's owner alone.
+/// The header of an answer as the server sent it: nothing masked, repeats in order. Holds secrets; for the task's owner
+/// alone.
 public struct WholeHead: Hashable, Sendable, Codable {
     /// After redirects, with its query, without user info.
     public var url: String
@@ -156,9 +157,9 @@ public struct WholeHead: Hashable, Sendable, Codable {
 
 /// The beginning of a response body as the task shows it.
 public struct ResponseBody: Hashable, Sendable, Codable {
-    /// Where the bytes are UTF-8.
+    /// Set if the bytes are UTF-8.
     public var text: String?
-    /// Where they are not.
+    /// Set if they are not.
     public var base64: String?
     /// True if there was more.
     public var truncated: Bool?

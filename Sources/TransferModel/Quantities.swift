@@ -1,5 +1,5 @@
-/// A number of bytes, or an offset in a file. Sums and differences stop at the ends of the range: a server may announce
-/// any length, and no length may end the daemon.
+/// A number of bytes, or an offset in a file. Sums and differences saturate at the ends of the range: a server may
+/// announce any length, and none may crash the daemon.
 public struct ByteCount: RawRepresentable, Hashable, Comparable, Codable, Sendable, AdditiveArithmetic,
     ExpressibleByIntegerLiteral, CustomStringConvertible
 {
@@ -50,7 +50,7 @@ public struct Seconds: RawRepresentable, Hashable, Comparable, Codable, Sendable
         rawValue = Double(seconds) + Double(attoseconds) * 1e-18
     }
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-    /// Bounded to some 30,000 years either way; not a number means zero.
+    /// Bounded to about 30,000 years either way; NaN means zero.
     public var duration: Duration { .milliseconds(milliseconds) }
     public var milliseconds: Int64 {
         rawValue.isNaN ? 0 : Int64(min(max(rawValue * 1000, -Self.bound), Self.bound).rounded())

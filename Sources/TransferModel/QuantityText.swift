@@ -1,9 +1,10 @@
-/// Reads and writes sizes, rates and times as people do, in files, flags and commands alike: `500k`, `1.5G`, `1h30m`.
+/// Reads and writes sizes, rates and times in the form people use in files, flags and commands: `500k`, `1.5G`,
+/// `1h30m`.
 package enum QuantityText {
-    /// Bytes in `text`, or bytes per second: `500k`, `2M`, `1.5G`, `1024`; `0`, `none` or `unlimited` for no limit.
+    /// Bytes, or bytes per second, in `text`: `500k`, `2M`, `1.5G`, `1024`; `0`, `none` or `unlimited` for no limit.
     ///
-    /// Units are powers of 1024; `K`, `KB` and `KiB` are one, and a trailing `/s` changes nothing. Nil if it is no
-    /// such number, or does not fit.
+    /// Units are powers of 1024. `K`, `KB` and `KiB` mean the same, and a trailing `/s` is ignored. nil if the text is
+    /// not such a number, or the number does not fit.
     package static func bytes(_ text: String) -> Int64? {
         var rest = Substring(text.lowercased())
         if rest == "none" || rest == "unlimited" { return 0 }
@@ -23,9 +24,9 @@ package enum QuantityText {
         return shift > 0 ? Int64(exactly: (number * Double(Int64(1) << shift)).rounded()) : nil
     }
 
-    /// Seconds in `text`: `90`, `90s`, `500ms`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds. Nil if it is
-    /// neither, or more than three hundred years: a slip of the finger, and far more no longer fits the wire's
-    /// milliseconds.
+    /// Seconds in `text`: `90`, `90s`, `500ms`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds. nil if the text
+    /// is neither, or more than about three hundred years: that is a typing error, and much larger numbers do not fit
+    /// the wire's milliseconds.
     package static func seconds(_ text: String) -> Double? {
         if let plain = decimal(text[...]) { return bounded(plain) }
         var total = 0.0
@@ -91,7 +92,7 @@ package enum QuantityText {
         ("w", 604_800), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1), ("ms", 0.001),
     ]
 
-    /// Only digits and one point: `Double` itself would take `nan`, `0x1p3` and `1e9`.
+    /// Only digits and one point: `Double` itself would accept `nan`, `0x1p3` and `1e9`.
     private static func decimal(_ text: Substring) -> Double? {
         guard text.first?.isASCIIDigit == true, text.allSatisfy({ $0.isASCIIDigit || $0 == "." }) else { return nil }
         return Double(text)

@@ -1,24 +1,24 @@
-/// What a request does with stored answers; names follow NSURLRequest.CachePolicy.
+/// How a request uses stored answers; names follow NSURLRequest.CachePolicy.
 public enum RequestCachePolicy: String, Word {
     /// RFC 9111: fresh answers are used, stale ones validated.
     case useProtocolCachePolicy
-    /// Asks the server, and caches on the way to ask it too.
+    /// Asks the server with `no-cache`, so that caches on the way ask it too.
     case reloadIgnoringLocalCacheData
-    /// As `reloadIgnoringLocalCacheData`, which also tells every cache on the way.
+    /// Does the same as `reloadIgnoringLocalCacheData`.
     case reloadIgnoringLocalAndRemoteCacheData
-    /// Uses a stored answer whatever its age.
+    /// Uses a stored answer regardless of its age.
     case returnCacheDataElseLoad
-    /// Uses a stored answer whatever its age, and never the network.
+    /// Uses a stored answer regardless of its age, and never the network.
     case returnCacheDataDontLoad
-    /// Validates what is stored, however fresh.
+    /// Validates a stored answer even if it is fresh.
     case reloadRevalidatingCacheData
 }
 
-/// How much a cache keeps; names follow URLCache.
+/// How much a cache may keep; names follow URLCache.
 public struct CacheCapacities: Hashable, Sendable {
     /// 4 MiB unless set.
     public var memoryCapacity: ByteCount?
-    /// 20 MiB unless set; `ephemeral` sessions keep nothing on a disk.
+    /// 20 MiB unless set; `ephemeral` sessions keep nothing on disk.
     public var diskCapacity: ByteCount?
 
     public init(memoryCapacity: ByteCount? = nil, diskCapacity: ByteCount? = nil) {

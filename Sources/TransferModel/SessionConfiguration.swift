@@ -1,4 +1,5 @@
-/// What is started when a session's subscriber has unseen final events: a systemd unit, or in user mode an argv.
+/// What the daemon starts if a session's subscriber has unseen final events: a systemd unit or, in user mode, a
+/// program.
 public struct LaunchSpec: Hashable, Sendable {
     public var unit: String?
     public var argv: [String]?
@@ -18,7 +19,8 @@ extension LaunchSpec: Codable {
     }
 }
 
-/// A daily window in local time: `from` and `to` as HH:MM (past midnight where to ≤ from), on `days` (0 = Sunday; all days without).
+/// A daily window in local time: `from` and `to` as HH:MM (past midnight if `to` ≤ `from`), on `days` (0 = Sunday; nil
+/// = every day).
 public struct ScheduleWindow: Hashable, Sendable {
     public var from: String
     public var to: String
@@ -45,43 +47,43 @@ extension ScheduleWindow: Codable {
 
 /// What a session sets for its tasks; names follow URLSessionConfiguration where it has one.
 public struct SessionConfiguration: Hashable, Sendable {
-    /// Without a byte; 60 s unless set.
+    /// How long a transfer may go without a byte; 60 s unless set.
     public var timeoutIntervalForRequest: Seconds?
-    /// From the first queueing, paused time excluded; 7 days unless set.
+    /// Time from the first queueing, excluding paused time; 7 days unless set.
     public var timeoutIntervalForResource: Seconds?
     public var httpMaximumConnectionsPerHost: Int?
     public var httpAdditionalHeaders: [HeaderField]?
-    /// Means nothing in a `background` session, which has no cache.
+    /// Has no effect in a `background` session, which has no cache.
     public var requestCachePolicy: RequestCachePolicy?
     /// The session's own cache; nil = its owner's.
     public var urlCache: CacheCapacities?
-    /// Which cookies a task has; unset, `SessionKind` decides.
+    /// Which cookies a task uses; if unset, `SessionKind` decides.
     public var httpCookieStorage: CookieStorageKind?
     public var httpCookieAcceptPolicy: CookieAcceptPolicy?
-    /// False: requests carry no stored cookie.
+    /// If false, requests carry no stored cookies.
     public var httpShouldSetCookies: Bool?
     public var proxy: String?
     public var tlsMinimumVersion: TLSVersion?
     public var caFile: String?
     public var clientCertificate: ClientCertificate?
-    /// False refuses unencrypted transfers.
+    /// If false, unencrypted transfers are refused.
     public var allowsArbitraryLoads: Bool?
     /// Every final HTTP answer completes a task.
     public var acceptsAnyStatus: Bool?
-    /// Means nothing in a `background` session.
+    /// Has no effect in a `background` session.
     public var waitsForConnectivity: Bool?
     public var isDiscretionary: Bool?
     public var allowsExpensiveNetworkAccess: Bool?
     public var allowsConstrainedNetworkAccess: Bool?
     public var sendsLaunchEvents: Bool?
-    /// Decisions that are put to clients; others follow their defaults.
+    /// Decisions that clients are asked for; the others follow their defaults.
     public var asks: [DecisionKind]?
-    /// Durable name that acknowledges for this session.
+    /// The durable subscriber that acknowledges events for this session.
     public var subscriber: String?
     public var launch: LaunchSpec?
-    /// At most one launch in this time, of `Bounds.launchInterval`; 60 s unless set.
+    /// At most one launch in this time, within `Bounds.launchInterval`; 60 s unless set.
     public var launchInterval: Seconds?
-    /// Folder of downloads without a destination.
+    /// Folder for downloads that name no destination.
     public var directory: String?
     public var conflictPolicy: ConflictPolicy?
     public var maximumConcurrentTasks: Int?
@@ -93,7 +95,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var connectionsPerDownload: Int?
     public var durability: Durability?
 
-    /// Members that a message names with null: a change unsets them.
+    /// Members that a message sets to null: a change unsets them.
     public private(set) var cleared: Set<CodingKeys> = []
 
     public init() {}
@@ -198,7 +200,7 @@ extension SessionConfiguration {
         cleared.insert(key)
     }
 
-    /// This configuration with the members that `change` names, and without those it names with null.
+    /// This configuration with the members that `change` sets, and without those that it sets to null.
     public func changed(by change: SessionConfiguration) -> SessionConfiguration {
         var result = self
         func take<Value>(_ key: CodingKeys, _ path: WritableKeyPath<Self, Value?>) {

@@ -23,7 +23,7 @@ public struct HeaderField: Hashable, Sendable, Codable {
         try container.encode([name, value])
     }
 
-    /// Whether `text` may name a field or a method: a token of RFC 9110 section 5.6.2.
+    /// Whether `text` is a token (RFC 9110 section 5.6.2), which names of fields and methods must be.
     public static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -37,7 +37,7 @@ public struct HeaderField: Hashable, Sendable, Codable {
     }
 }
 
-/// What the delivered file must hash to; `value` in hexadecimal.
+/// The digest that the delivered file must have; `value` in hexadecimal.
 public struct Checksum: Hashable, Sendable {
     public var algorithm: DigestAlgorithm
     public var value: String
@@ -72,7 +72,7 @@ public struct Destination: Hashable, Sendable {
     public var path: String?
     /// Absolute path of the folder.
     public var directory: String?
-    /// Name in `directory`; without it the server's answer and the URL name the file.
+    /// Name in `directory`; if nil, the server's answer or the URL names the file.
     public var filename: String?
 
     public init(path: String? = nil, directory: String? = nil, filename: String? = nil) {
@@ -124,7 +124,7 @@ extension SourceFile: Codable {
 
 /// Presigned URLs of a multipart upload to S3 (`uploadProtocol` `s3Multipart`).
 public struct S3Upload: Hashable, Sendable {
-    /// One URL a part, the first part first.
+    /// One URL per part, in the order of the parts.
     public var partURLs: [String]
     /// Bytes of every part but the last.
     public var partSize: ByteCount
@@ -160,7 +160,7 @@ public struct RequestBody: Hashable, Sendable {
     public var text: String?
     public var base64: String?
     public var file: String?
-    /// Only in answers: bytes of a body that is not shown.
+    /// Set only in answers: bytes of a body that is not shown.
     public var size: ByteCount?
 
     public init() {}
@@ -180,7 +180,7 @@ extension RequestBody: Codable {
     }
 }
 
-/// How often and how late a transient failure is tried again.
+/// How often and after what delay a transient failure is tried again.
 public struct RetryPolicySpec: Hashable, Sendable {
     /// Attempts in all; 0 = unlimited.
     public var attempts: Int?
@@ -207,7 +207,7 @@ extension RetryPolicySpec: Codable {
 public struct ClientCertificate: Hashable, Sendable {
     /// Path of a PEM certificate (chain).
     public var certificate: String
-    /// Path of the PEM key where it is not in `certificate`.
+    /// Path of the PEM key if it is not in `certificate`.
     public var key: String?
     /// Pass phrase of the key.
     public var password: String?

@@ -1,4 +1,4 @@
-/// Where a task stands; the transitions are `TransferCore.TaskMachine`'s.
+/// The state of a task; `TransferCore.TaskMachine` defines the transitions.
 public enum TaskState: String, Word {
     case queued, running, waiting, paused, completed, failed, cancelled
 
@@ -39,7 +39,7 @@ public enum SessionState: String, Word {
     case active, finishing, invalidated
 }
 
-/// What delivery does where a file already has the final name.
+/// What delivery does if a file already has the final name.
 public enum ConflictPolicy: String, Word {
     case rename, overwrite, fail
 }

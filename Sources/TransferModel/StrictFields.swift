@@ -1,9 +1,9 @@
-/// Reads an object's members and refuses, by name, those its type does not know.
+/// Reads an object's members and refuses, by name, members that its type does not know.
 ///
 /// Errors carry the path of the field from the message's root (`tasks[3].priority`), so that a caller who sent a
 /// thousand tasks learns which one is wrong.
 public struct StrictFields<Key: CodingKey & CaseIterable> {
-    /// Set if the members come from a tape: the object at this place, whose members are all known.
+    /// Set if the members come from a tape: the object at index `object`, whose members are all known.
     private let reader: TapeReader?
     private let object: Int
     /// Set if they come from another decoder.
@@ -47,7 +47,7 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         return reader.member(key.stringValue, of: object).map(reader.isNull) ?? false
     }
 
-    /// Whether the member is present, be it null.
+    /// Whether the member is present, even if it is null.
     public func contains(_ key: Key) -> Bool {
         guard let reader else { return other?.container.contains(key) ?? false }
         return reader.member(key.stringValue, of: object) != nil
@@ -57,9 +57,9 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
 }
 
 extension StrictFields where Key: Sendable {
-    /// Reads the members that are there, for types with so many that asking for each costs more than reading those.
+    /// Reads the members that are present, for types with so many members that asking for each costs more.
     /// - Parameter take: called for each member that is not null.
-    /// - Throws: `request.unknown_field`; what `take` throws.
+    /// - Throws: `request.unknown_field`, or what `take` throws.
     package static func each(
         of decoder: any Decoder, named names: JSONNames<Key>, _ take: (Key, StrictField<Key>) throws -> Void
     ) throws {
@@ -93,7 +93,7 @@ package struct StrictField<Key: CodingKey & CaseIterable> {
     }
 }
 
-/// Members as a decoder other than `TapeDecoder` gives them; an object, because copies of a container are dear.
+/// Members from a decoder other than `TapeDecoder`; an object, because copies of a container are expensive.
 private final class KeyedFields<Key: CodingKey & CaseIterable> {
     let container: KeyedDecodingContainer<Key>
 
@@ -124,7 +124,7 @@ private final class KeyedFields<Key: CodingKey & CaseIterable> {
 
     func isNull(_ key: Key) -> Bool { container.contains(key) && (try? container.decodeNil(forKey: key)) ?? false }
 
-    /// FoundationEssentials says of numbers and texts that Swift has no value for, from within, neither what nor where.
+    /// For numbers and texts that Swift cannot represent, FoundationEssentials reports neither what is wrong nor where.
     private func unrepresentable(_ key: Key) -> TransferError {
         var isNumber = true
         do {
@@ -139,18 +139,18 @@ private final class KeyedFields<Key: CodingKey & CaseIterable> {
 }
 
 extension CodingUserInfoKey {
-    /// Set to true by clients, so that they understand answers of newer daemons; never nil.
+    /// Set to true by clients, so that they understand the answers of newer daemons; never nil.
     public static let acceptsUnknownFields = CodingUserInfoKey(rawValue: "acceptsUnknownFields")
 }
 
-/// What is said of values of JSON that Swift has none for.
+/// Messages about JSON values that Swift cannot represent.
 enum Unrepresentable {
     static let number = "a number that is too large, or has a fraction; only whole numbers count here."
     static let text = "text with half of a surrogate pair."
     static let either = "text with half of a surrogate pair, or \(number)"
 }
 
-/// `tasks[3].checksum.value` of a coding path.
+/// The text of a coding path, such as `tasks[3].checksum.value`.
 public func fieldPath(_ path: [any CodingKey]) -> String {
     var text = ""
     for key in path {
@@ -164,7 +164,7 @@ public func fieldPath(_ path: [any CodingKey]) -> String {
 }
 
 extension TransferError {
-    /// What a failed decode says to the client: the field, what was expected, in the shared vocabulary.
+    /// The error that tells a client about a failed decode: the field, and what was expected.
     public init(decoding error: any Error) {
         switch error {
         case let error as TransferError: self = error
@@ -185,7 +185,7 @@ extension TransferError {
             details: path.isEmpty ? [:] : ["field": .string(path)])
     }
 
-    /// A type in the words of JSON.
+    /// A type in the terms of JSON.
     private static func description(of type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"

@@ -1,26 +1,28 @@
-/// The part of a task that its machine changes: one value in, one value out of every transition.
+/// The part of a task that its machine changes: each transition maps one value to another.
 public struct TaskStatus: Hashable, Sendable, Codable {
     public var state: TaskState
     /// Only while `waiting`.
     public var reason: WaitReason?
-    /// When the daemon itself tries again, where it knows.
+    /// When the daemon itself tries again, if it knows.
     public var nextAttemptAt: Timestamp?
     /// Why it is waiting or failed.
     public var error: TransferError?
     /// Attempts begun, ever.
     public var attempts: Int
-    /// Failures since the last progress; what back-off counts.
+    /// Failures since the last progress; back-off counts them.
     public var failuresInRow: Int
-    /// Restarts from 0 because of a digest mismatch; one is allowed, with mirrors one for each place.
+    /// Restarts from 0 because of a digest mismatch. One is allowed or, with mirrors, one per mirror, up to
+    /// `TaskMachine.integrityRestartLimit`.
     public var integrityRestarts: Int
     public var createdAt: Timestamp
     public var startedAt: Timestamp?
     public var finishedAt: Timestamp?
     /// Time counted against `timeoutIntervalForResource` up to `budgetMark`.
     public var budgetUsed: Seconds
-    /// Boot clock (milliseconds, CLOCK_BOOTTIME) since when time counts; nil while it does not (paused, final).
+    /// Boot clock (milliseconds, CLOCK_BOOTTIME) at which counting began; nil while no time counts (paused, final).
     public var budgetMark: Int64?
-    /// Budget used when a name did not resolve first, while nothing had been received; nil after any other outcome.
+    /// The value of `budgetUsed` when the name first failed to resolve, before anything was received; nil after any
+    /// other outcome.
     public var unresolvedSince: Seconds?
     /// The last body that ended before its announced length; nil if none did.
     public var shortBody: ShortBody?
@@ -35,12 +37,12 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// A body that ended before the length that its server had announced: the connection broke, or the length is wrong. Where it
-/// ends at the same place each time, it is the length.
+/// A body that ended before the length that its server had announced: the connection broke, or the length is wrong. If
+/// it ends at the same offset each time, that offset is taken as the length.
 public struct ShortBody: Hashable, Sendable, Codable {
     public var received: ByteCount
     public var announced: ByteCount
-    /// How often it was seen so.
+    /// How often it ended like this.
     public var times: Int
 
     public init(received: ByteCount, announced: ByteCount, times: Int = 1) {
@@ -50,16 +52,16 @@ public struct ShortBody: Hashable, Sendable, Codable {
     }
 }
 
-/// What a finished task left.
+/// What a finished task leaves behind.
 public struct TaskResult: Hashable, Sendable, Codable {
     /// Final path of the delivered file.
     public var file: String?
     public var bytes: ByteCount
-    /// Computed where a digest was checked or asked for.
+    /// Set if a digest was checked or asked for.
     public var sha256: String?
-    /// A digest of the content was known, and compared.
+    /// A digest of the content was known and was compared.
     public var verified: Bool
-    /// What the delivered file is known again by; nil if nobody noted it.
+    /// Identifies the delivered file later; nil if it was not recorded.
     public var mark: FileMark?
 
     public init(
@@ -73,15 +75,16 @@ public struct TaskResult: Hashable, Sendable, Codable {
     }
 }
 
-/// What a delivered file, together with its length, is known again by: nobody has written to it since.
+/// Identifies a delivered file together with its length: nobody has written to it since.
 ///
-/// Not by its device: the numbers of many file systems change with each mount.
+/// Does not use the device, because the numbers of many file systems change with each mount.
 public struct FileMark: Hashable, Sendable, Codable {
     public var inode: UInt64
-    /// Change time (inode(7)) at delivery, nanoseconds since 1970. The daemon changes a file that has a `checksum` once
-    /// more; a file that was made later is another one, under a number that became free.
+    /// Change time (inode(7)) at delivery, in nanoseconds since 1970. If `checksum` is set, the daemon changes the file
+    /// once more afterwards, to remove its delivery mark. A file created later is another file that reuses the inode
+    /// number.
     public var changed: Int64?
-    /// CRC-32C of the content, of small files.
+    /// CRC-32C of the content; only of small files.
     public var checksum: UInt32?
 
     public init(inode: UInt64, changed: Int64? = nil, checksum: UInt32? = nil) {
@@ -91,7 +94,7 @@ public struct FileMark: Hashable, Sendable, Codable {
     }
 }
 
-/// One stored task, whole: what the store keeps and the daemon decides on. Holds secrets; never leaves the daemon.
+/// One stored task, complete: what the store keeps and the daemon decides on. Holds secrets; never leaves the daemon.
 public struct TaskRecord: Hashable, Sendable {
     public var id: TaskID
     public var session: SessionKey
@@ -104,13 +107,13 @@ public struct TaskRecord: Hashable, Sendable {
     /// Device of the destination folder when the task was added.
     public var destinationDevice: UInt64?
     @BoxedOptional public var checkpoint: Checkpoint?
-    /// Where an upload stands at its server.
+    /// The state of an upload at its server.
     @BoxedOptional public var upload: UploadProgress?
     /// The file that the task sends, as it was when the task was added.
     @BoxedOptional public var source: SourceIdentity?
     @BoxedOptional public var response: ResponseInfo?
     @BoxedOptional public var result: TaskResult?
-    /// What its questions have settled; only in the record of a task that was claimed.
+    /// What its questions have settled; set only in the record of a claimed task.
     @BoxedOptional public var settled: SettledDecisions?
 
     public init(id: TaskID, session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String, position: Double) {
@@ -129,18 +132,18 @@ public struct TaskRecord: Hashable, Sendable {
         self.position = position
     }
 
-    /// A part file holds bytes that `retry` continues from, or `task.resumeData` hands over.
+    /// Whether a part file holds bytes that `retry` resumes from, or that `task.resumeData` hands over.
     public var keepsPart: Bool { spec.kind == .download && (checkpoint?.held ?? .zero) > .zero }
 }
 
-/// One row of the durable log, or a progress event, which has no sequence number and is never stored.
+/// One row of the durable log, or an event that is never stored and has no sequence number (progress, lagged).
 public struct EventRecord: Hashable, Sendable {
     public var sequence: SequenceNumber?
     public var time: Timestamp
     public var type: EventType
     public var session: SessionKey
     public var task: TaskID?
-    /// Members that stand beside the fixed ones on the wire, none of which has a name of those.
+    /// Members that stand beside the fixed ones on the wire; none of them has the name of a fixed one.
     public var payload: JSONMembers
 
     public init(
@@ -155,7 +158,7 @@ public struct EventRecord: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// Tells that events after the place asked for are gone; stored nowhere.
+    /// Says that events after the requested position are gone; never stored.
     /// - Parameter first: the oldest event that is kept.
     package static func lagged(first: SequenceNumber, owner: UserID, at time: Timestamp) -> EventRecord {
         EventRecord(
@@ -164,11 +167,11 @@ public struct EventRecord: Hashable, Sendable {
     }
 }
 
-/// Whether a session is paused, and what time its tasks have not been charged for it.
+/// Whether a session is paused, and the paused time that its tasks are not charged for.
 public struct SessionPause: Hashable, Sendable {
     /// Boot clock (milliseconds) at which it was paused; nil while it is not.
     public var since: Int64?
-    /// Milliseconds of earlier pauses.
+    /// Total milliseconds of earlier pauses.
     public var time: Int64
 
     public init(since: Int64? = nil, time: Int64 = 0) {

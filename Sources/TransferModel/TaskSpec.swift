@@ -1,7 +1,7 @@
-/// What a client asks for: one task as `task.add` takes it. Absent members fall to the session's configuration.
+/// What a client asks for: one task as `task.add` takes it. For absent members, the session's configuration applies.
 public struct TaskSpec: Hashable, Sendable {
     public var kind: TaskKind = .download
-    /// Absent only if `resumeData` names it.
+    /// Absent only if `resumeData` contains it.
     public var url: String?
     public var mirrors: [String]?
     public var method: String?
@@ -20,16 +20,16 @@ public struct TaskSpec: Hashable, Sendable {
     public var uploadCreation: String?
     public var uploadChecksum: DigestAlgorithm?
     public var s3: S3Upload?
-    /// Of the delivered file.
+    /// Digest of the delivered file.
     public var checksum: Checksum?
-    /// Bytes of the delivered file.
+    /// Length of the delivered file.
     public var size: ByteCount?
-    /// Of the delivered file: which part of it is wrong where it is.
+    /// Digests of the delivered file's pieces: they tell which part of it is wrong.
     public var pieces: PieceDigests?
     public var priority: TaskPriority?
     public var startPaused: Bool?
     public var earliestBeginAt: Timestamp?
-    /// Fails any non-final state.
+    /// The task fails if it has not ended by then.
     public var deadlineAt: Timestamp?
     public var rateLimit: ByteRate?
     public var connections: Int?
@@ -40,10 +40,10 @@ public struct TaskSpec: Hashable, Sendable {
     public var bearer: String?
     /// Path of a netrc file.
     public var netrc: String?
-    /// What the task's own jar begins with.
+    /// The initial content of the task's own jar.
     public var cookies: [Cookie]?
     public var httpVersion: HTTPVersion?
-    /// Deliver with the server's modification time.
+    /// The delivered file gets the server's modification time.
     public var preserveTime: Bool?
     public var description: String?
     public var tags: [String]?
@@ -59,13 +59,13 @@ public struct TaskSpec: Hashable, Sendable {
     public var retry: RetryPolicySpec?
     public var durability: Durability?
     public var allowsArbitraryLoads: Bool?
-    /// Means nothing in a `background` session.
+    /// Has no effect in a `background` session.
     public var waitsForConnectivity: Bool?
     /// Every final HTTP answer completes the task.
     public var acceptsAnyStatus: Bool?
-    /// The body goes to the client as it comes.
+    /// The body goes to the client as it arrives.
     public var stream: Bool?
-    /// Data tasks of volatile sessions.
+    /// Only for data tasks of volatile sessions.
     public var requestCachePolicy: RequestCachePolicy?
 
     public init() {}

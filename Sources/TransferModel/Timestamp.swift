@@ -6,27 +6,28 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(milliseconds: Int64) { rawValue = milliseconds }
 
-    /// Parses RFC 3339 with or without a fraction; nil if the text is neither, or names a day or an hour that does
-    /// not exist.
+    /// Parses RFC 3339 with or without a fraction; nil if the text is neither, or names a day or an hour that does not
+    /// exist.
     public init?(_ text: String) {
         if let plain = PlainTime.parse(text) {
             rawValue = plain
             return
         }
-        // The style would turn February 30th into March 2nd.
+        // The format style would turn February 30th into March 2nd.
         guard Self.isOnTheCalendar(text.utf8.prefix(13)) else { return nil }
         let plain = Date.ISO8601FormatStyle()
         guard
             let date = (try? plain.parse(text))
                 ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
         else { return nil }
-        // An offset, a leap second or rounding may lead out of the years that can be written.
+        // An offset, a leap second or rounding may lead outside the years that can be written.
         let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
         guard Self.written.contains(milliseconds) else { return nil }
         rawValue = milliseconds
     }
 
-    /// The years 1 to 9999, which RFC 3339 has digits for (section 5.6). The formatter has the Julian calendar before 1582.
+    /// The years 1 to 9999, which RFC 3339 has digits for (section 5.6). The formatter uses the Julian calendar before
+    /// 1582.
     private static let written: ClosedRange<Int64> = -62_135_769_600_000...253_402_300_799_999
 
     /// Whether `yyyy-mm-ddThh` is well-formed and names a day and an hour that exist.
@@ -41,9 +42,10 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
         return (1...days).contains(numbers[2]) && (0...23).contains(numbers[3])
     }
 
-    /// The wall clock now. Only adapters and programs ask; decisions are handed a time.
+    /// The wall clock now. Only adapters and programs call this; decisions get the time as an argument.
     public static func now() -> Timestamp {
-        // Seconds since 1970 are exact to a quarter of a microsecond in a Double: a whole millisecond may come out below itself.
+        // In a Double, seconds since 1970 are exact to a quarter of a microsecond: a whole millisecond may come out
+        // slightly low.
         Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000 + 0.001).rounded(.down)))
     }
 
@@ -57,11 +59,12 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     /// Wall time from `earlier` to this one, negative if the clock went back.
     public func since(_ earlier: Timestamp) -> Seconds { Seconds((Double(rawValue) - Double(earlier.rawValue)) / 1000) }
 
-    /// RFC 3339 in UTC, with milliseconds; a time beyond the years 1 to 9999 as the nearest one that can be written.
+    /// RFC 3339 in UTC, with milliseconds. A time outside the years 1 to 9999 is written as the nearest time that can
+    /// be.
     public var description: String {
         let rawValue = min(max(rawValue, Self.written.lowerBound), Self.written.upperBound)
         if let plain = PlainTime.text(rawValue) { return plain }
-        // The style cuts off what is below a millisecond, and a binary fraction may lie just below one.
+        // The style truncates to milliseconds, and a binary fraction may lie just below one.
         return Date(timeIntervalSince1970: (Double(rawValue) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

@@ -1,7 +1,7 @@
-/// The vocabulary of causes that tasks, events, logs, the wire and the command line share.
+/// The error vocabulary that tasks, events, logs, the wire and the command line share.
 ///
-/// One table: the raw value is the stable name, `summary` its line in docs/errors.md, `retryable` what a client that
-/// knows nothing else may assume.
+/// One table: the raw value is the stable name, `summary` is its line in docs/errors.md, and `retryable` is what a
+/// client may assume if it knows nothing else.
 public enum ErrorCode: String, Codable, Sendable, CaseIterable {
     case badURL = "request.bad_url"
     case badField = "request.bad_field"
@@ -67,9 +67,9 @@ extension ErrorCode {
         }
     }
 
-    /// Whether errors of this code differ in that, and each says for itself: a status of 503 passes, one of 404 does not, and a POST whose
-    /// answer was lost is not sent twice.
-    /// `retryable` is then what holds of one that does not say.
+    /// Whether errors of this code differ in that, so that each one says for itself. A status of 503 is temporary, a
+    /// 404 is not, and a POST whose answer was lost is not sent twice. `retryable` then applies to an error that does
+    /// not say.
     public var mayVary: Bool {
         switch self {
         case .httpStatus, .httpProtocol, .sourceUnreadable, .networkDNS, .networkConnect, .networkLost,
@@ -157,7 +157,7 @@ extension ErrorCode {
     }
 }
 
-/// A cause and a sentence that says what to do.
+/// A cause, and a sentence that says what to do.
 public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     public var code: ErrorCode
     public var message: String
@@ -165,10 +165,10 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
         didSet { if !code.mayVary { retryable = code.retryable } }
     }
     public var details: [String: JSONValue]
-    /// Of a task that failed: the bytes it received are kept.
+    /// For a failed task: the bytes it received are kept.
     public var resumable = false
 
-    /// - Parameter retryable: counts where errors of this code may differ in it (`ErrorCode.mayVary`).
+    /// - Parameter retryable: used only if errors of this code may differ in it (`ErrorCode.mayVary`).
     public init(
         _ code: ErrorCode, _ message: String, retryable: Bool? = nil, details: [String: JSONValue] = [:]
     ) {
@@ -181,7 +181,7 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
     public var description: String { "\(code.rawValue): \(message)" }
 }
 
-/// What is wrong with a certificate; in the details of `tls.untrusted`, where that is known.
+/// What is wrong with a certificate; in the details of `tls.untrusted`, if known.
 public enum CertificateFault: String, Sendable, CaseIterable {
     case notYetValid = "not_yet_valid"
     case expired
@@ -196,7 +196,7 @@ public enum CertificateFault: String, Sendable, CaseIterable {
 }
 
 extension TransferError {
-    /// The member of `details` that is true if a file is larger than its file system or the daemon's limit takes.
+    /// The member of `details` that is true if a file is larger than its file system or the daemon allows.
     public static let tooLargeMember = "tooLarge"
 
     package static func sessionInUse(_ identifier: String) -> TransferError {

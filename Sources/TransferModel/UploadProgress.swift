@@ -1,5 +1,5 @@
-/// How an upload speaks to its server; the wire's `uploadProtocol`, without `auto`, which becomes one of them, and with
-/// `file` for FTP and SFTP, which the URL's scheme says.
+/// How an upload communicates with its server: the wire's `uploadProtocol`, without `auto`, which is resolved to one of
+/// these, and with `file` for FTP and SFTP, which the URL's scheme implies.
 public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
     case put, post, multipart, contentRange, tus, resumable, s3Multipart, file
 }
@@ -20,36 +20,37 @@ public struct SourceIdentity: Hashable, Sendable, Codable {
     }
 }
 
-/// How far an upload is, as the server said it: the row that a resumption starts from.
+/// How far an upload is according to its server: the row that an upload resumes from.
 ///
-/// Stored before the first byte is sent and with each confirmed step; the offset of record is the server's.
+/// Stored before the first byte is sent and with each confirmed step; the server's offset counts.
 public struct UploadProgress: Hashable, Sendable, Codable {
     public var uploadProtocol: UploadProtocol
-    /// The task's URL when the upload began, without its query; another one makes it another upload.
+    /// The task's URL when the upload began, without its query; with another URL it is another upload.
     public var target: String?
     /// The upload resource (tus, resumable, contentRange), absolute.
     public var resourceURL: String?
     /// Bytes the server confirmed.
     public var offset: ByteCount
-    /// The file that is being sent; another one is never spliced to it. nil for data requests without one.
+    /// The file that is being sent; bytes of another file are never appended to it. nil for data requests without a
+    /// file.
     public var source: SourceIdentity?
-    /// ETags of the parts that are there, by part number from 1 (S3), with their quotes.
+    /// ETags of the uploaded parts, by part number from 1 (S3), with their quotes.
     public var partETags: [Int: String] = [:]
-    /// A request that is not idempotent (POST; S3's completion) was begun, its answer not seen.
+    /// A request that is not idempotent (POST; S3's completion) was begun, and its answer was not seen.
     public var awaitsAnswer = false
     /// Draft version of `resumable`.
     public var interopVersion: Int?
-    /// What was learnt from OPTIONS or Upload-Limit: bytes one append may have at most.
+    /// Learned from OPTIONS or Upload-Limit: the most bytes that one append may have.
     public var longestAppend: ByteCount?
-    /// The most that the server ever confirmed, of this upload or of one that vanished before it.
+    /// The highest offset that the server ever confirmed, for this upload or for one that vanished before it.
     public var furthest: ByteCount?
-    /// Uploads that vanished since it last got further.
+    /// Uploads that vanished since the last progress.
     public var restarts: Int?
     /// contentRange: the server has shown that it knows ranges.
     public var knowsRanges: Bool?
-    /// FTP, SFTP: what had the name before the first byte was sent.
+    /// FTP, SFTP: the file that had the name before the first byte was sent.
     public var remoteBefore: RemoteFile?
-    /// When the upload resource ends by the server's word.
+    /// When the upload resource expires, according to the server.
     public var expiresAt: Timestamp?
     public var createdAt: Timestamp
 

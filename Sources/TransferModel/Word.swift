@@ -1,4 +1,4 @@
-/// One of a closed set of words; whoever says another one is told which there are.
+/// One of a closed set of words; the error for any other word lists the set.
 public protocol Word: RawRepresentable, Codable, CaseIterable, Sendable where RawValue == String {}
 
 extension Word {

@@ -1,10 +1,10 @@
-/// Writes an object's members, those that are nil left out; the counterpart of `StrictFields`.
+/// Writes an object's members and leaves out those that are nil; the counterpart of `StrictFields`.
 ///
-/// A keyed container costs a box and a call for each member that a type could have; here only those count that it has.
-/// Members that are one word have functions of their own, inlined so that nobody looks up what `Key` is: what encodes
-/// itself costs ten times as much.
+/// A keyed container costs a box and a call for each member that a type could have. Here only the members that are set
+/// cost anything. Members that are single values have functions of their own, which are inlined so that `Key` is not
+/// looked up at run time: a value that encodes itself costs ten times as much.
 package struct FieldWriter<Key: CodingKey> {
-    /// Set if members are written as text; else there is a container.
+    /// Set if members are written as text; otherwise `container` is set.
     @usableFromInline let text: TextObject?
     @usableFromInline let container: KeyedMembers<Key>?
 
@@ -69,16 +69,16 @@ package struct FieldWriter<Key: CodingKey> {
         if let text { text.write(value, key.stringValue) } else { try container?.members.encode(value, forKey: key) }
     }
 
-    /// Writes an object that is text already.
-    /// - Parameter type: what it is, for encoders that take no text.
-    /// - Throws: what `type` throws if it decodes itself.
+    /// Writes an object that is already text.
+    /// - Parameter type: the object's type, for encoders that do not take text.
+    /// - Throws: what `type` throws when it decodes the object.
     package mutating func write<T: Codable>(_ object: JSONMembers, _ key: Key, as type: T.Type) throws {
         if let text { return text.write(object, key.stringValue) }
         try container?.members.encode(object.value(type), forKey: key)
     }
 
-    /// Writes members that are text already.
-    /// - Returns: false if the encoder takes no text: they must be written one by one.
+    /// Writes members that are already text.
+    /// - Returns: false if the encoder does not take text: the members must be written one by one.
     package func splice(_ members: JSONMembers) -> Bool {
         guard let text else { return false }
         text.writer.splice(members, at: text.depth)
@@ -86,7 +86,7 @@ package struct FieldWriter<Key: CodingKey> {
     }
 }
 
-/// Another encoder's container; an object, because copies of a container are dear.
+/// Another encoder's container; an object, because copies of a container are expensive.
 @usableFromInline
 final class KeyedMembers<Key: CodingKey> {
     @usableFromInline var members: KeyedEncodingContainer<Key>

@@ -2,11 +2,11 @@ import FoundationEssentials
 
 /// How values become JSON text and back, on the wire and in the store.
 ///
-/// A daemon that takes 50,000 tasks a second cannot spend 25 µs in a general coder on each. Types stay `Codable`, with
-/// one list of members each; what is fast is the coder behind them. Values hold no `Date`, `Data`, `URL` or `Decimal`,
-/// for which FoundationEssentials' coders have forms of their own.
+/// A daemon that accepts 50,000 tasks a second cannot spend 25 µs on each in a general coder. Types stay `Codable` and
+/// list their members once; the coder behind them is fast. Values contain no `Date`, `Data`, `URL` or `Decimal`, for
+/// which the coders of FoundationEssentials have forms of their own.
 package enum JSONCoding {
-    /// Compact text, members in the order in which the type writes them.
+    /// Compact text, with members in the order in which the type writes them.
     /// - Throws: what the value throws; `EncodingError` for numbers that JSON does not have.
     package static func encode(_ value: some Encodable) throws -> [UInt8] {
         let writer = JSONTextWriter()
@@ -20,21 +20,21 @@ package enum JSONCoding {
     }
 
     /// - Parameters:
-    ///   - lenient: pass over members that the type does not know.
-    ///   - refusesDuplicates: whether an object may not have two members of one name.
-    /// - Throws: what `JSONDecoder` throws of the same text with plain numbers (`JSONNumbers`): `DecodingError`, or what
-    ///   the type throws.
+    ///   - lenient: ignores members that the type does not know.
+    ///   - refusesDuplicates: whether an object with two members of one name is refused.
+    /// - Throws: what `JSONDecoder` throws for the same text with plain numbers (`JSONNumbers`): `DecodingError`, or
+    ///   what the type throws.
     package static func decode<T: Decodable>(
         _ type: T.Type = T.self, from text: [UInt8], lenient: Bool = false, refusesDuplicates: Bool = false
     ) throws -> T {
-        // What has duplicates is never decoded quickly.
+        // The quick decoder never accepts text with duplicates.
         let (value, refused) = quickly(type, text, lenient)
         if let value { return value }
         if refusesDuplicates, let path = JSONTape(text)?.duplicate() {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(codingPath: path, debugDescription: "it is given twice; give it once."))
         }
-        // JSONDecoder ends the process where a text ends in its 512th open bracket.
+        // JSONDecoder terminates the process if a text ends in its 512th open bracket.
         guard isShallow(text) else {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(codingPath: [], debugDescription: "More than \(deepest) levels deep.")
@@ -49,10 +49,10 @@ package enum JSONCoding {
         }
     }
 
-    /// Half of what JSONDecoder takes, and far more than any value of ours needs.
+    /// Half of JSONDecoder's limit, and far more than any value of ours needs.
     private static let deepest = 256
 
-    /// Whether no more brackets than that are open at a time, in whatever text.
+    /// Whether at most `deepest` brackets are open at a time, in any text.
     private static func isShallow(_ text: [UInt8]) -> Bool {
         var (depth, isInString, isEscaped) = (0, false, false)
         for byte in text {
@@ -77,8 +77,8 @@ package enum JSONCoding {
         return true
     }
 
-    /// - Returns: nil if the other decoder has to judge, and if a number or text stands that may be what it refuses: it
-    ///   says of those neither what nor where.
+    /// - Returns: nil if the other decoder must judge, with the number or text that it may refuse: it reports neither
+    ///   what that is nor where.
     private static func quickly<T: Decodable>(
         _ type: T.Type, _ text: [UInt8], _ lenient: Bool
     ) -> (value: T?, refused: DecodingError.Context?) {

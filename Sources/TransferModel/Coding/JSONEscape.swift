@@ -35,7 +35,7 @@ package enum JSONEscape {
         return bytes
     }
 
-    /// The character of `\u` and four digits, or of the two that make a pair, after the first `\u`.
+    /// The character for `\u` and four digits, or for a surrogate pair, after the first `\u`.
     private static func scalar(_ rest: inout ArraySlice<UInt8>) -> Unicode.Scalar? {
         let first = unit(&rest)
         if let scalar = Unicode.Scalar(first) { return scalar }
@@ -66,7 +66,7 @@ package enum JSONEscape {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Whether no byte needs an escape. Eight are looked at together: nearly all that is written passes here.
+    /// Whether no byte needs an escape. Eight bytes are checked at a time, because nearly all written text passes here.
     private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 8 else {
             return bytes.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
@@ -76,7 +76,7 @@ package enum JSONEscape {
             if hasSpecial(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) { return false }
             place += 8
         }
-        // The last eight, some of them once more.
+        // The last eight bytes; some of them are checked again.
         return !hasSpecial(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
     }
 
@@ -84,7 +84,8 @@ package enum JSONEscape {
     private static func hasSpecial(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
-        // The highest bit of a byte that is below 0x20, or nought after the comparison (if it was below 0x80).
+        // The highest bit of a byte is set if the byte is below 0x20, or zero after the comparison (and was below
+        // 0x80).
         let found = (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (slashes &- ones) & ~slashes
         return found & (ones &* 0x80) != 0
     }

@@ -1,5 +1,5 @@
-/// Members of a JSON object as they stand in its text, to be handed on without being read: a page of a listing is full of
-/// specs that go out as they were stored, and of an event subscribers get the text that the store keeps.
+/// Members of a JSON object in their text form, to be passed on without being decoded. The specs on a page of a listing
+/// are sent as they were stored, and subscribers get the text of an event that the store keeps.
 public struct JSONMembers: Sendable, Hashable {
     /// The object's text.
     private var text: [UInt8]
@@ -9,12 +9,13 @@ public struct JSONMembers: Sendable, Hashable {
         fileprivate let tape: JSONTape
         fileprivate let index: Int
 
-        /// Its text; of a string what stands between the quotes.
+        /// Its text; for a string, the text between the quotes.
         package var text: ArraySlice<UInt8> { tape.slice(tape.entries[index]) }
 
         package var integer: Int64? { Int64(String(decoding: text, as: UTF8.self)) }
 
-        /// Whether it is a list of lists that all begin with a string, written without escapes, for which `holds`.
+        /// Whether it is a list of lists that each begin with a string without escapes, and `holds` is true for all
+        /// these strings.
         package func beginnings(_ holds: (ArraySlice<UInt8>) -> Bool) -> Bool {
             let entries = tape.entries
             guard entries[index].kind == .array else { return false }
@@ -29,9 +30,9 @@ public struct JSONMembers: Sendable, Hashable {
         }
     }
 
-    /// - Parameter mayPass: whether a member may go out.
-    /// - Returns: nil if `text` is not one object without space around it, or has a member that may not pass, is not
-    ///   in `names`, is there twice or has its name written with escapes.
+    /// - Parameter mayPass: whether a member may be sent.
+    /// - Returns: nil if `text` is not exactly one object, or if a member may not pass, is not in `names`, occurs twice
+    ///   or has its name written with escapes.
     package init?<Key>(of text: [UInt8], names: JSONNames<Key>, where mayPass: (Key, MemberValue) -> Bool) {
         guard text.first == UInt8(ascii: "{"), text.last == UInt8(ascii: "}"), let tape = JSONTape(text) else {
             return nil
@@ -49,13 +50,13 @@ public struct JSONMembers: Sendable, Hashable {
         self.text = text
     }
 
-    /// What stands between the braces.
+    /// The text between the braces.
     var bytes: ArraySlice<UInt8> { text[1..<text.count - 1] }
 
     /// With the braces.
     package var object: [UInt8] { text }
 
-    /// As they follow other members of an object: a comma stands in place of the opening brace. There must be some.
+    /// The text that continues another object: a comma replaces the opening brace. There must be at least one member.
     package var continuation: [UInt8] {
         var text = text
         text[0] = UInt8(ascii: ",")
@@ -66,7 +67,7 @@ public struct JSONMembers: Sendable, Hashable {
 
     private static let none = Array("{}".utf8)
 
-    /// The object itself, for whoever cannot take its text.
+    /// The object itself, for encoders that do not take its text.
     package func value<T: Decodable>(_: T.Type = T.self) throws -> T { try JSONCoding.decode(T.self, from: text) }
 }
 
@@ -76,7 +77,7 @@ extension JSONMembers: ExpressibleByDictionaryLiteral {
     /// No members yet.
     public init() { text = Self.none }
 
-    /// No members yet, and room for so many bytes of them.
+    /// No members yet, with room for this many bytes of them.
     package init(room: Int) {
         text = []
         text.reserveCapacity(room + Self.none.count)
@@ -95,8 +96,8 @@ extension JSONMembers: ExpressibleByDictionaryLiteral {
         for (name, value) in members { add(name, value) }
     }
 
-    /// The members of an object that was stored: as it is, if it is compact.
-    /// - Throws: `DecodingError` if it is no object.
+    /// The members of a stored object; its text is used unchanged if it is compact.
+    /// - Throws: `DecodingError` if it is not an object.
     package init(stored text: String) throws {
         self.init()
         let bytes = Array(text.utf8)
@@ -150,7 +151,7 @@ extension JSONMembers: ExpressibleByDictionaryLiteral {
         text.append(UInt8(ascii: "}"))
     }
 
-    /// Makes the closing brace give way to the next member.
+    /// Removes the closing brace to make room for the next member.
     private mutating func begin() {
         if isEmpty { text.removeLast() } else { text[text.count - 1] = UInt8(ascii: ",") }
     }
@@ -159,21 +160,22 @@ extension JSONMembers: ExpressibleByDictionaryLiteral {
 // MARK: - Reading
 
 extension JSONMembers {
-    /// All of them, read anew at each call.
+    /// All of them, decoded again at each call.
     public var values: [String: JSONValue] { (try? value()) ?? [:] }
 
     public subscript(name: String) -> JSONValue? { values[name] }
 }
 
 extension [UInt8] {
-    /// Appends the text of a value, members in the order of their names. JSON has no number that is not finite: it is null.
+    /// Appends the text of a value, with members sorted by name. JSON has no number that is not finite: it becomes
+    /// null.
     fileprivate mutating func append(json value: JSONValue) {
         switch value {
         case .null: append(contentsOf: "null".utf8)
         case .bool(let value): append(contentsOf: (value ? "true" : "false").utf8)
         case .integer(let value): append(contentsOf: String(value).utf8)
         case .number(let value):
-            // As it is written when it was stored and read again.
+            // Written as it would be after it was stored and read again.
             let text = Int64(exactly: value).map { String($0) } ?? (value.isFinite ? value.description : "null")
             append(contentsOf: text.utf8)
         case .string(let value): JSONEscape.quote(value, into: &self)
@@ -189,7 +191,7 @@ extension [UInt8] {
     }
 }
 
-/// The names of one type's members, made once for all texts that are searched for them.
+/// The names of one type's members, prepared once for all texts that are searched for them.
 package struct JSONNames<Key: CodingKey & CaseIterable & Sendable>: Sendable {
     let keys: [Key]
     private let table: KeyTable

@@ -1,8 +1,8 @@
-/// Numbers that RFC 8259 section 6 allows and FoundationEssentials' decoder refuses as a `Double`: `0e5`, and those that
-/// are too small for one, such as `1e-400`. All of them are 0.
+/// Numbers that RFC 8259 section 6 allows but the decoder of FoundationEssentials refuses as a `Double`: `0e5`, and
+/// numbers too small for a `Double`, such as `1e-400`. All of them are 0.
 package enum JSONNumbers {
-    /// The same text with `0` or `-0` in place of each of them, so that both decoders read it alike; `text` itself if
-    /// it is not JSON.
+    /// The same text with `0` or `-0` in place of each such number, so that both decoders read it alike; `text` itself
+    /// if it is not JSON.
     package static func plain(_ text: [UInt8]) -> [UInt8] {
         guard let tape = JSONTape(text) else { return text }
         var plain: [UInt8] = []

@@ -1,6 +1,6 @@
 extension JSONTape {
-    /// The same value without space, the members of each object in the order of their names: equal values give equal
-    /// bytes, if the same encoder wrote them.
+    /// The same value without spaces and with the members of each object sorted by name: equal values give equal bytes
+    /// if the same encoder wrote them.
     func canonical() -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)
@@ -8,7 +8,7 @@ extension JSONTape {
         return text
     }
 
-    /// Recursive, as deep as the scanner lets a text be.
+    /// Recursive; the scanner limits the depth of a text.
     private func appendCanonical(_ index: Int, to text: inout [UInt8]) {
         let entry = entries[index]
         switch entry.kind {
@@ -53,7 +53,7 @@ extension JSONTape {
 }
 
 extension JSONCoding {
-    /// Text that is the same for equal values, in every process: the members of a dictionary are in no order that lasts.
+    /// Text that is the same for equal values in every process, because a dictionary's order of members is not stable.
     /// - Throws: as `encode`.
     package static func canonical(_ value: some Encodable) throws -> [UInt8] {
         let text = try encode(value)

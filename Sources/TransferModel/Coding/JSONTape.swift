@@ -1,6 +1,6 @@
-/// The values of one JSON text in the order in which they stand there, found in one pass: what decoders read from.
+/// The values of one JSON text in the order in which they occur, found in one pass. Decoders read from it.
 ///
-/// It takes RFC 8259 and nothing else. Texts it does not take are for a slower decoder to judge and to explain.
+/// It accepts RFC 8259 and nothing else. A slower decoder judges and explains the texts that it does not accept.
 final class JSONTape: Sendable {
     enum Kind: UInt8, Sendable {
         case null, yes, no, number, string, array, object
@@ -8,13 +8,13 @@ final class JSONTape: Sendable {
 
     /// One value. A member of an object is two entries: its name, a string, and its value.
     struct Entry: Sendable {
-        /// First byte; of a string the one after its quote.
+        /// First byte; of a string, the byte after the opening quote.
         var start: UInt32
-        /// Behind its last byte; of a string its closing quote.
+        /// After the last byte; of a string, its closing quote.
         var end: UInt32
-        /// The entry behind this value and all it holds.
+        /// The entry after this value and everything in it.
         var next: UInt32
-        /// Members or elements; of a string and a number 0 if the bytes stand for themselves.
+        /// Number of members or elements; of a string or a number, 0 if its bytes need no conversion.
         var count: UInt32
         var kind: Kind
     }
@@ -37,7 +37,7 @@ final class JSONTape: Sendable {
     /// The bytes of an entry.
     func slice(_ entry: Entry) -> ArraySlice<UInt8> { bytes[Int(entry.start)..<Int(entry.end)] }
 
-    /// Where a value stands: names and places from the root on.
+    /// Path of a value: names and indices from the root on.
     func path(to target: Int) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var holder = 0
@@ -48,7 +48,7 @@ final class JSONTape: Sendable {
         return path
     }
 
-    /// The member or element of `holder` that is `target` or holds it.
+    /// The member or element of `holder` that is or contains `target`.
     private func child(of holder: Int, holding target: Int) -> (key: AnyKey, value: Int)? {
         let isObject = entries[holder].kind == .object
         guard isObject || entries[holder].kind == .array else { return nil }
@@ -67,14 +67,14 @@ final class JSONTape: Sendable {
     }
 }
 
-/// The pass behind `JSONTape`: iterative, so that no text can exhaust the stack.
+/// The scanner behind `JSONTape`: iterative, so that no text can exhaust the stack.
 private struct TapeScanner {
     static let depthLimit = 64
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
     var entries: [JSONTape.Entry] = []
-    /// Entries of the open brackets.
+    /// Entries of the brackets that are open.
     private var open: [Int] = []
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
@@ -89,7 +89,7 @@ private struct TapeScanner {
         return position == bytes.count
     }
 
-    /// Takes the next member or element of an open bracket, or its end.
+    /// Reads the next member or element of an open bracket, or the closing bracket.
     private mutating func member(of bracket: Int) -> Bool {
         let isObject = entries[bracket].kind == .object
         skipSpace()

@@ -1,12 +1,12 @@
 /// Writes one value as JSON text while it encodes itself.
 ///
-/// Nothing here runs foreign code while it changes a member, so that nobody else can meanwhile: looking that up for each
-/// byte that is appended (`swift_beginAccess`) was a tenth of what a page of a listing costs.
+/// Nothing here calls foreign code while a member is being changed, so exclusivity checks are off: checking each
+/// appended byte (`swift_beginAccess`) was a tenth of the cost of a page of a listing.
 final class JSONTextWriter {
     @exclusivity(unchecked) private(set) var bytes: [UInt8] = []
-    /// The value asked for something that is not done here; what was written does not count.
+    /// The value asked for something that this writer does not support; the text written so far does not count.
     @exclusivity(unchecked) private(set) var isUnusual = false
-    /// What each value that is being encoded has turned out to be.
+    /// The shape that each value being encoded has turned out to have.
     @exclusivity(unchecked) private var levels: [Level] = []
 
     private struct Level {
@@ -18,7 +18,7 @@ final class JSONTextWriter {
         case nothing, scalar, array, object
     }
 
-    /// Most texts fit in it: to grow to that costs four copies.
+    /// Most texts fit: growing to this size costs four copies.
     private static let room = 512
 
     init() { bytes.reserveCapacity(Self.room) }
@@ -41,7 +41,7 @@ final class JSONTextWriter {
         }
     }
 
-    /// As the value would encode itself, which costs four times as much.
+    /// The same text as the value would write by encoding itself, at a quarter of the cost.
     private func json(_ value: JSONValue) throws {
         switch value {
         case .null: literal("null")
@@ -79,7 +79,7 @@ final class JSONTextWriter {
         try json(member.value)
     }
 
-    /// The value at `depth` is an object; asked again, it is still the same one.
+    /// The value at `depth` is an object; later calls mean the same object.
     func openObject(at depth: Int) { open(.object, UInt8(ascii: "{"), at: depth) }
 
     func openArray(at depth: Int) { open(.array, UInt8(ascii: "["), at: depth) }
@@ -96,7 +96,7 @@ final class JSONTextWriter {
         }
     }
 
-    /// Goes to the next element of the array at `depth`.
+    /// Moves to the next element of the array at `depth`.
     func element(at depth: Int) {
         guard depth == levels.count else { return refuse() }
         if !levels[depth - 1].isEmpty { bytes.append(UInt8(ascii: ",")) }
@@ -109,7 +109,7 @@ final class JSONTextWriter {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Writes members that are text already into the object at `depth`.
+    /// Writes members that are already text into the object at `depth`.
     func splice(_ members: JSONMembers, at depth: Int) {
         let bytes = members.bytes
         if bytes.isEmpty { return }
@@ -117,10 +117,10 @@ final class JSONTextWriter {
         self.bytes.append(contentsOf: bytes)
     }
 
-    /// Writes an object that is text already, after its name.
+    /// Writes an object that is already text, after its name.
     func object(_ members: JSONMembers) { bytes.append(contentsOf: members.object) }
 
-    /// The value at `depth` is one word.
+    /// The value at `depth` is a single value.
     func scalar(at depth: Int) {
         guard depth == levels.count, levels.last?.shape == .nothing else { return refuse() }
         levels[depth - 1].shape = .scalar
@@ -159,7 +159,7 @@ final class JSONTextWriter {
             throw EncodingError.invalidValue(
                 value, EncodingError.Context(codingPath: [], debugDescription: "JSON has no number \(value)."))
         }
-        // Positions and priorities are mostly whole; finding the shortest text of a number is dear.
+        // Positions and priorities are mostly whole numbers; finding the shortest text of a number is expensive.
         if let whole = Int64(exactly: value), whole != 0, whole.magnitude < 1 << 50 { return integer(whole) }
         var text = value.description
         if text.hasSuffix(".0") { text.removeLast(2) }

@@ -1,5 +1,5 @@
-/// RFC 3339 in the one form that dld writes, `2026-01-31T08:00:00.000Z`, without a formatter's cost: events and pages
-/// are full of times. Whatever has another form is left to the formatter.
+/// RFC 3339 in the one form that dld writes, `2026-01-31T08:00:00.000Z`, without the cost of a formatter: events and
+/// pages are full of times. The formatter handles every other form.
 enum PlainTime {
     private static let day: Int64 = 86_400_000
 
@@ -35,7 +35,7 @@ enum PlainTime {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// nil if the text has not exactly that form, with or without its three digits of a fraction.
+    /// nil if the text does not have exactly that form, with or without the three digits of the fraction.
     static func parse(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count == 24 || bytes.count == 20, bytes[bytes.count - 1] == UInt8(ascii: "Z"),
@@ -47,7 +47,7 @@ enum PlainTime {
             year >= 1600, (1...12).contains(month), (1...31).contains(date), hour < 24, minute < 60, second < 60
         else { return nil }
         let days = self.days(year, month, date)
-        // A day that its month does not have comes back as another one.
+        // A day that does not exist in its month comes back as another day.
         guard civil(days) == (year, month, date) else { return nil }
         return days * day + hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction
     }
@@ -61,8 +61,8 @@ enum PlainTime {
         return value
     }
 
-    /// Days since 1970 of a date of the Gregorian calendar. Years are counted from March, so that a leap day is the
-    /// last of its year, in eras of 400 years, which all have the same length.
+    /// Days since 1970 of a date of the Gregorian calendar. Years begin in March, so that a leap day is the last day of
+    /// its year. An era is 400 years; all eras have the same length.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let era = year / 400

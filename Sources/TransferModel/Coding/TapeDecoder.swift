@@ -3,14 +3,14 @@ struct TapeDecoder: Decoder {
     let reader: TapeReader
     let index: Int
 
-    /// Errors are worded elsewhere, so nobody needs to know the place.
+    /// Other code words the errors, so nobody needs the path.
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] {
         guard reader.isLenient, let key = CodingUserInfoKey.acceptsUnknownFields else { return [:] }
         return [key: true]
     }
 
-    /// The object's index, where the value is one.
+    /// The object's index, if the value is an object.
     func object() throws -> Int {
         guard reader.entry(index).kind == .object else { throw TapeReader.Mismatch.value }
         return index

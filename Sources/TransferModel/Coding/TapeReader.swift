@@ -1,24 +1,24 @@
 /// Reads values from a tape for one decoding; not shared between threads.
 ///
-/// Where FoundationEssentials would do something that this reader does not imitate to the letter, it says so in
-/// `isUnusual`, and the decoding is done again by FoundationEssentials: whatever is accepted here is accepted there
-/// with the same value (of texts with plain numbers: `JSONNumbers`), and every refusal is worded there.
+/// If FoundationEssentials would do something that this reader does not reproduce exactly, the reader sets `isUnusual`,
+/// and FoundationEssentials decodes the text again. So FoundationEssentials accepts whatever this reader accepts, with
+/// the same value (for texts with plain numbers: `JSONNumbers`), and words every refusal.
 final class TapeReader {
     let tape: JSONTape
     let isLenient: Bool
-    /// The result does not count.
+    /// The result must not be used.
     @exclusivity(unchecked) var isUnusual = false
     /// The number or text that was refused last.
     @exclusivity(unchecked) private var refused: Int?
     @exclusivity(unchecked) private var tables: [ObjectIdentifier: KeyTable?] = [:]
 
-    /// - Parameter isLenient: members that a type does not know are passed over.
+    /// - Parameter isLenient: members that a type does not know are ignored.
     init(_ tape: JSONTape, isLenient: Bool) {
         self.tape = tape
         self.isLenient = isLenient
     }
 
-    /// A value is of another type, or out of its range. Seen by those only who try one type after the other.
+    /// A value has another type or is out of range. Only code that tries one type after another sees this error.
     enum Mismatch: Error {
         case value
     }
@@ -57,7 +57,7 @@ final class TapeReader {
         throw Mismatch.value
     }
 
-    /// Text of ASCII, as nearly all of it is: `String(validating:)` looks up types at each call.
+    /// Pure ASCII, as nearly all texts are: `String(validating:)` looks up types at each call.
     private func plain(_ entry: JSONTape.Entry) -> String? {
         tape.bytes.withUnsafeBufferPointer { bytes in
             let text = UnsafeBufferPointer(rebasing: bytes[Int(entry.start)..<Int(entry.end)])
@@ -77,7 +77,7 @@ final class TapeReader {
         let entry = tape.entries[index]
         guard entry.kind == .number else { throw Mismatch.value }
         guard entry.count == 0 else {
-            // `1.0` and `1e3` are integers to FoundationEssentials; a true fraction is none to anybody.
+            // `1.0` and `1e3` are integers to FoundationEssentials; a true fraction is not one in any decoder.
             guard let value = Double(String(decoding: tape.slice(entry), as: UTF8.self)),
                 value.isFinite, value != value.rounded()
             else { throw unusual(at: index) }
@@ -114,7 +114,7 @@ final class TapeReader {
         return .value
     }
 
-    /// Names the value that was refused last, if it is one that no decoder takes.
+    /// Names the value that was refused last, if no decoder accepts it.
     var refusal: DecodingError.Context? {
         guard let refused else { return nil }
         let entry = tape.entries[refused]
@@ -140,15 +140,15 @@ extension TapeReader {
         var index = object + 1
         while index < end {
             let entry = entries[index]
-            // Most names differ in length already.
+            // Most names already differ in length.
             if entry.count == 0, Int(entry.end - entry.start) == length, matches(entry, name) { return index + 1 }
             index = Int(entries[index + 1].next)
         }
         return nil
     }
 
-    /// Whether the object's members are all known, plainly written and each there once; if not, a slower decoder
-    /// has to look.
+    /// Whether all members of the object are known, have names without escapes and occur once; if not, a slower decoder
+    /// must look.
     func hasKnownMembersOnly<Key: CodingKey & CaseIterable>(_ object: Int, _: Key.Type) -> Bool {
         let entries = tape.entries
         guard entries[object].count > 0 else { return true }
@@ -170,8 +170,8 @@ extension TapeReader {
     }
 
     /// Calls `body` for each member of an object.
-    /// - Returns: false if a member is not known, has its name written with escapes or is there twice; a slower decoder
-    ///   has to look.
+    /// - Returns: false if a member is unknown, has its name written with escapes or occurs twice; a slower decoder
+    ///   must look.
     func forEachMember<Key>(
         of object: Int, named names: JSONNames<Key>, _ body: (Key, Int) throws -> Void
     ) throws -> Bool {
@@ -193,8 +193,8 @@ extension TapeReader {
         return true
     }
 
-    /// Whether the object has so few members, with names in plain ASCII, that comparing each with each is quicker than a set
-    /// of them, and no name is there twice. Where not, somebody else has to look.
+    /// Whether the object has so few members, with plain ASCII names, that comparing them pairwise is faster than a
+    /// set, and no name occurs twice. If not, the caller must look.
     func hasFewPlainNames(_ object: Int) -> Bool {
         let entries = tape.entries
         guard entries[object].count <= 16 else { return false }
@@ -220,7 +220,7 @@ extension TapeReader {
         }
     }
 
-    /// The same, one name after the other.
+    /// The same as `hasKnownMembersOnly`, name by name.
     private func areKnown<Key: CodingKey>(_ object: Int, _: Key.Type) -> Bool {
         let entries = tape.entries
         let end = Int(entries[object].next)
@@ -239,7 +239,7 @@ extension TapeReader {
         return true
     }
 
-    /// - Parameter name: as long as the entry.
+    /// - Parameter name: has the entry's length.
     private func matches(_ entry: JSONTape.Entry, _ name: String) -> Bool {
         tape.bytes.withUnsafeBufferPointer { bytes in
             var place = Int(entry.start)
@@ -251,7 +251,7 @@ extension TapeReader {
         }
     }
 
-    /// nil for the first object of a type: a table is worth its making where there are many.
+    /// nil for the first object of a type: a table pays only if there are many.
     private func table<Key: CodingKey & CaseIterable>(of _: Key.Type) -> KeyTable? {
         let identifier = ObjectIdentifier(Key.self)
         if let known = tables[identifier] {
@@ -265,10 +265,11 @@ extension TapeReader {
     }
 }
 
-/// The names of one type's members, found by length, first and last byte.
+/// The names of one type's members, found by length and first and last byte.
 final class KeyTable: Sendable {
     private let names: [[UInt8]]
-    /// For each hash the place of a name and 1; 0 if there is none. Names of one hash lie in the slots behind.
+    /// For each hash, the index of a name plus 1; 0 if there is none. Names with the same hash are in the slots that
+    /// follow.
     private let slots: [UInt8]
 
     /// - Parameter names: fewer than 255.
