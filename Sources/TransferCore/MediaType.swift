@@ -1,8 +1,8 @@
 /// Reads Content-Type values (RFC 9110 section 8.3.1).
 package enum MediaType {
-    /// `text/html` of `text/html; charset=utf-8`, in lower case.
+    /// `text/html` from `text/html; charset=utf-8`, in lower case.
     package static func essence(_ value: String) -> String {
-        // As most are: small letters, and nothing to cut off.
+        // The usual case: lower case, and nothing to cut off.
         if value.bytes({ $0.allSatisfy(isPlain) }) { return value }
         let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
         return value[..<end].trimmed.lowercased()
@@ -33,7 +33,7 @@ package enum MediaType {
     }
 }
 
-/// What HTTP status codes are called (the IANA registry of RFC 9110 section 16.2).
+/// Texts for HTTP status codes (the IANA registry of RFC 9110 section 16.2).
 package enum HTTPStatus {
     package static func text(_ status: Int) -> String {
         names[status] ?? classes[status / 100] ?? "unknown"

@@ -1,33 +1,33 @@
 import TransferModel
 
-/// How far one request came and when, as libcurl and the clock tell it: microseconds since it began.
+/// How far one request got, and when, as reported by libcurl and the clock: microseconds since it began.
 package struct RequestSteps: Sendable, Hashable {
-    /// When it left libcurl's queue, the name was looked up, the connection made, TLS (or SSH) agreed on. 0 for what did
-    /// not happen; of a connection that is used again libcurl tells some of them all the same.
+    /// When the request left libcurl's queue, the name was resolved, the connection was made, and TLS (or SSH) was
+    /// agreed on. 0 for steps that did not happen; for a reused connection, libcurl reports some of them all the same.
     package var queued: Int64 = 0
     package var lookedUp: Int64 = 0
     package var connected: Int64 = 0
     package var secured: Int64 = 0
-    /// A connection was made for it, or begun.
+    /// A connection was made for it, or at least begun.
     package var madeConnection = false
-    /// TLS or SSH is spoken.
+    /// The connection uses TLS or SSH.
     package var isSecure = false
-    /// When the request was put on a connection, its last byte handed over, and the answer's first byte read.
+    /// When the request was put on a connection, its last byte was handed over, and the answer's first byte was read.
     package var requested: Int64?
     package var sent: Int64?
     package var answered: Int64?
     package var ended: Int64
-    /// libcurl gave up; else it was done, or was stopped.
+    /// libcurl gave up; otherwise the request was done, or was stopped.
     package var hasFailed = false
 
     package init(ended: Int64) { self.ended = ended }
 }
 
 extension ExchangeMetrics {
-    /// Fills in the intervals and whether the connection was used again.
+    /// Fills in the intervals and whether the connection was reused.
     ///
-    /// Each step ends no earlier than the one before, and none after the exchange. A step that failed, or was under way
-    /// when the exchange ended, ends with it.
+    /// Each step ends no earlier than the one before, and none ends after the exchange. A step that failed, or was
+    /// under way when the exchange ended, ends with it.
     package mutating func set(_ steps: RequestSteps) {
         var clock = StepClock(end: steps.ended)
         isReused = steps.requested != nil && !steps.madeConnection
@@ -35,7 +35,7 @@ extension ExchangeMetrics {
         if let requested = steps.requested {
             request = clock.interval(from: requested, to: steps.sent ?? requested)
         }
-        // A server may answer before it has the whole body.
+        // A server may answer before it has received the whole body.
         if let answered = steps.answered {
             response = Interval(min(max(answered, steps.requested ?? 0), steps.ended), steps.ended)
         }
@@ -61,7 +61,7 @@ extension ExchangeMetrics {
     }
 }
 
-/// Two clocks and a rounding may put a step a little before the one that it follows.
+/// Because of two clocks and rounding, a step may appear to begin slightly before the previous one ended.
 private struct StepClock {
     var now: Int64 = 0
     let end: Int64

@@ -182,7 +182,7 @@ extension RequestBody: Codable {
 
 /// How often and after what delay a transient failure is tried again.
 public struct RetryPolicySpec: Hashable, Sendable {
-    /// Attempts in all; 0 = unlimited.
+    /// Failures in a row, without progress between them, after which the task fails; 0 = unlimited.
     public var attempts: Int?
     public var firstDelay: Seconds?
     public var longestDelay: Seconds?

@@ -1,10 +1,10 @@
 import TransferModel
 
-/// Dates of the Expires attribute: the algorithm of RFC 6265bis section 5.1.1, which takes much that no date format allows.
+/// Dates of the Expires attribute. The algorithm of RFC 6265bis section 5.1.1 accepts much that no date format allows.
 package enum CookieDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-    /// nil if the text has no date, or one that does not exist.
+    /// nil if the text has no date, or a date that does not exist.
     package static func parse(_ text: Substring) -> Timestamp? {
         var time: (hour: Int, minute: Int, second: Int)?
         var (day, month, year): (Int?, Int?, Int?)
@@ -39,7 +39,7 @@ package enum CookieDate {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// So many digits at the beginning, and no digit after them.
+    /// The number at the start of the token, if it has a permitted count of digits and no further digit follows.
     private static func number(_ token: Substring.UTF8View, of lengths: ClosedRange<Int>) -> Int? {
         let digits = token.prefix(while: isDigit)
         return lengths.contains(digits.count) ? Int(Substring(digits)) : nil

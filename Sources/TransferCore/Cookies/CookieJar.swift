@@ -1,16 +1,17 @@
 import TransferModel
 
-/// A cookie store as a value (RFC 6265bis sections 5.7 and 5.8): what a field sets, what a request is sent, what gives way.
+/// A cookie store as a value (RFC 6265bis sections 5.7 and 5.8): what a field sets, what a request carries, what is
+/// evicted.
 package struct CookieJar: Sendable {
-    /// A cookie and its place among the others.
+    /// A cookie and its order among the others.
     struct Entry: Sendable {
         var cookie: Cookie
-        /// Grows with each cookie; one that replaces another keeps that one's.
+        /// Increases with each cookie; a cookie that replaces another keeps its number.
         var created: Int64
         var used: Int64
     }
 
-    /// What a change did, for whoever keeps a copy.
+    /// What a change did, for code that keeps a copy.
     package enum Change: Sendable, Hashable {
         case stored(Cookie, created: Int64)
         case removed(Cookie.Identity)
@@ -35,7 +36,7 @@ package struct CookieJar: Sendable {
     /// Every cookie, in the order of creation.
     package var all: [Cookie] { sites.values.joined().sorted { $0.created < $1.created }.map(\.cookie) }
 
-    /// What it takes in memory, about.
+    /// The approximate memory that it takes.
     package var bytes: Int {
         sites.values.joined().reduce(0) { sum, entry in
             let cookie = entry.cookie
@@ -46,8 +47,8 @@ package struct CookieJar: Sendable {
 
     // MARK: Set
 
-    /// Takes what a Set-Cookie field sets, if the server may set it (section 5.7).
-    /// - Returns: what changed; nothing if the field is to be ignored.
+    /// Stores the cookie of a Set-Cookie field, if the server may set it (section 5.7).
+    /// - Returns: what changed; empty if the field is ignored.
     package mutating func receive(_ field: String, from url: CookieURL, at now: Timestamp) -> [Change] {
         guard let set = SetCookie(field, at: now), let cookie = Self.cookie(set, from: url) else { return [] }
         if !cookie.secure, !url.isSecure, overlaysSecure(cookie) { return [] }
@@ -71,7 +72,7 @@ package struct CookieJar: Sendable {
         return cookie
     }
 
-    /// Step 19, and section 5.4: what the name promises, or what no name may hide.
+    /// Step 19, and section 5.4: what a name prefix requires, and names that must not imitate a prefix.
     package static func keepsPrefix(_ cookie: Cookie, namesPath: Bool = true) -> Bool {
         if cookie.sameSite == Cookie.SameSite.none, !cookie.secure { return false }
         let name = (cookie.name.isEmpty ? cookie.value : cookie.name).lowercased()
@@ -81,7 +82,7 @@ package struct CookieJar: Sendable {
         return !isHost || cookie.secure && cookie.hostOnly && cookie.path == "/" && namesPath
     }
 
-    /// Step 16: nothing unencrypted hides a cookie that was set over an encrypted connection.
+    /// Step 16: a cookie from an unencrypted connection must not hide one that was set over an encrypted connection.
     private func overlaysSecure(_ cookie: Cookie) -> Bool {
         sites[PublicSuffixes.site(of: cookie.domain)]?.contains { entry in
             let old = entry.cookie
@@ -92,7 +93,7 @@ package struct CookieJar: Sendable {
         } ?? false
     }
 
-    /// Stores a cookie in place of one with the same key; one that has ended removes that.
+    /// Stores a cookie in place of one with the same key; an expired cookie only removes it.
     package mutating func put(_ cookie: Cookie, at now: Timestamp) -> [Change] {
         let site = PublicSuffixes.site(of: cookie.domain)
         var changes = evictExpired(of: site, at: now)
@@ -110,12 +111,12 @@ package struct CookieJar: Sendable {
         return changes + evictExcess(of: site, at: now)
     }
 
-    /// The cookie of a key, and when it was created among the others.
+    /// The cookie with this key, and its creation order.
     package func entry(_ key: Cookie.Identity) -> (cookie: Cookie, created: Int64)? {
         sites[PublicSuffixes.site(of: key.domain)]?.first { $0.cookie.key == key }.map { ($0.cookie, $0.created) }
     }
 
-    /// Takes a cookie back that was stored before.
+    /// Puts back a cookie that was stored before.
     package mutating func restore(_ cookie: Cookie, created: Int64) {
         sites[PublicSuffixes.site(of: cookie.domain), default: []].append(
             Entry(cookie: cookie, created: created, used: created))
@@ -125,10 +126,10 @@ package struct CookieJar: Sendable {
 
     // MARK: Give way
 
-    /// Over the bound of a site (names below it share the bound, so that nobody gets more by inventing names), its
-    /// cookies that anybody may read go first; over the bound of all, what has ended, then those of the site that has
-    /// most. Among these the one goes that was not used for longest. (The section's order, but one site's flood never
-    /// costs another site a cookie.)
+    /// If a site exceeds its bound, its cookies that are not `Secure` go first. (Names below a site share the bound, so
+    /// that invented names gain nothing.) If the bound of all cookies is exceeded, expired cookies go first, then
+    /// cookies of the site that has most. Among these, the cookie that was not used for longest goes. This is the
+    /// section's order, but one site's flood never costs another site a cookie.
     private mutating func evictExcess(of site: String, at now: Timestamp) -> [Change] {
         var changes: [Change] = []
         while let entries = sites[site], entries.count > Bounds.cookiesOfDomain {
@@ -139,7 +140,7 @@ package struct CookieJar: Sendable {
         return changes
     }
 
-    /// Removes the cookie that gives way first; nil if there is none.
+    /// Removes the cookie that is evicted next; nil if there is none.
     package mutating func giveOneUp() -> Change? {
         let largest = sites.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }
         return largest.map { remove(Self.first(of: $0.value), of: $0.key) }
@@ -166,7 +167,7 @@ package struct CookieJar: Sendable {
         return .removed(key)
     }
 
-    /// Removes the cookies that satisfy this.
+    /// Removes the cookies that satisfy `isMeant`.
     package mutating func remove(where isMeant: (Cookie) -> Bool) -> [Change] {
         var changes: [Change] = []
         for (site, entries) in sites {
@@ -177,16 +178,16 @@ package struct CookieJar: Sendable {
         return changes
     }
 
-    /// Removes what has ended.
+    /// Removes expired cookies.
     package mutating func expire(at now: Timestamp) -> [Change] {
         remove { $0.expires.map { $0 <= now } ?? false }
     }
 
     // MARK: Send
 
-    /// The Cookie field's value for a request; nil if it gets none (section 5.8.3). What does not fit into
-    /// `Bounds.cookieField` is left out, the shortest paths first.
-    /// - Parameter names: of cookies that the request has from its caller.
+    /// The value of the Cookie field for a request; nil if the request gets none (section 5.8.3). Cookies that do not
+    /// fit into `Bounds.cookieField` are left out, those with the shortest paths first.
+    /// - Parameter names: names of cookies that the caller's own header gives.
     package mutating func field(
         for request: CookieRequest, at now: Timestamp, without names: Set<String> = []
     ) -> String? {
@@ -219,7 +220,7 @@ package struct CookieJar: Sendable {
             CookieURL.path(url.path, matches: cookie.path), url.isSecure || !cookie.secure
         else { return false }
         guard request.crossedSites else { return true }
-        // Nobody else's page began the request: it counts as a navigation.
+        // No page of another site began the request, so it counts as a navigation.
         switch cookie.sameSite {
         case .some(.none): return true
         case .some(.lax), nil: return request.isSafe

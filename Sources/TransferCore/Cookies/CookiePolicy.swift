@@ -1,15 +1,15 @@
 import TransferModel
 
-/// What a session says of its tasks' cookies.
+/// A session's rules for its tasks' cookies.
 package struct CookiePolicy: Sendable, Hashable {
     package var storage: CookieStorageKind
     package var accepts: CookieAcceptPolicy
     /// Requests carry stored cookies.
     package var sends: Bool
-    /// Before the first request of an attempt, a redirect that was asked about led from one site to another.
+    /// Before the attempt's first request, a redirect that a client was asked about led from one site to another.
     package var crossedSites = false
 
-    /// - Parameter kind: of the session.
+    /// - Parameter kind: kind of the session.
     package init(_ session: SessionConfiguration, _ kind: SessionKind = .background) {
         storage = session.httpCookieStorage ?? Self.standard(kind)
         accepts = session.httpCookieAcceptPolicy ?? .always
@@ -24,8 +24,8 @@ package struct CookiePolicy: Sendable, Hashable {
         }
     }
 
-    /// Whether cookies from a host are taken.
-    /// - Parameter main: host of the task's own URL; asked for if the policy needs it.
+    /// Whether cookies from a host are accepted.
+    /// - Parameter main: host of the task's own URL; evaluated only if the policy needs it.
     package func takes(from host: String, main: @autoclosure () -> String) -> Bool {
         switch accepts {
         case .always: true

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// What cookies need to know of a URL.
+/// The parts of a URL that cookies depend on.
 package struct CookieURL: Sendable, Hashable {
-    /// In lower case, IPv6 addresses in brackets or without.
+    /// In lower case; an IPv6 address with or without brackets.
     package var host: String
     /// Without query; begins with a slash.
     package var path: String
-    /// What is sent there is encrypted.
+    /// Connections to it are encrypted.
     package var isSecure: Bool
 
-    /// - Parameter text: a whole URL of http or https.
+    /// - Parameter text: a complete http or https URL.
     package init(host: String, text: String, isSecure: Bool) {
         self.host = host.lowercased()
         self.isSecure = isSecure
@@ -25,7 +25,7 @@ package struct CookieURL: Sendable, Hashable {
         self.init(host: url.host, text: url.requestURL, isSecure: url.scheme == .https)
     }
 
-    /// The path of cookies that name none (RFC 6265bis section 5.1.4).
+    /// The path of cookies that set none (RFC 6265bis section 5.1.4).
     var defaultPath: String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
@@ -39,7 +39,7 @@ package struct CookieURL: Sendable, Hashable {
     }
 }
 
-/// A request that asks for its cookies.
+/// A request that needs its cookies.
 package struct CookieRequest: Sendable, Hashable {
     package var url: CookieURL
     /// Its method changes nothing on the server (RFC 9110 section 9.2.1).

@@ -1,24 +1,25 @@
 import CPSL
 import TransferModel
 
-/// Under which names anybody may register: the list that is compiled into libpsl (publicsuffix.org).
+/// The names below which anybody may register: the list that is compiled into libpsl (publicsuffix.org).
 package enum PublicSuffixes {
-    /// Whether nobody owns all names below this one (`com`, `co.uk`, `github.io`). A name of one label always is.
+    /// Whether no single owner has all names below this one (`com`, `co.uk`, `github.io`). True for every name of one
+    /// label.
     package static func contains(_ domain: String) -> Bool {
         let name = withoutLastDot(domain)
         guard !name.isEmpty, !HostName.isAddress(name) else { return false }
         return psl_is_public_suffix(psl_builtin(), name) == 1
     }
 
-    /// The name that somebody registered, with what belongs to it: `example.co.uk` of `www.example.co.uk`. An address, a
-    /// public suffix and a name of one label are their own.
+    /// The registered name that a host belongs to: `example.co.uk` for `www.example.co.uk`. An address, a public suffix
+    /// and a name of one label are returned unchanged.
     package static func site(of host: String) -> String {
         let name = withoutLastDot(host)
         guard !HostName.isAddress(name) else { return name }
         return name.withCString { psl_registrable_domain(psl_builtin(), $0).map { String(cString: $0) } } ?? name
     }
 
-    /// libpsl takes the root's dot for one more label.
+    /// libpsl counts the root's dot as one more label.
     private static func withoutLastDot(_ name: String) -> String {
         name.utf8.last == UInt8(ascii: ".") ? String(name.dropLast()) : name
     }
@@ -26,7 +27,7 @@ package enum PublicSuffixes {
 
 /// Host names as cookies compare them: in lower case (RFC 6265bis section 5.1.2).
 package enum HostName {
-    /// Whether it is an IPv4 or IPv6 address: no name ends in a label of digits alone.
+    /// Whether it is an IPv4 or IPv6 address: no host name ends in a label of digits alone.
     package static func isAddress(_ host: String) -> Bool {
         host.bytes { bytes in
             guard !bytes.isEmpty else { return false }
@@ -45,7 +46,7 @@ package enum HostName {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The bytes at the end that all satisfy this.
+    /// The longest suffix whose bytes all satisfy `predicate`.
     fileprivate func suffix(while predicate: (UInt8) -> Bool) -> Slice<Self> {
         var start = endIndex
         while start > startIndex, predicate(self[start - 1]) { start -= 1 }

@@ -1,23 +1,24 @@
 import TransferModel
 
-/// One Set-Cookie field, taken apart (RFC 6265bis section 5.6); it says what the server wants, not what a store takes.
+/// One parsed Set-Cookie field (RFC 6265bis section 5.6): what the server asks for, not what a store accepts.
 package struct SetCookie: Sendable, Hashable {
     package var name: String
     package var value: String
-    /// When the cookie ends; nil if the field does not say. Max-Age goes before Expires (section 5.7, step 6).
+    /// When the cookie expires; nil if the field does not say. Max-Age takes precedence over Expires (section 5.7, step
+    /// 6).
     package var expires: Timestamp?
-    /// In lower case, without the dot at its beginning; empty if the field names none.
+    /// In lower case, without a leading dot; empty if the field names none.
     package var domain = ""
-    /// nil if the field names none, or one that does not begin with a slash.
+    /// nil if the field names none, or one without a leading slash.
     package var path: String?
     package var secure = false
     package var httpOnly = false
     package var sameSite: Cookie.SameSite?
 
-    /// No cookie lives longer (section 5.5).
+    /// The longest lifetime of a cookie (section 5.5).
     package static let longestLife = Seconds(400 * 86_400)
 
-    /// nil for a field that is to be ignored.
+    /// nil for a field that must be ignored.
     package init?(_ field: String, at now: Timestamp) {
         guard !Self.hasControl(field) else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -27,7 +28,7 @@ package struct SetCookie: Sendable, Hashable {
         var maxAge: Timestamp?
         for part in parts.dropFirst() {
             let attribute = Self.pair(part)
-            // An attribute without "=" is a name alone.
+            // An attribute without "=" is only a name.
             let value = attribute.name == nil ? "" : attribute.value
             guard value.utf8.count <= Bounds.cookieAttribute else { continue }
             switch (attribute.name ?? attribute.value).lowercased() {
@@ -44,18 +45,18 @@ package struct SetCookie: Sendable, Hashable {
         expires = maxAge ?? expires
     }
 
-    /// Whether a store may hold a cookie of this name and value, whoever gives it.
+    /// Whether a store may hold a cookie with this name and value, regardless of who sets it.
     package static func isStorable(name: String, value: String) -> Bool {
         !(name.isEmpty && value.isEmpty) && name.utf8.count + value.utf8.count <= Bounds.cookie
             && !hasControl(name) && !hasControl(value)
     }
 
-    /// Control characters but the tab make a field void (section 5.6, step 1).
+    /// A field with control characters other than tab is ignored (section 5.6, step 1).
     private static func hasControl(_ text: String) -> Bool {
         text.bytes { $0.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F } }
     }
 
-    /// Name and value without the blanks around them; no name without "=".
+    /// Name and value, without surrounding blanks; without "=", there is no name.
     private static func pair(_ part: Substring.UTF8View) -> (name: Substring?, value: Substring) {
         guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (nil, trimmed(part)) }
         return (trimmed(part[..<equals]), trimmed(part[part.index(after: equals)...]))
@@ -68,12 +69,12 @@ package struct SetCookie: Sendable, Hashable {
         return Substring(bytes)
     }
 
-    /// Section 5.6.2; nil for what is not a number.
+    /// Section 5.6.2; nil if the text is not a number.
     private static func end(_ text: Substring, _ now: Timestamp) -> Timestamp? {
         let isNegative = text.utf8.first == UInt8(ascii: "-")
         let digits = isNegative ? text.dropFirst() : text
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        // More digits than a number has are more than the longest life.
+        // A number with too many digits is longer than the longest lifetime.
         let seconds = Int64(digits) ?? .max
         if isNegative || seconds == 0 { return Timestamp(milliseconds: .min) }
         return bounded(now.advanced(by: Seconds(Double(seconds))), now)

@@ -6,7 +6,7 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     package var scheme: String
     package var realm: String?
 
-    /// The challenges of a field value, in order. What cannot be read is left out: a server says what it likes.
+    /// The challenges of a field value, in order. Unreadable parts are skipped, because a server may send anything.
     package static func parse(_ value: String) -> [AuthenticationChallenge] {
         var reader = Reader(value)
         var found: [AuthenticationChallenge] = []
@@ -31,7 +31,7 @@ package struct AuthenticationChallenge: Hashable, Sendable {
 
     private struct Reader {
         private var rest: Substring.UTF8View
-        /// A scheme was read, and nothing behind it.
+        /// The last part was a scheme, with nothing after it yet.
         private var followsScheme = false
 
         init(_ value: String) { rest = value[...].utf8 }
@@ -44,7 +44,7 @@ package struct AuthenticationChallenge: Hashable, Sendable {
                 guard let first = rest.first else { return nil }
                 let name = rest.take { !" \t,=\"".utf8.contains($0) }
                 if name.isEmpty {
-                    // No name begins so.
+                    // No name begins with this byte.
                     if first == UInt8(ascii: "\"") { _ = rest.takeQuoted() } else { rest.removeFirst() }
                     continue
                 }
@@ -78,10 +78,10 @@ package struct AuthenticationChallenge: Hashable, Sendable {
 }
 
 extension ProtectionSpace {
-    /// What the head of a 401 or 407 asks for, if it is something that libcurl can answer with a user name and a
-    /// password: Digest, NTLM or Basic, the first of them that is offered.
+    /// What a 401 or 407 demands, if libcurl can answer it with a user name and a password. Digest is preferred over
+    /// NTLM, and NTLM over Basic.
     /// - Parameters:
-    ///   - url: that answered.
+    ///   - url: the URL that answered.
     ///   - proxy: URL of the proxy; nil if none is known.
     package init?(status: Int, headers: [HeaderField], url: String, proxy: String?) {
         let isProxy = status == 407
@@ -95,13 +95,13 @@ extension ProtectionSpace {
             method: method, isProxy: isProxy)
     }
 
-    /// What the head of an answer asks for.
+    /// What the header of an answer demands.
     package init?(_ head: ResponseHead, proxy: String?) {
         guard let status = head.status else { return nil }
         self.init(status: status, headers: head.headers, url: head.url, proxy: proxy)
     }
 
-    /// Whether a question may follow this answer.
+    /// Whether the answer may lead to a question about credentials.
     static func isAskedFor(_ head: ResponseHead) -> Bool {
         guard let status = head.status, status == 401 || status == 407 else { return false }
         return wanted(head.headers, isProxy: status == 407) != nil
@@ -117,7 +117,7 @@ extension ProtectionSpace {
         return challenges.first { $0.scheme == "basic" }.map { (.httpBasic, $0.realm) }
     }
 
-    /// A proxy that speaks HTTP, with the port that libcurl takes.
+    /// The address of an HTTP proxy, with the port that libcurl uses.
     static func place(ofProxy proxy: String) -> ParsedURL? {
         guard let scheme = proxy.firstRange(of: "://").map({ proxy[..<$0.lowerBound].lowercased() }),
             let address = ProxyRules.address(proxy)
@@ -128,7 +128,7 @@ extension ProtectionSpace {
     static func shown(_ realm: String) -> String {
         let scalars = realm.unicodeScalars.prefix(Bounds.realm).map { scalar -> Unicode.Scalar in
             switch scalar.properties.generalCategory {
-            // Bidirectional marks among them: what is shown is to be read as it is.
+            // Includes bidirectional marks: the text must read as it is.
             case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
             default: scalar
             }

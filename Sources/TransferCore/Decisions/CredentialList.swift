@@ -1,14 +1,15 @@
 import TransferModel
 
-/// Chooses which of several credentials answers a demand, and keeps the rules of what is sent unasked.
+/// Chooses which of several credentials answers a challenge, and decides which credentials may be sent without asking a
+/// client.
 package struct CredentialList: Sendable, Hashable {
     /// In the order in which they were stored.
     package private(set) var all: [StoredCredential] = []
 
     package init(_ all: [StoredCredential] = []) { self.all = all }
 
-    /// What answers a demand where nobody is asked: of the defaults that were not refused the one whose space says most of
-    /// it, and of those the one stored last.
+    /// The credential that answers a challenge without asking a client. Only defaults that were not refused count. The
+    /// one with the most precise space wins, and among equals the one stored last.
     package func choice(for demand: ProtectionSpace) -> StoredCredential? {
         all.filter { $0.isDefault && !$0.isRefused && $0.space.covers(demand) }
             .enumerated()
@@ -16,8 +17,8 @@ package struct CredentialList: Sendable, Hashable {
             .element
     }
 
-    /// Stores a credential in place of the one of its space and user name.
-    /// - Parameter isDefault: nil = it is, unless its space has another default that was not refused.
+    /// Stores a credential in place of the one with the same space and user name.
+    /// - Parameter isDefault: nil = yes, unless its space has another default that was not refused.
     package mutating func keep(_ credential: StoredCredential, isDefault: Bool? = nil) {
         var credential = credential
         all.removeAll { $0.space == credential.space && $0.username == credential.username }
@@ -29,8 +30,9 @@ package struct CredentialList: Sendable, Hashable {
         all.append(credential)
     }
 
-    /// The server or proxy has refused it: it is not sent again unasked, until it is stored anew.
-    /// - Returns: whether that is news.
+    /// The server or proxy has refused the credential: it is not sent again without a client's answer until it is
+    /// stored anew.
+    /// - Returns: whether this was not known before.
     package mutating func refuse(_ username: String, _ password: String, by demand: ProtectionSpace) -> Bool {
         let known = all.indices.filter { index in
             let one = all[index]
@@ -40,8 +42,8 @@ package struct CredentialList: Sendable, Hashable {
         return !known.isEmpty
     }
 
-    /// Removes those of a server or proxy; a realm, method or user name that is nil is every one.
-    /// - Returns: how many.
+    /// Removes the credentials of a server or proxy; a realm, method or user name that is nil matches all.
+    /// - Returns: how many were removed.
     package mutating func remove(at space: CredentialSpace, username: String?) -> Int {
         let before = all.count
         all.removeAll { one in
@@ -55,16 +57,16 @@ package struct CredentialList: Sendable, Hashable {
 }
 
 extension CredentialSpace {
-    /// Whether what is stored for this may be sent to a server or proxy that demands that (RFC 9110 section 11.5).
+    /// Whether a credential for this space may be sent in answer to this challenge (RFC 9110 section 11.5).
     package func covers(_ demand: ProtectionSpace) -> Bool {
         origin == demand.origin && isProxy == demand.isProxy && (realm == nil || realm == demand.realm)
             && (method == nil || method == demand.method)
     }
 
-    /// What says more of a demand goes first: a realm, then a method.
+    /// How precisely the space matches: a realm counts more than a method.
     fileprivate var precision: Int { (realm == nil ? 0 : 2) + (method == nil ? 0 : 1) }
 
-    /// As demands are told: host and port as dld reads them in URLs, the realm shortened as those of servers are.
+    /// In the form of challenges: host and port as dld reads them in URLs, the realm shortened like those of servers.
     /// - Throws: `request.bad_field`.
     package func normalized(_ field: String) throws(TransferError) -> CredentialSpace {
         func bad(_ member: String, _ why: String) -> TransferError {

@@ -1,8 +1,9 @@
 import TransferModel
 
-/// Lines of git's credential protocol: `key=value`, and an empty one at the end (git-credential(1), INPUT/OUTPUT FORMAT).
+/// Lines of git's credential protocol: `key=value`, with an empty line at the end (git-credential(1), INPUT/OUTPUT
+/// FORMAT).
 package enum GitCredential {
-    /// - Returns: nil if the protocol has no way to say it: a value with a line break or NUL.
+    /// - Returns: nil if the protocol cannot express it: a value has a line break or NUL.
     package static func request(
         for demand: ProtectionSpace, _ username: String? = nil, _ password: String? = nil
     ) -> [UInt8]? {
@@ -15,7 +16,7 @@ package enum GitCredential {
         return Array((lines.map { "\($0)=\($1)\n" }.joined() + "\n").utf8)
     }
 
-    /// - Returns: nil unless it has a user name and a password that can be sent.
+    /// - Returns: nil unless the answer has a user name and a password that can be sent.
     package static func answer(_ output: [UInt8]) -> FoundCredential? {
         var username: String?
         var password: String?
@@ -27,7 +28,7 @@ package enum GitCredential {
             switch String(decoding: line[..<equals], as: UTF8.self) {
             case "username": username = value
             case "password": password = value
-            // It wants nobody else to be asked either.
+            // The helper asks that no other helper is asked either.
             case "quit" where value == "1" || value == "true": return nil
             default: break
             }

@@ -1,8 +1,8 @@
 import TransferModel
 
 extension SettledDecisions {
-    /// A server, or a proxy, wants credentials: what it was given, if anything was, is refused and forgotten.
-    /// - Parameter ownUser: user name of the task's own credentials, if they went to this place.
+    /// A server or proxy wants credentials: the credential it was given, if any, is refused and forgotten.
+    /// - Parameter ownUser: user name of the task's own credentials, if they were sent there.
     /// - Returns: the question; nil if the client is not asked again.
     package mutating func challenged(
         _ space: ProtectionSpace, ownUser: String?, response: ResponseInfo?
@@ -28,11 +28,11 @@ extension SettledDecisions {
         return question
     }
 
-    /// A credential that no client gave for this task is sent to a server or proxy that demands one.
+    /// Uses a credential that no client gave for this task, to answer a challenge.
     package mutating func use(_ known: FoundCredential, for space: ProtectionSpace) {
         var place = take(space)
         place.username = known.username
-        // Those of the store are looked up anew: they may be removed, or refused to another task.
+        // Passwords from the store are looked up anew: they may be removed, or refused to another task.
         place.password = known.source == .store ? nil : known.password
         place.method = space.method == .ntlm ? .ntlm : nil
         place.demand = space
@@ -40,8 +40,8 @@ extension SettledDecisions {
         keep(place)
     }
 
-    /// With what the store has by now, for an attempt, never to be stored.
-    /// - Parameter find: what answers a demand; nil if nothing does any more.
+    /// A copy with the credentials that the store has now, for one attempt; never stored.
+    /// - Parameter find: the credential that answers a challenge; nil if none does any more.
     package func lookingUp(_ find: (ProtectionSpace) -> FoundCredential?) -> SettledDecisions {
         var copy = self
         for index in copy.spaces.indices where copy.spaces[index].source == .store {
@@ -52,12 +52,12 @@ extension SettledDecisions {
         return copy
     }
 
-    /// What has to be kept once it has worked.
+    /// The credentials that are to be stored once they have worked.
     package var unproven: [Space] {
         spaces.filter { $0.username != nil && ($0.persistence != nil || $0.source == .helper) }
     }
 
-    /// What a task has, or had before the last question, for this server or proxy.
+    /// The credential for this server or proxy that the task has, or had before the last question.
     package func credential(for space: ProtectionSpace) -> Space? {
         spaces.first { $0.origin == space.origin && $0.isProxy == space.isProxy && $0.username != nil }
     }
@@ -88,7 +88,7 @@ extension SettledDecisions {
         keep(place)
     }
 
-    /// What is known of a place; those used last stand at the end.
+    /// Removes and returns the entry of a server or proxy; those used last are at the end.
     mutating func take(_ space: ProtectionSpace) -> Space {
         let known = spaces.firstIndex { $0.origin == space.origin && $0.isProxy == space.isProxy }
         return known.map { spaces.remove(at: $0) } ?? Space(origin: space.origin, isProxy: space.isProxy)
@@ -107,7 +107,7 @@ extension SettledDecisions.Space {
     }
 }
 
-/// A user name and a password that were found for a demand without asking a client.
+/// A user name and a password that answer a challenge and were found without asking a client.
 package struct FoundCredential: Sendable, Hashable {
     package var username: String
     package var password: String
@@ -131,7 +131,7 @@ extension EffectivePolicy {
         request = standing
         cookies.crossedSites = standing.crossedSites
         network.redirectsBefore = standing.redirects
-        // Its own fields are those of the session and the task that may go there.
+        // The standing request has fields of its own: those of the session and the task that may go there.
         if standing.redirects > 0 { sessionHeaders = [] }
         guard standing.isForeign else { return }
         sessionHeaders.removeAll { !RequestHeaders.crossesOrigins($0.name) }
@@ -142,10 +142,10 @@ extension EffectivePolicy {
         network.clientCertificate = nil
     }
 
-    /// The URL that is asked first.
+    /// The URL of the first request.
     package func url(of spec: Boxed<TaskSpec>) -> String { request?.request.url ?? spec.wrappedValue.url ?? "" }
 
-    /// With the credentials that clients have given in answers.
+    /// Applies what the task's questions have settled: the standing request, TLS decisions and credentials.
     package mutating func apply(_ settled: SettledDecisions) {
         if settled.declinesChallenges {
             asks.remove(.challenge)

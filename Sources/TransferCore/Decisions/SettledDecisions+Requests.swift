@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Questions about the request itself: where a redirect leads, and what a task begins with.
+/// Questions about the request itself: a redirect's target, and the task's first request.
 extension SettledDecisions {
     /// A server redirects.
-    /// - Returns: the question; nil if nobody is asked any more.
+    /// - Returns: the question; nil if the client is not asked any more.
     package mutating func redirected(to target: StandingRequest, response: ResponseInfo?) -> Question? {
         var target = target
         if let standing {
@@ -19,7 +19,7 @@ extension SettledDecisions {
     }
 
     /// The task may begin.
-    /// - Returns: the question; nil if nobody is asked any more.
+    /// - Returns: the question; nil if the client is not asked any more.
     package mutating func begins(_ spec: TaskSpec) -> Question? {
         let method = RequestHeaders.method(spec.method, hasBody: spec.body != nil || spec.source != nil)
         return asks(
@@ -37,8 +37,8 @@ extension SettledDecisions {
         return question
     }
 
-    /// The head of an answer has come, and nothing of its body is taken.
-    /// - Returns: the question; nil if the answer is wanted, or nobody is asked any more.
+    /// The header of an answer has arrived, and none of its body has been accepted.
+    /// - Returns: the question; nil if the answer is wanted, or the client is not asked any more.
     package mutating func responded(with head: ResponseHead, response: ResponseInfo) -> Question? {
         guard allowsAny != true, allowed != head.mark, asked < Bounds.decisions else { return nil }
         asked += 1
@@ -65,7 +65,7 @@ extension SettledDecisions {
             if answer.action == .newRequest { standing = proposed?.changed(by: answer.request) }
         case .response:
             allowed = responded
-            // A file is asked for without codings: its answer differs.
+            // A download requests the file without codings, so the answer differs.
             allowsAny = answer.action == .becomeDownload ? true : nil
         case .cache: break
         }
@@ -74,7 +74,7 @@ extension SettledDecisions {
 }
 
 extension StandingRequest {
-    /// With what a client wants otherwise.
+    /// With a client's changes.
     fileprivate func changed(by change: TaskRequest?) -> StandingRequest {
         guard let change else { return self }
         var changed = self
@@ -82,7 +82,7 @@ extension StandingRequest {
             changed.request.url = url
             let isElsewhere = Self.origin(url) != Self.origin(request.url ?? "")
             changed.isForeign = isForeign || isElsewhere
-            // What was meant for another server stays there.
+            // Fields meant for another server are not sent here.
             if isElsewhere {
                 changed.request.headers = request.headers?.filter { RequestHeaders.crossesOrigins($0.name) }
             }
@@ -100,8 +100,8 @@ extension StandingRequest {
 }
 
 extension ResponseHead {
-    /// What two answers have in common if they are one to those who decide about it: where it is from, its version, and
-    /// what it is.
+    /// Two answers with the same mark are the same answer for a client that decides: same URL, version and content
+    /// description.
     package var mark: String {
         let fields = [
             "etag", "last-modified", "content-length", "content-type", "content-encoding", "content-disposition",
@@ -112,7 +112,7 @@ extension ResponseHead {
 }
 
 extension DecisionDefault {
-    /// What it means that nobody answers; nil if an answer is waited for.
+    /// The action that is taken if nobody answers; nil if the question waits.
     package var action: DecisionAction? {
         switch self {
         case .wait, .reject: nil
@@ -124,8 +124,8 @@ extension DecisionDefault {
 }
 
 extension DecisionRecord {
-    /// Until the default is taken, on the boot clock; nil if there is no such time. After a reboot only time that the new
-    /// clock proves has passed.
+    /// Time until the default is taken, on the boot clock; nil if it is never taken. After a reboot, only the time that
+    /// the new clock proves counts as passed.
     package func timeLeft(at now: ClockReading) -> Seconds? {
         guard let patience = question.default.patience, let asked = settled.askedAt else { return nil }
         let passed = now.boot >= asked ? now.boot - asked : max(0, now.boot)
@@ -134,8 +134,8 @@ extension DecisionRecord {
 }
 
 extension TaskSpec {
-    /// Whether the request may be made once more for its answer.
-    /// - Parameter standing: what is asked in place of it.
+    /// Whether the request may be repeated to get its answer.
+    /// - Parameter standing: the request that replaces the task's own.
     package func mayBeAskedAgain(_ standing: StandingRequest?) -> Bool {
         var hasBody = body != nil
         if let standing, !standing.sendsOwnBody { hasBody = standing.request.body != nil }
@@ -145,7 +145,7 @@ extension TaskSpec {
 }
 
 extension StrategyRequest {
-    /// Asks for `standing` in place of the task's own.
+    /// Makes `standing` replace the task's own request.
     package mutating func ask(_ standing: StandingRequest) {
         if !standing.isForeign, network.username == nil, let own = spec.url.flatMap({ try? URLRules.parse($0) }),
             let user = own.username
@@ -161,7 +161,7 @@ extension StrategyRequest {
         spec.contentType = nil
         source = nil
         upload = nil
-        // It sends no file: what is left of an upload is a request.
+        // Without a file to send, an upload becomes a plain request.
         if spec.kind == .upload {
             spec.kind = .data
             spec.source = nil
@@ -169,7 +169,7 @@ extension StrategyRequest {
     }
 }
 
-/// A request whose redirect was refused, and which must not be made again: the redirect, which is stored, is its answer.
+/// A request whose redirect was refused and which must not be made again: the stored redirect is its answer.
 struct AnsweredRequest: TransferStrategy {
     let status: Int
     let acceptsAnyStatus: Bool

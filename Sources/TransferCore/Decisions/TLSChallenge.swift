@@ -1,18 +1,18 @@
 import TransferModel
 
-/// What a TLS server showed or wanted in a handshake that was ended before a byte of the request was sent.
+/// What a TLS server showed or wanted in a handshake that was ended before any byte of the request was sent.
 package struct TLSChallenge: Sendable, Hashable {
     package enum Wish: Sendable, Hashable {
-        /// To be trusted, though verification fails.
+        /// Trust, although verification fails.
         /// - Parameters:
         ///   - key: as CURLOPT_PINNEDPUBLICKEY(3) takes it: `sha256//` and the digest of the public key in Base64.
-        ///   - reason: the verifier's words.
-        ///   - isAnother: a client trusts another key of this server.
-        ///   - certificates: DER, the server's own first, as it sent them.
+        ///   - reason: the verifier's message.
+        ///   - isAnother: a client already trusts another key of this server.
+        ///   - certificates: DER, as the server sent them, its own first.
         case trust(key: String, reason: String, isAnother: Bool, certificates: [[UInt8]])
-        /// A certificate of the client.
-        /// - Parameter authorities: DER names (RFC 5280 section 4.1.2.4) of those whose certificates it takes; it need not
-        ///   name any.
+        /// A client certificate.
+        /// - Parameter authorities: DER names (RFC 5280 section 4.1.2.4) of the authorities whose certificates the
+        ///   server accepts; may be empty.
         case certificate(authorities: [[UInt8]])
     }
 
@@ -25,7 +25,7 @@ package struct TLSChallenge: Sendable, Hashable {
         self.wish = wish
     }
 
-    /// Whom it is of; nil if the origin cannot be read.
+    /// The server in question; nil if the origin cannot be read.
     var space: ProtectionSpace? {
         guard let place = try? URLRules.parse(origin), let port = place.port else { return nil }
         let method: AuthenticationMethod =
@@ -43,12 +43,12 @@ package struct TLSDecisions: Sendable, Hashable {
     package struct Place: Sendable, Hashable {
         /// As `https://example.org:443`.
         package var origin: String
-        /// The keys that are trusted there, whatever the verifier says, as `TrustedKey` has them.
+        /// Keys that are trusted there regardless of verification, in the form of `TrustedKey`.
         package var key: String?
-        /// Shown there; what its files hold is in `texts`.
+        /// The certificate shown there; `texts` has the content of its files.
         package var certificate: ClientCertificate?
         package var texts = CertificateTexts()
-        /// The handshake goes on if the server wants a certificate and there is none.
+        /// The handshake continues without a certificate if the server wants one.
         package var showsNone = false
 
         package init(origin: String, key: String? = nil) {
@@ -56,7 +56,7 @@ package struct TLSDecisions: Sendable, Hashable {
             self.key = key
         }
 
-        /// nil if nothing is settled that concerns TLS.
+        /// nil if nothing about TLS is settled.
         init?(_ space: SettledDecisions.Space) {
             guard !space.isProxy, space.key != nil || space.certificate != nil || space.declinesCertificate == true
             else { return nil }
@@ -67,7 +67,7 @@ package struct TLSDecisions: Sendable, Hashable {
         }
     }
 
-    /// A client is asked; if not, verification is all there is.
+    /// A client is asked; if false, only verification decides.
     package var isAsked: Bool
     package var places: [Place] = []
 
@@ -115,7 +115,7 @@ extension SettledDecisions {
         keep(place)
     }
 
-    /// With the keys that the task's session trusts.
+    /// A copy with the keys that the task's session trusts.
     package func adding(_ trusted: [TrustedKey]) -> SettledDecisions {
         var copy = self
         for trust in trusted {

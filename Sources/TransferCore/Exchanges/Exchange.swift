@@ -1,17 +1,17 @@
 import TransferModel
 
-/// What becomes of a redirect.
+/// What happens to a redirect.
 package enum RedirectRule: Sendable, Hashable {
     case follow
-    /// The exchange ends with it: a client is asked.
+    /// The exchange ends with the redirect, and a client is asked.
     case ask
-    /// It is the answer.
+    /// The redirect is the answer.
     case refuse
-    /// One with this status was refused, and the request must not be made again.
+    /// A redirect with this status was refused, and the request must not be made again.
     case answered(status: Int)
 }
 
-/// Which answers wait at their heads for a client's decision: those that a task would take.
+/// Which answers wait at their header for a client's decision: those that a task would accept.
 package struct ResponseHold: Sendable, Hashable {
     package var acceptsAnyStatus: Bool
     package var asksChallenges: Bool
@@ -36,46 +36,49 @@ package struct Exchange: Sendable {
         /// Learn size and modification time only (FTP, SFTP).
         case probe
         /// Send `payload` (or nothing) and keep the answer's body in memory, up to `responseLimit`. FTP and SFTP: store
-        /// the payload in the remote file, from `startOffset` on where that is not 0 (append), else replacing it.
+        /// the payload in the remote file. It is appended from `startOffset` on if that is not 0; otherwise it replaces
+        /// the file.
         case request
     }
 
     package var kind: Kind = .download
     package var url: String
     package var method: String?
-    /// The caller's fields, in order; HTTP only. Of these only the harmless ones follow a redirect to another origin.
+    /// The caller's fields, in order; HTTP only. Only the harmless ones follow a redirect to another origin.
     package var headers: [HeaderField] = []
-    /// The transfer protocol's own fields, without which the request would be another one: they go wherever it goes.
+    /// The transfer protocol's own fields, which the request needs; they are sent wherever it goes.
     package var ownHeaders: [HeaderField] = []
-    /// Request body, streamed. Its length becomes Content-Length. Probes, and downloads over other protocols than HTTP,
-    /// send none.
+    /// Request body, streamed. Its length becomes Content-Length. Probes have none, nor do downloads over protocols
+    /// other than HTTP.
     package var payload: Payload = .none
-    /// Digests of the payload or the source; whoever performs the exchange computes them and adds their fields.
+    /// Digests of the payload or the source; the code that performs the exchange computes them and adds their fields.
     package var digests: [PayloadDigest] = []
     /// `request`: bytes of the answer's body to keep; the rest is read and dropped.
     package var responseLimit: ByteCount = .kibibytes(64)
-    /// `request`: end the exchange as `finished`, with `isBodyTruncated`, as soon as the answer is over its limit.
+    /// `request`: end the exchange as `finished`, with `isBodyTruncated`, as soon as the answer exceeds its limit.
     package var stopsAtResponseLimit = false
-    /// `request`: the answer's body is wanted without its content codings; whoever performs the exchange undoes them
-    /// (`AnswerBody`).
+    /// `request`: the answer's body is wanted without its content codings; the code that performs the exchange decodes
+    /// it (`AnswerBody`).
     package var decodesBody = false
-    /// Ask the server with `Expect: 100-continue` before the body is sent, however small it is; large ones are asked for
-    /// anyway (`ExpectationRules`). A 417 is answered by sending again without.
+    /// Ask the server with `Expect: 100-continue` before a body of any size is sent; for large bodies, the server is
+    /// asked anyway (`ExpectationRules`). After a 417, the request is sent again without it.
     package var expectsContinue = false
     /// The payload may be sent again to the target of a 307 or 308.
     package var isReplayable = true
-    /// Redirect statuses that are an answer of the protocol and not followed (308 of the contentRange protocol).
+    /// Redirect statuses that the protocol uses as answers and that are not followed (308 of the contentRange
+    /// protocol).
     package var finalStatuses: Set<Int> = []
     package var redirects = RedirectRule.follow
-    /// Which answers a client is asked about before a byte of their bodies is taken; nil for none.
+    /// Which answers a client is asked about before any byte of their bodies is accepted; nil for none.
     package var hold: ResponseHold?
-    /// Reads 1xx answers while the exchange runs, so that what they say is stored before the end.
+    /// Reads 1xx answers while the exchange runs, so that their content is stored before the end.
     package var interimReader: (any InterimReader)?
-    /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here
-    /// unless the judge says otherwise.
+    /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here unless
+    /// the judge says otherwise.
     package var startOffset: ByteCount = 0
     @Boxed package var network: NetworkOptions
-    /// Judges each answer before its first body byte reaches the file; called on the engine's thread, so pure and quick.
+    /// Judges each answer before the first byte of its body reaches the file; called on the engine's thread, so pure
+    /// and quick.
     package var judge: any ResponseJudge
 
     package init(
@@ -86,6 +89,6 @@ package struct Exchange: Sendable {
         _network = network
     }
 
-    /// Everything that goes into the request's head.
+    /// All fields of the request's header.
     package var allHeaders: [HeaderField] { headers + ownHeaders }
 }

@@ -3,7 +3,7 @@ import TransferModel
 /// How an exchange ended.
 package struct ExchangeOutcome: Sendable {
     package enum End: Sendable, Hashable {
-        /// The transport says the body is whole (length reached, last chunk, or clean close without a length).
+        /// The transport says the body is complete (length reached, last chunk, or clean close without a length).
         case finished
         /// The judge stopped it.
         case stopped(StopReason)
@@ -15,7 +15,7 @@ package struct ExchangeOutcome: Sendable {
         case aborted
         /// No byte for `stallTimeout`.
         case stalled
-        /// The body has more bytes than its head announced.
+        /// The body has more bytes than its header announced.
         case overrun
         /// A redirect was refused: limit, plain text, scheme.
         case refusedRedirect(TransferError)
@@ -23,24 +23,24 @@ package struct ExchangeOutcome: Sendable {
 
     package var end: End
     package var head: ResponseHead?
-    /// What the exchange's judge said of `head`, if it was asked.
+    /// What the exchange's judge decided about `head`, if it was asked.
     package var verdict: Verdict?
-    /// Trailer fields, if there were any.
+    /// Trailer fields, if any.
     package var trailers: [HeaderField]
     /// Next offset in the part file: everything before it is written (not necessarily synced).
     package var offset: ByteCount
     /// Body bytes that arrived in this exchange.
     package var received: ByteCount
-    /// The whole body, if it was small and came at once: it is in no file yet, and `offset` counts it.
+    /// The complete body, if it was small and came at once: it is not in a file yet, and `offset` includes it.
     package var gathered: [UInt8]?
     /// True if the end of the body was delimited (length or chunks), false if only the connection's close did.
     package var delimited: Bool
     /// HTTP status of a proxy's refusal to CONNECT, if there was one.
     package var proxyStatus: Int?
-    /// Host and port of the proxy that the exchange went through, or was to go through; never its credentials.
+    /// Host and port of the proxy that the exchange used, or would have used; never its credentials.
     package var proxy: String?
-    /// Payload bytes handed to the network and not known to be lost, framing included; counted anew after a redirect
-    /// or a challenge.
+    /// Payload bytes handed to the network and not known to be lost, framing included; counted anew after a redirect or
+    /// a challenge.
     package var sent: ByteCount = 0
     /// `request`: the answer's body, at most `responseLimit` bytes.
     package var body: [UInt8] = []
@@ -48,15 +48,15 @@ package struct ExchangeOutcome: Sendable {
     package var isBodyTruncated = false
     /// Interim answers other than 100 (104, 103), in order.
     package var interim: [ResponseHead] = []
-    /// The final answer came in place of a 100, before any byte of the body.
+    /// The final answer came instead of a 100, before any byte of the body was sent.
     package var continueRefused = false
-    /// False if certainly nothing of a request has left.
+    /// False only if certainly nothing of a request was sent.
     package var wasSent = true
-    /// False if an answer came, or the connection went, before the whole payload was handed to the network.
+    /// False if an answer came, or the connection closed, before the whole payload was handed to the network.
     package var isSentWhole = true
-    /// A redirect took the request as done and a GET followed (301, 302, 303).
+    /// A redirect treated the request as done, and a GET followed (301, 302, 303).
     package var becameGET = false
-    /// Scheme, name and port of the server that was asked last, if redirects led to another than the URL's.
+    /// Scheme, name and port of the last server asked, if redirects led to another one than the URL's.
     package var redirectedTo: String?
     /// What ended a TLS handshake, if a client may be asked about it.
     @BoxedOptional package var tls: TLSChallenge?

@@ -1,23 +1,23 @@
 import TransferModel
 
-/// Everything about how to reach the server; resolved from task, session and settings before the engine sees it.
+/// Everything about how to reach the server, resolved from task, session and settings before the engine sees it.
 package struct NetworkOptions: Sendable, Hashable {
-    /// nil = the environment's proxies; "" = none; else a URL with scheme http, https, socks5 or socks5h.
+    /// nil = the environment's proxies; "" = none; otherwise a URL with scheme http, https, socks5 or socks5h.
     package var proxy: String?
     package var username: String?
     package var password: String?
     package var bearer: String?
     package var netrcPath: String?
-    /// Given by clients in answers to challenges; each is for its origin alone, wherever redirects lead, and goes before
-    /// all others there.
+    /// Credentials that answer challenges, from clients, the store or the helper. Each is used only for its origin,
+    /// even after redirects, and takes precedence there over all others.
     package var answered: [OriginCredential] = []
     /// The same for the proxy.
     package var proxyCredential: OriginCredential?
-    /// nil if nobody is asked of TLS servers and nobody has decided anything.
+    /// nil if clients are not asked about TLS servers and nothing has been decided.
     @BoxedOptional package var tls: TLSDecisions?
-    /// The paths that task or session name; what they hold is in `certificates`.
+    /// The paths that task or session name; `certificates` has the content of the files.
     package var caFile: String?
-    /// The daemon's own configuration names it, not whoever the task is of.
+    /// The daemon's own configuration names it, not the task or session.
     package var caFileIsTheDaemons = false
     package var clientCertificate: ClientCertificate?
     package var certificates = CertificateTexts()
@@ -28,7 +28,7 @@ package struct NetworkOptions: Sendable, Hashable {
     package var connectTimeout = Self.longestConnect
     package var allowsPlaintext = true
     package var redirectLimit = 20
-    /// Redirects that earlier attempts followed on the way to this request.
+    /// Redirects that earlier attempts followed before this request.
     package var redirectsBefore = 0
 
     package static let longestConnect: Seconds = 30
@@ -41,7 +41,7 @@ package struct NetworkOptions: Sendable, Hashable {
         package var origin: String
         package var username: String
         package var password: String
-        /// The server wants them by NTLM, which is sent over HTTP/1.1 only.
+        /// The server wants them by NTLM, which works over HTTP/1.1 only.
         package var isNTLM = false
 
         package init(origin: String, username: String, password: String) {
@@ -52,15 +52,15 @@ package struct NetworkOptions: Sendable, Hashable {
     }
 }
 
-/// What `caFile` and `clientCertificate` held when the attempt began: all that the engine sees of them.
+/// The content of `caFile` and `clientCertificate` when the attempt began. The engine sees nothing else of these files.
 ///
-/// Its thread must not wait for a file system, a fifo or an endless file. And libcurl uses a connection again for whoever
-/// names the same certificate: of paths that would be the name, which two users may give to two things; of texts it is
-/// what they say.
+/// Its thread must not wait for a file system, a fifo or an endless file. And libcurl reuses a connection for every
+/// transfer that names the same certificate. A path is a name that two users may give to different files; the content
+/// is not.
 package struct CertificateTexts: Sendable, Hashable {
-    /// PEM; nil = the authorities of the system.
+    /// PEM; nil = the system's authorities.
     package var authorities: [UInt8]?
-    /// PEM, with a line before it that no other user's has.
+    /// PEM, preceded by a line that is different for each user.
     package var certificate: [UInt8]?
     package var key: [UInt8]?
 

@@ -8,7 +8,7 @@ package enum Payload: Sendable, Hashable {
     case source(offset: ByteCount, length: ByteCount)
     case framed(head: [UInt8], offset: ByteCount, length: ByteCount, tail: [UInt8])
 
-    /// Bytes in all; nil if there is no body.
+    /// Total bytes; nil if there is no body.
     package var length: ByteCount? {
         switch self {
         case .none: nil
@@ -18,7 +18,7 @@ package enum Payload: Sendable, Hashable {
         }
     }
 
-    /// Where in the source it begins; nil if it reads none.
+    /// Offset in the source where it begins; nil if it reads no source.
     package var sourceOffset: ByteCount? {
         switch self {
         case .none, .bytes: nil
@@ -26,7 +26,7 @@ package enum Payload: Sendable, Hashable {
         }
     }
 
-    /// Bytes of the source it reads.
+    /// Bytes of the source that it reads.
     package var sourceLength: ByteCount {
         switch self {
         case .none, .bytes: 0
@@ -35,7 +35,8 @@ package enum Payload: Sendable, Hashable {
     }
 }
 
-/// A digest that goes into the request as a field; computed by whoever performs the exchange, right before it.
+/// A digest that goes into the request as a field; computed right before the request by the code that performs the
+/// exchange.
 package struct PayloadDigest: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         /// The exchange's payload: Content-Digest (RFC 9530 section 2), Upload-Checksum.
@@ -71,7 +72,7 @@ package struct PayloadDigest: Sendable, Hashable {
         }
     }
 
-    /// Names in Tus-Checksum-Algorithm have no hyphen.
+    /// The names in Tus-Checksum-Algorithm have no hyphen.
     package static func tusName(_ algorithm: DigestAlgorithm) -> String {
         switch algorithm {
         case .md5: "md5"
@@ -91,7 +92,7 @@ package protocol InterimReader: Sendable {
 
 /// The answer that ends an upload or a data request.
 package struct UploadResult: Sendable, Hashable {
-    /// nil for protocols without answers, and where the answer was lost but the server proves that all is there.
+    /// nil for protocols without answers, and if the answer was lost but the server proves that it has everything.
     package var head: ResponseHead?
     /// At most `Exchange.responseLimit` bytes.
     package var body: [UInt8]
@@ -107,7 +108,7 @@ package struct UploadResult: Sendable, Hashable {
     }
 }
 
-/// Requests are not judged by their head: the strategy reads the whole answer.
+/// Requests are not judged by their header: the strategy reads the whole answer.
 package struct CaptureJudge: ResponseJudge {
     package init() {}
     package func judge(_ head: ResponseHead) -> Verdict { .accept(Acceptance(offset: 0)) }

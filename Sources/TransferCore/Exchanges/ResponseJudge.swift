@@ -1,21 +1,21 @@
 import TransferModel
 
-/// The head of one final response (redirects, 1xx and answered challenges excluded), or what FTP, SFTP and file know
-/// in its place.
+/// The header of one final response (not of redirects, 1xx and answered challenges), or what FTP, SFTP and file know
+/// instead.
 package struct ResponseHead: Sendable, Hashable {
-    /// URL that answered, after redirects, user info removed.
+    /// URL that answered, after redirects, without user info.
     package var url: String
-    /// nil for protocols without one.
+    /// nil for protocols without status.
     package var status: Int?
     package var httpVersion: String?
     package var reason: String?
     package var headers: [HeaderField]
-    /// Size by protocol means (SIZE, SFTP stat, fstat) where there are no headers.
+    /// Size by means of the protocol (SIZE, SFTP stat, fstat) if there are no headers.
     package var size: ByteCount?
-    /// Modification time by protocol means, seconds since 1970.
+    /// Modification time by means of the protocol, seconds since 1970.
     package var modificationTime: Int64?
     package var redirects: Int
-    /// Seconds since the server made or validated it, if it comes from a cache of the daemon's.
+    /// Seconds since the server made or validated it, if it comes from the daemon's cache.
     package var cachedAge: Int64?
 
     package init(
@@ -42,12 +42,12 @@ package protocol ResponseJudge: Sendable {
     func judge(_ head: ResponseHead) -> Verdict
 }
 
-/// What becomes of a response whose head has arrived.
+/// What happens to a response whose header has arrived.
 package enum Verdict: Sendable, Hashable {
     /// Write the body from `offset` on. `truncate` first empties the part file (a 200 that replaces what was held).
     /// `expected` bytes end it; nil if the length is unknown.
     case accept(Acceptance)
-    /// Read nothing more; the strategy decides on the outcome what comes next.
+    /// Read nothing more; the strategy decides what comes next when it sees the outcome.
     case stop(StopReason)
 }
 
@@ -80,14 +80,14 @@ package struct Acceptance: Sendable, Hashable {
 }
 
 package enum StopReason: Sendable, Hashable {
-    /// The answer cannot continue what is held: start over from 0 on a new request.
+    /// The answer cannot continue the held bytes: start over from 0 with a new request.
     case restart(TransferError)
-    /// A 200 with the very validator and length that are held: try once with a bare Range.
+    /// A 200 with exactly the held validator and length: try once with a bare Range.
     case bareRange
     /// Everything is held already (a 416 that proves it).
     case complete
-    /// An error status, or a head that breaks the protocol; carries the delay of a Retry-After.
+    /// An error status, or a header that breaks the protocol; carries the delay of a Retry-After.
     case failure(TransferError, retryAfter: Seconds?)
-    /// A redirect to this request, which is asked about.
+    /// A redirect to this request; a client is asked about it.
     indirect case redirect(StandingRequest)
 }

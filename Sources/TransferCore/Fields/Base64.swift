@@ -9,11 +9,11 @@ package enum Base64 {
         return Data(base64Encoded: padded).map { Array($0) }
     }
 
-    /// Length of the text of so many bytes, padding included.
+    /// Length of the text for this many bytes, padding included.
     package static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
-    /// Writes the text of `bytes` (RFC 4648 section 4), with padding, and returns its length. Twelve bits at a time: streams
-    /// are encoded as they come.
+    /// Writes the text of `bytes` (RFC 4648 section 4), with padding, and returns its length. It encodes twelve bits at
+    /// a time, because streams are encoded as they arrive.
     /// - Parameter text: has room for `length(of:)`.
     @discardableResult
     package static func encode(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableRawBufferPointer) -> Int {
@@ -46,7 +46,7 @@ package enum Base64 {
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// The two characters of each twelve bits, the first in the byte that is stored first.
+    /// The two characters for each value of twelve bits, the first in the byte that is stored first.
     private static let pairs: [UInt16] = (0..<4096).map { bits in
         UInt16(littleEndian: UInt16(alphabet[bits >> 6]) | UInt16(alphabet[bits & 63]) << 8)
     }

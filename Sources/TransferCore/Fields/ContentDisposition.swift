@@ -1,4 +1,4 @@
-/// Reads the file name that Content-Disposition offers (RFC 6266, RFC 8187); what it says is not yet safe to use.
+/// Reads the file name that Content-Disposition offers (RFC 6266, RFC 8187); the name is not yet safe to use.
 package enum ContentDisposition {
     /// `filename*` wins over `filename`; nil if there is neither.
     package static func filename(_ header: String) -> String? {
@@ -47,7 +47,8 @@ package enum ContentDisposition {
 
 /// Parameters of a header field as bytes: values may be in any charset.
 enum ParameterList {
-    /// Names in lower case; the first of a name counts. What is malformed is skipped up to the next semicolon.
+    /// Names in lower case; the first parameter of each name counts. Malformed text is skipped up to the next
+    /// semicolon.
     static func parse(_ header: String) -> [String: [UInt8]] {
         var scanner = Scanner(bytes: Array(header.utf8))
         var parameters: [String: [UInt8]] = [:]
@@ -72,7 +73,7 @@ enum ParameterList {
             return true
         }
 
-        /// Stops at the next `end` outside of a quoted string.
+        /// Stops at the next `end` outside a quoted string.
         mutating func skip(to end: UInt8) {
             while let byte = current, byte != end {
                 if byte == UInt8(ascii: "\"") { _ = quoted() } else { index += 1 }
@@ -95,7 +96,7 @@ enum ParameterList {
             return (name, Array(value))
         }
 
-        /// A quoted string with its quoted pairs resolved; an open one ends with the header.
+        /// A quoted string with its quoted pairs resolved; an unterminated one ends with the header.
         mutating func quoted() -> [UInt8] {
             var value: [UInt8] = []
             index += 1
@@ -114,7 +115,7 @@ enum ParameterList {
     }
 }
 
-/// Encoded words (RFC 2047), which some servers put where RFC 6266 forbids them.
+/// Encoded words (RFC 2047), which some servers send although RFC 6266 forbids them.
 enum EncodedWords {
     static func decode(_ text: String) -> String {
         guard text.hasPrefix("=?"), text.hasSuffix("?=") else { return text }

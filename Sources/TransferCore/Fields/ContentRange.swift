@@ -2,7 +2,7 @@ import TransferModel
 
 /// Content-Range of RFC 9110 section 14.4, for bytes.
 package enum ContentRange: Sendable, Hashable {
-    /// `bytes first-last/total`; nil total where the server wrote `*`.
+    /// `bytes first-last/total`; total is nil if the server wrote `*`.
     case range(first: ByteCount, last: ByteCount, total: ByteCount?)
     /// `bytes */total`
     case unsatisfied(total: ByteCount)

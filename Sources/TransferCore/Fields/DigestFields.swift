@@ -1,6 +1,7 @@
 import TransferModel
 
-/// Reads what servers say of the digest of the whole representation: RFC 9530, the old Digest, and the big stores' own.
+/// Reads the digest of the whole representation that a server gives: RFC 9530, the old Digest, and the fields of large
+/// object stores.
 package enum DigestFields {
     /// Asks for digests (RFC 9530 section 4).
     package static let want = HeaderField("Want-Repr-Digest", "sha-256=10, sha-512=9")
@@ -15,13 +16,13 @@ package enum DigestFields {
         return found
     }
 
-    /// Fields without which there is no digest.
+    /// Without one of these fields there is no digest.
     private static let names = [
         "repr-digest", "digest", "x-amz-checksum-sha256", "x-amz-checksum-sha1", "x-goog-hash",
     ]
 
     private static func mayTell(_ field: HeaderField) -> Bool {
-        // Few fields have names of these lengths; the others cost one comparison.
+        // Few fields have names of these lengths; for the others, one comparison suffices.
         switch field.name.utf8.count {
         case 6, 11, 19, 21: names.contains { field.isNamed($0) }
         default: false
@@ -56,7 +57,7 @@ package enum DigestFields {
         return digests
     }
 
-    /// Only checksums of the whole object; a composite one is a digest of the parts' digests.
+    /// Only checksums of the whole object: a composite checksum is a digest of the parts' digests.
     private static func amazon(_ fields: [HeaderField]) -> [DigestAlgorithm: String] {
         guard values(fields, "x-amz-checksum-type").uppercased() == "FULL_OBJECT" else { return [:] }
         var digests: [DigestAlgorithm: String] = [:]
@@ -65,8 +66,8 @@ package enum DigestFields {
         return digests
     }
 
-    /// Cloud Storage tells the hash of what it stores. What is stored packed, and came unpacked because identity was asked
-    /// for ("decompressive transcoding"), has another.
+    /// Cloud Storage gives the hash of the stored object. An object that is stored compressed and sent decompressed,
+    /// because identity was requested ("decompressive transcoding"), has another hash.
     private static func isUnpacked(_ fields: [HeaderField]) -> Bool {
         let stored = values(fields, "x-goog-stored-content-encoding").trimmed.lowercased()
         guard !stored.isEmpty, stored != "identity" else { return false }

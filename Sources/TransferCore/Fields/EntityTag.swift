@@ -1,7 +1,7 @@
-/// Tells strong from weak entity tags (RFC 9110 section 8.8.3).
+/// Tells strong entity tags from weak ones (RFC 9110 section 8.8.3).
 package enum EntityTag {
-    /// A quoted tag without `W/`: it changes with every byte, so ranges of two answers with it belong together. One with
-    /// control characters could not be sent back.
+    /// Whether it is a quoted tag without `W/`: it changes with every byte, so ranges of two answers with the same tag
+    /// belong together. A tag with control characters could not be sent back.
     package static func isStrong(_ tag: String) -> Bool {
         let (bytes, quote) = (tag.utf8, UInt8(ascii: "\""))
         guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return false }

@@ -1,14 +1,14 @@
-/// What a field value is read with, from its front (RFC 9110 section 5.6).
+/// Functions that read a field value from its front (RFC 9110 section 5.6).
 extension Substring.UTF8View {
-    /// Takes the bytes up to the first that does not satisfy `condition`.
+    /// Reads the bytes up to the first that does not satisfy `condition`.
     mutating func take(while condition: (UInt8) -> Bool) -> String {
         let end = firstIndex { !condition($0) } ?? endIndex
         defer { self = self[end...] }
         return String(decoding: self[..<end], as: UTF8.self)
     }
 
-    /// Takes a quoted string, at whose first quote this is, without quotes and escapes (section 5.6.4). One without an end
-    /// goes to the end of the value.
+    /// Reads a quoted string from its opening quote, without quotes and escapes (section 5.6.4). An unterminated string
+    /// extends to the end of the value.
     mutating func takeQuoted() -> String {
         removeFirst()
         var bytes: [UInt8] = []

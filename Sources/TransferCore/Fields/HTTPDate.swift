@@ -12,7 +12,7 @@ package enum HTTPDate {
     package static func parse(_ text: String) -> Int64? {
         var fields = text.lowercased().utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
             .map { String(Substring($0)) }
-        // What is a date may be sent back (If-Range).
+        // An accepted date may be sent back (If-Range).
         guard fields.count >= 4, fields[0].utf8.allSatisfy({ (97...122).contains($0) }) else { return nil }
         fields.removeFirst()
         if let month = months.firstIndex(of: fields[0]), fields.count == 4 {
@@ -60,7 +60,7 @@ package enum HTTPDate {
         else { return nil }
         if twoDigits { year += year < 70 ? 2000 : 1900 }
         let seconds = dayNumber(year, Int64(month) + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
-        // A leap second at the end of 9999 belongs to a year that the format cannot write.
+        // A leap second at the end of 9999 falls in a year that the format cannot write.
         return seconds <= last ? seconds : nil
     }
 

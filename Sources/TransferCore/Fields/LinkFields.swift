@@ -6,18 +6,18 @@ package enum LinkFields {
     package struct Duplicate: Hashable, Sendable {
         /// Absolute, http or https.
         package var url: String
-        /// From 1, the most wanted, to 999999, which is also what no priority means (RFC 6249 section 3.1).
+        /// From 1, the most preferred, to 999,999, which also means no priority (RFC 6249 section 3.1).
         package var priority: Int
     }
 
-    /// Links with the relation `duplicate`, the most wanted first; malformed ones are left out.
-    /// - Parameter base: URL of the response, which relative references are resolved against.
+    /// Links with the relation `duplicate`, the most preferred first; malformed ones are left out.
+    /// - Parameter base: URL of the response; relative references are resolved against it.
     package static func duplicates(_ fields: [HeaderField], base: String) -> [Duplicate] {
         var found: [Duplicate] = []
         for field in fields where field.name.lowercased() == "link" {
             var reader = Reader(field.value)
             while let link = reader.next() {
-                // An anchor says that the link is of another resource.
+                // An anchor means that the link belongs to another resource.
                 guard link.parameters["anchor"] == nil,
                     link.parameters["rel"]?.lowercased().split(separator: " ").contains("duplicate") == true,
                     let url = try? URLReference.resolve(link.target, against: base),
@@ -34,11 +34,11 @@ package enum LinkFields {
 
     private struct Link {
         var target: String
-        /// The first of each name counts; names in lower case.
+        /// Names in lower case; the first parameter of each name counts.
         var parameters: [String: String] = [:]
     }
 
-    /// Goes through the links of one field value (RFC 8288, appendix B.2).
+    /// Iterates over the links of one field value (RFC 8288, appendix B.2).
     private struct Reader {
         private var rest: Substring.UTF8View
 

@@ -1,9 +1,10 @@
 import TransferModel
 
-/// What a response head says about its body: length, coding, media type.
+/// What a response header says about its body: length, coding, media type.
 enum MessageFraming {
-    /// The body's length from Content-Length; nil if there is none or it does not count (RFC 9112 section 6.3).
-    /// - Throws: `http.protocol` if values differ or are no numbers: two parties could read two bodies.
+    /// The body's length from Content-Length; nil if there is none or it must be ignored (RFC 9112 section 6.3).
+    /// - Throws: `http.protocol` if values differ or are not numbers, because two parties could read two different
+    ///   bodies.
     static func contentLength(_ head: ResponseHead) throws(TransferError) -> ByteCount? {
         if let length = plainLength(head) { return length }
         let values = head.values("content-length").flatMap {
@@ -21,7 +22,7 @@ enum MessageFraming {
         return chunked ? nil : length
     }
 
-    /// The only Content-Length, if nothing beside it says how the body ends.
+    /// The only Content-Length, if nothing else says how the body ends.
     private static func plainLength(_ head: ResponseHead) -> ByteCount? {
         let lengths = head.values("content-length")
         guard lengths.count == 1, head.values("transfer-encoding").isEmpty else { return nil }
@@ -50,8 +51,8 @@ enum MessageFraming {
             date: head.values("date").first?.trimmed)
     }
 
-    /// A field that should come once. Differing values are joined (RFC 9110 section 5.3): such a validator equals no held
-    /// one, and is not a strong one.
+    /// A field that should occur once. Differing values are joined (RFC 9110 section 5.3): such a validator equals no
+    /// held one and is not strong.
     private static func single(_ name: String, _ head: ResponseHead) -> String? {
         let all = head.values(name)
         guard all.count > 1 else { return all.first?.trimmed }

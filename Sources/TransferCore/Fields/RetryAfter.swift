@@ -1,11 +1,11 @@
 import TransferModel
 
-/// Retry-After (RFC 9110 section 10.2.3): seconds or a date, brought into 1 s … 24 h.
+/// Retry-After (RFC 9110 section 10.2.3): seconds or a date, limited to 1 s … 24 h.
 package enum RetryAfter {
     package static let shortest: Seconds = 1
     package static let longest: Seconds = 86_400
 
-    /// - Parameter now: the server's Date where it sent one, else the wall clock.
+    /// - Parameter now: the server's Date if it sent one, otherwise the wall clock.
     /// - Returns: nil if the text is neither a number nor a date.
     package static func parse(_ text: String, now: Timestamp) -> Seconds? {
         let value = text.trimmed

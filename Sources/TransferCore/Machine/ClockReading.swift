@@ -1,8 +1,8 @@
 import TransferModel
 
-/// Both clocks at one instant: decisions are handed a time, they never ask for one.
+/// Both clocks at one instant: decisions are given the time and never ask for it.
 package struct ClockReading: Sendable, Hashable {
-    /// For what people and calendars see.
+    /// For times that people see and that follow the calendar.
     package var wall: Timestamp
     /// Milliseconds of CLOCK_BOOTTIME: counts sleep, ignores wall clock jumps, starts anew at each boot.
     package var boot: Int64

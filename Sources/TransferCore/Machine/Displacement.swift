@@ -2,7 +2,7 @@ import TransferModel
 
 /// Why a running task is queued again although nothing failed.
 package enum Displacement: Sendable, Hashable {
-    /// A limit was lowered, and this is the least important of the tasks beyond it.
+    /// A limit was lowered, and this is the least important of the tasks that exceed it.
     case limitLowered(SlotLimit)
     /// A more important task of the same user needs the slot.
     case priority(of: TaskID, SlotLimit)
@@ -14,12 +14,12 @@ package enum Displacement: Sendable, Hashable {
     case stopping
     /// The daemon ended without stopping its tasks.
     case crash
-    /// It was stopped for a client's request that did not change its state after all.
+    /// A client's request stopped it, but then did not change its state.
     case interruption
-    /// A server or proxy wants credentials, and nobody has to be asked.
+    /// A server or proxy wants credentials that were found without asking a client.
     case challenge
 
-    /// The limit of slots, or the pause, that is behind it.
+    /// The limit of slots or the pause that caused it.
     var reason: QueueReason? {
         switch self {
         case .limitLowered(let limit), .priority(_, let limit), .turn(let limit): limit.reason
@@ -43,7 +43,7 @@ package enum Displacement: Sendable, Hashable {
 }
 
 extension SlotLimit {
-    /// What a task that waits for this limit says.
+    /// The reason that a task gives while it waits for this limit.
     package var reason: QueueReason {
         switch self {
         case .global: .slots
@@ -53,6 +53,6 @@ extension SlotLimit {
         }
     }
 
-    /// In the order in which a person asks for them.
+    /// The order in which a person wants to know them.
     static let asked: [SlotLimit] = [.session, .owner, .host, .global]
 }

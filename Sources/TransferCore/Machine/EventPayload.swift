@@ -2,8 +2,8 @@ import TransferModel
 
 /// Members of the events that the machine publishes, as protocol.md names them.
 package enum EventPayload {
-    /// Adds whose event it is, for subscribers that would have to ask: members of `task.added`, `task.completed` and
-    /// `task.failed`.
+    /// Adds the members that identify the task, so that subscribers need not ask: `task.added`, `task.completed` and
+    /// `task.failed` have them.
     package static func identify(_ payload: inout JSONMembers, as spec: Boxed<TaskSpec>) {
         if let url = spec.wrappedValue.url { payload.add("url", URLRules.inEvents(url)) }
         if let token = spec.wrappedValue.clientToken { payload.add("clientToken", token) }
@@ -32,7 +32,7 @@ package enum EventPayload {
     }
 
     static func completed(_ result: TaskResult, duration: Seconds) -> JSONMembers {
-        // The rest is room for the task's URL and its tags.
+        // The rest leaves room for the task's URL and tags.
         var payload = JSONMembers(room: 512)
         payload.add("bytes", result.bytes.rawValue)
         payload.add("duration", duration.rawValue)

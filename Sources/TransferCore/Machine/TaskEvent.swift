@@ -1,13 +1,12 @@
 import TransferModel
 
-/// Everything that can happen to a task; docs/states.md has the table of what each does in each state.
+/// Everything that can happen to a task; the table in docs/states.md says what each event does in each state.
 package enum TaskEvent: Sendable {
     /// A slot is free: the attempt begins.
     case claimed
     /// The attempt ended without the file. `jitter` is a random number in 0..<1.
     case attemptFailed(AttemptFailure, RetryPolicy, jitter: Double)
-    /// The whole file has the wrong digest.
-    /// A task with several places that have the file begins anew once for each.
+    /// The whole file has the wrong digest. A task with several mirrors restarts once for each.
     case integrityFailed(TransferError, places: Int = 1)
     /// The file is delivered.
     case completed(TaskResult, duration: Seconds)
@@ -16,17 +15,17 @@ package enum TaskEvent: Sendable {
     case resume(notBefore: Timestamp?)
     case cancel(keepPartial: Bool)
     case retry
-    /// The task asks elsewhere, or otherwise, from now on: what failed before says nothing any more.
+    /// The task makes another request from now on: earlier failures mean nothing any more.
     case retargeted
     /// The slot is needed by another task, or the daemon stops.
     case preempted(Displacement = .interruption)
     /// The daemon that ran the task is gone; this one has just started.
     case daemonRestarted
-    /// What a waiting task waited for has come.
+    /// The condition that a waiting task waited for has been met.
     case conditionCleared
-    /// The task cannot run now, through no fault of an attempt.
+    /// The task cannot run now, but no attempt failed.
     case blocked(WaitReason, TransferError?, nextAttemptAt: Timestamp?)
-    /// A client is to decide. The question is stored, and told with its id in `payload`, in the same transaction.
+    /// A client must decide. In the same transaction, the question is stored and announced with its id in `payload`.
     /// `until`: when the default is taken.
     case asked(WaitReason, TransferError?, until: Timestamp?, payload: JSONMembers)
     /// `deadlineAt` has passed.
@@ -59,9 +58,9 @@ extension TaskEvent {
     }
 }
 
-/// What the daemon has to do about a transition, in this order.
+/// What the daemon must do for a transition, in this order.
 package enum TaskEffect: Sendable, Hashable {
-    /// Store the changed status; always first. Every `publish` of the same list belongs into the same transaction.
+    /// Store the changed status; always first. Every `publish` in the same list belongs to the same transaction.
     case persist
     /// Remove the part file and its checkpoint.
     case discardPart

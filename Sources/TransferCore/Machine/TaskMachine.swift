@@ -1,8 +1,8 @@
 import TransferModel
 
-/// Decides what each event does to a task: a new status and the effects that make it true.
+/// Decides what each event does to a task: a new status, and the effects that carry it out.
 ///
-/// The table of docs/states.md is checked against it for every state and event.
+/// A test checks the table in docs/states.md against it for every state and event.
 package struct TaskMachine: Sendable {
     package private(set) var status: TaskStatus
 
@@ -10,14 +10,16 @@ package struct TaskMachine: Sendable {
         self.status = status
     }
 
-    /// A name that never resolved for this long, on a task that never got a byte, is taken for a typing error.
+    /// If a task never received a byte and its host name did not resolve for this long, the name is taken for a typing
+    /// error.
     package static let unresolvedLimit: Seconds = 300
-    /// Restarts because of a wrong digest at most, however many places have the file.
+    /// The most restarts because of a wrong digest, regardless of the number of mirrors.
     package static let integrityRestartLimit = 8
-    /// Latest new attempt of a task that waits for disk or network, should nobody tell that they are back.
+    /// The longest delay before a task that waits for disk or network tries again, if nothing reports that they are
+    /// back.
     package static let recheckDelay: Seconds = 60
 
-    /// Status of a new task and the effects of its birth.
+    /// Status of a new task, and the effects of adding it.
     package static func added(
         startPaused: Bool, earliestBeginAt: Timestamp?, at now: ClockReading
     ) -> (TaskStatus, [TaskEffect]) {
@@ -81,7 +83,7 @@ package struct TaskMachine: Sendable {
         case .resourceTimeoutPassed:
             // Paused time does not count, so this cannot happen to a paused task.
             try require([.queued, .running, .waiting], event)
-            // Nobody has said that the server is to be trusted.
+            // Nobody has decided to trust the server.
             if status.reason == .authentication, let cause = status.error, cause.code == .tlsUntrusted {
                 return fail(cause, now)
             }
@@ -126,7 +128,7 @@ extension TaskMachine {
         }
         let unresolvedSince = status.unresolvedSince
         status.unresolvedSince = nil
-        // A body of another length or digest than announced leaves bytes that no later answer may be joined to.
+        // After a body with another length or digest than announced, no later answer may be appended to its bytes.
         let isWrong = failure.error.code == .integrityLength || failure.error.code == .integrityChecksum
         let drop: [TaskEffect] = isWrong ? [.discardPart] : []
         switch failure.disposition {
@@ -149,7 +151,7 @@ extension TaskMachine {
                 }
                 status.unresolvedSince = since
             }
-            // A server may ask for more patience than the task has by itself, not for less.
+            // A server may demand a longer delay than the task's own, but not a shorter one.
             let delay = max(
                 policy.delay(failuresInRow: status.failuresInRow, jitter: jitter), after.map(RetryAfter.clamp) ?? 0)
             return wait(for: .retry, failure.error, until: now.wall.advanced(by: delay), then: drop)
@@ -202,7 +204,7 @@ extension TaskMachine {
         return enqueue(now)
     }
 
-    /// A wait for a time that the client asked for continues; every other one was for what is not asked any more.
+    /// A wait for a time that the client requested continues; every other wait was for the previous request.
     private mutating func retargeted(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
         try require([.queued, .running, .waiting, .paused], event)
         status.failuresInRow = 0
@@ -226,7 +228,7 @@ extension TaskMachine {
 
     private mutating func deadlinePassed(_ sentence: String, _ now: ClockReading) -> [TaskEffect] {
         var error = TransferError(.deadlineExceeded, sentence)
-        // What it waited for says why the time was not enough.
+        // The cause of the wait says why the time was not enough.
         if let cause = status.error {
             error.message += " The last attempt failed: \(cause.message)"
             error.details["cause"] = .string(cause.code.rawValue)

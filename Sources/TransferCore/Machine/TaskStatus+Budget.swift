@@ -1,16 +1,17 @@
 import TransferModel
 
-/// The clock of `timeoutIntervalForResource`: it runs from the first queueing, stands while the task is paused or final.
+/// The clock of `timeoutIntervalForResource`: it runs from the first queueing, and stops while the task is paused or
+/// final.
 extension TaskStatus {
-    /// Time used up to now. Where the mark is of an earlier boot, only what this boot's clock proves is counted, so
-    /// that a task is never failed too early.
+    /// Time used up to now. If the mark is from an earlier boot, only the time that this boot's clock proves is
+    /// counted, so that a task never fails too early.
     package func budgetUsed(at now: ClockReading) -> Seconds {
         guard let budgetMark else { return budgetUsed }
         let elapsed = now.boot >= budgetMark ? now.boot - budgetMark : max(0, now.boot)
         return Seconds(budgetUsed.rawValue + Double(elapsed) / 1000)
     }
 
-    /// Time left of `limit`, at least zero; nil while the clock stands.
+    /// Time left of `limit`, at least zero; nil while the clock is stopped.
     package func budgetLeft(of limit: Seconds, at now: ClockReading) -> Seconds? {
         guard budgetMark != nil else { return nil }
         return Seconds(max(0, limit.rawValue - budgetUsed(at: now).rawValue))
@@ -25,7 +26,7 @@ extension TaskStatus {
         budgetMark = nil
     }
 
-    /// Settles what the old mark counted and marks on the clock of this boot.
+    /// Adds the time since the old mark, and sets a new mark on the clock of this boot.
     mutating func remarkBudget(at now: ClockReading) {
         guard budgetMark != nil else { return }
         budgetUsed = budgetUsed(at: now)

@@ -1,11 +1,11 @@
-/// Chooses and tames file names: what a server or a URL says may be hostile.
+/// Chooses file names and makes them safe: names from servers and URLs may be hostile.
 package enum FilenameRules {
     /// Bytes a name may have (NAME_MAX of Linux file systems).
     package static let longest = 255
 
-    /// Content-Disposition, else the last path component, else the host, else `unknown`; plus an extension of the
-    /// media type where the name has none, and those of codings that stay. Always safe to use.
-    /// - Parameter url: the URL asked for; the one that answered (`head.url`) is preferred.
+    /// The name from Content-Disposition, else the last path component, else the host, else `unknown`. A name without
+    /// an extension gets that of the media type, and codings that stay add theirs. Always safe to use.
+    /// - Parameter url: the requested URL; the one that answered (`head.url`) takes precedence.
     package static func suggested(head: ResponseHead, url: String) -> String {
         coded(plain(head, url), MessageFraming.contentCoding(head))
     }
@@ -30,14 +30,14 @@ package enum FilenameRules {
         return withExtension("unknown", head)
     }
 
-    /// A single file name that cannot leave its folder, hide, or deceive; `unknown` where nothing is left.
+    /// A single file name that cannot leave its folder, hide, or deceive; `unknown` if nothing remains.
     package static func sanitize(_ name: String) -> String { harmless(name) ?? "unknown" }
 
-    /// Looks at scalars, not at characters: a mark that combines with a separator or a dot must not hide it.
+    /// Examines scalars, not characters: a combining mark must not hide the separator or dot before it.
     private static func harmless(_ name: String) -> String? {
         if isPlain(name.utf8.span) { return name }
         let visible = name.unicodeScalars.filter { !isDropped($0) }
-        // Only what follows the last separator of either kind is a name; the rest would be a path.
+        // Only the text after the last separator of either kind is a name; the rest would be a path.
         guard let last = visible.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
         let safe = trimmed(String.UnicodeScalarView(last))
         guard let first = safe.first else { return nil }
@@ -45,8 +45,8 @@ package enum FilenameRules {
         return shortened(isReserved(safe) ? "_\(String(safe))" : String(safe))
     }
 
-    /// Whether nothing is to be changed of a name: ASCII letters and digits, with `.`, `_` and `-` between them, as most have.
-    /// False for all that have stems as long as those of devices.
+    /// Whether a name needs no change: ASCII letters and digits, with `.`, `_` and `-` between them, as in most names.
+    /// False for every name whose stem is as long as a device's.
     private static func isPlain(_ name: Span<UInt8>) -> Bool {
         guard !name.isEmpty, name.count <= longest else { return false }
         var stem = name.count
@@ -64,7 +64,7 @@ package enum FilenameRules {
         return stem != 3 && stem != 4
     }
 
-    /// Without dots and blanks at its beginning, where they would hide it, and its end.
+    /// Removes dots and blanks at both ends; at the start they would hide the file.
     private static func trimmed(_ name: String.UnicodeScalarView) -> String.UnicodeScalarView {
         let isMargin: (Unicode.Scalar) -> Bool = { $0 == "." || $0 == " " }
         var rest = name[...]
@@ -73,14 +73,14 @@ package enum FilenameRules {
         return String.UnicodeScalarView(rest)
     }
 
-    /// Device names of the systems whose disks get mounted here.
+    /// Device names of other systems whose disks may be mounted here.
     private static func isReserved(_ name: String.UnicodeScalarView) -> Bool {
         let stem = String(String.UnicodeScalarView(name.prefix { $0 != "." })).lowercased()
         if ["con", "prn", "aux", "nul"].contains(stem) { return true }
         return stem.count == 4 && (stem.hasPrefix("com") || stem.hasPrefix("lpt")) && stem.last?.isNumber == true
     }
 
-    /// Control characters, line separators, and what reverses or hides text.
+    /// Control characters, line separators, and characters that reverse or hide text.
     private static func isDropped(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x061C, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
@@ -90,7 +90,7 @@ package enum FilenameRules {
         }
     }
 
-    /// At most `longest` bytes. The extension is kept if it is a reasonable one, and with it the `.tar` before it.
+    /// At most `longest` bytes. A reasonable extension is kept, together with a `.tar` before it.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > longest else { return name }
         let ending = pathExtension(name).map { "." + $0 } ?? ""
@@ -100,7 +100,7 @@ package enum FilenameRules {
         return beginning(of: stem, bytes: longest - kept.utf8.count) + kept
     }
 
-    /// Whole characters, and where a single one is longer than that, whole scalars.
+    /// Whole characters or, if a single one is too long, whole scalars.
     private static func beginning(of text: String, bytes: Int) -> String {
         var characters = text
         while characters.utf8.count > bytes { characters.removeLast() }

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Checks the `host:port` part of a URL (RFC 3986 section 3.2); names beyond ASCII are passed on for IDNA.
+/// Checks the `host:port` part of a URL (RFC 3986 section 3.2); non-ASCII names are passed on for IDNA.
 enum HostRules {
     static func parse(_ text: Substring, scheme: URLScheme) throws(TransferError) -> (host: String, port: Int) {
         let (host, portText) = try split(text)
@@ -35,7 +35,7 @@ enum HostRules {
         return (isSmall ? String(host) : host.lowercased(), rest.isEmpty ? nil : Substring(rest.dropFirst()))
     }
 
-    /// Whether it begins with a dot or has two in a row.
+    /// Whether it begins with a dot or has two dots in a row.
     private static func hasEmptyLabel(_ host: Substring) -> Bool {
         host.bytes { bytes in
             var last = UInt8(ascii: ".")

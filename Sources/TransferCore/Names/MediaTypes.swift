@@ -1,26 +1,26 @@
 /// File name extensions of common media types (IANA registry), for names that have none.
 enum MediaTypes {
     static func fileExtension(_ type: String) -> String? {
-        // What most files are said to be, and no table has.
+        // The most common type, which is not in the table.
         if type == "application/octet-stream" { return nil }
         if let known = extensions[aliases[type] ?? type] { return known }
-        // Structured syntax suffixes (RFC 6839): whatever it is of, it is JSON, XML or ZIP.
+        // Structured syntax suffixes (RFC 6839): the content is JSON, XML or ZIP, whatever it describes.
         guard type.utf8.contains(UInt8(ascii: "+")) else { return nil }
         let suffix = type.split(separator: "+").dropFirst().last
         return suffix.flatMap { ["json", "xml", "zip"].contains($0) ? String($0) : nil }
     }
 
-    /// By the name's extension; application/octet-stream where it says nothing.
+    /// The type for the name's extension; application/octet-stream if it is unknown.
     static func guess(_ name: String) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "application/octet-stream" }
         return types[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
     }
 
-    /// The first type in alphabetical order where two have one extension.
+    /// If two types share an extension, the first in alphabetical order.
     private static let types = Dictionary(
         extensions.sorted { $0.key < $1.key }.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
 
-    /// Names that servers give to types that have another one in the registry.
+    /// Names that servers use for types registered under another name.
     private static let aliases = [
         "application/javascript": "text/javascript", "application/x-7z": "application/x-7z-compressed",
         "application/x-gtar": "application/x-tar", "application/x-javascript": "text/javascript",

@@ -1,18 +1,19 @@
-/// A URL that was checked, in its parts.
+/// The parts of a checked URL.
 package struct ParsedURL: Sendable, Hashable {
     package var scheme: URLScheme
-    /// Lower case, IPv6 literals without their brackets; empty for file and data.
+    /// Lower case, IPv6 addresses without brackets; empty for file and data.
     package var host: String
     /// As written, or the scheme's; nil for file and data.
     package var port: Int?
     /// User info, percent-decoded.
     package var username: String?
     package var password: String?
-    /// From the first slash on, still percent-encoded; what follows `data:` in a data URL.
+    /// From the first slash on, still percent-encoded; in a data URL, what follows `data:`.
     package var path: String
-    /// Without its question mark.
+    /// Without the question mark.
     package var query: String?
-    /// What is asked for: no user info, no fragment, what path and query cannot carry percent-encoded.
+    /// The URL to request: no user info and no fragment; characters that path and query cannot carry are
+    /// percent-encoded.
     package var requestURL: String
     /// Scheme, name and port: the unit of per-host slots, as `https://example.org:443`.
     package var hostKey: String

@@ -20,7 +20,7 @@ enum PercentCoding {
         return decoded
     }
 
-    /// Text with every byte percent-encoded that a URL cannot carry but people paste; what is encoded already stays.
+    /// The text with percent-encoding for every byte that a URL cannot carry but people paste; existing encoding stays.
     static func encodeForbidden(_ text: some StringProtocol) -> String {
         guard text.bytes({ $0.contains(where: isForbidden) }) else { return String(text) }
         var encoded = ""
@@ -53,7 +53,7 @@ package enum Hex {
         }
     }
 
-    /// Two digits for each byte; nil for anything else.
+    /// Two digits for each byte; nil if the text is anything else.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = text.utf8.compactMap(digit)
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
@@ -72,9 +72,9 @@ package enum Hex {
     }
 }
 
-/// Text from bytes of a charset that senders mostly forget to name.
+/// Text from bytes in a charset that senders often forget to name.
 package enum Charsets {
-    /// UTF-8 where the bytes are valid UTF-8, else ISO-8859-1.
+    /// UTF-8 if the bytes are valid UTF-8, otherwise ISO-8859-1.
     package static func guess(_ bytes: [UInt8]) -> String {
         String(validating: bytes, as: UTF8.self) ?? latin1(bytes)
     }
@@ -85,7 +85,7 @@ package enum Charsets {
         return text
     }
 
-    /// nil if the charset is not known or the bytes are not valid in it.
+    /// nil if the charset is unknown or the bytes are not valid in it.
     static func decode(_ bytes: [UInt8], charset: some StringProtocol) -> String? {
         switch charset.lowercased() {
         case "utf-8", "utf8": String(validating: bytes, as: UTF8.self)

@@ -1,13 +1,14 @@
-/// Where the parts of a URL are that needs no second look: over HTTP, in small letters, without user info, query and fragment,
-/// and with nothing that would be encoded, decoded or left out. Most URLs are such, and each byte is read once.
+/// The positions of the parts of a URL that needs no further checks: over HTTP, with scheme and host in lower case,
+/// without user info, query and fragment, and with nothing that would be encoded, decoded or left out. Most URLs are
+/// like this, and each byte is read once.
 struct PlainURL {
     let scheme: URLScheme
-    /// As written; nil if it is not.
+    /// As written; nil if none is written.
     let port: Int?
     /// Offsets in bytes.
     let host: Range<Int>
     let path: Int
-    /// Behind the last slash.
+    /// After the last slash.
     let name: Int
 
     /// nil for any other URL.
@@ -54,7 +55,7 @@ struct PlainURL {
         return isSecure ? .https : .http
     }
 
-    /// The number that ends before a slash, if it would be written so.
+    /// The number that ends before a slash, if that is its usual form.
     private static func port(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         var number = 0
         for byte in bytes {

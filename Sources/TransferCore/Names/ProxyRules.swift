@@ -1,21 +1,21 @@
 import TransferModel
 
-/// What may stand where a proxy is asked for (curl(1), `--proxy`): of a task, a session and the daemon's settings.
+/// What a task, a session and the daemon's settings accept as a proxy (curl(1), `--proxy`).
 package enum ProxyRules {
-    /// What is taken, in words for refusals. They never repeat what was given, which may hold a password.
+    /// What is accepted, in words for refusals. Refusals never repeat the given text, which may contain a password.
     package static let accepted = "none, or scheme://host:port with scheme http, https, socks5 or socks5h"
 
-    /// The empty text is for the caller to judge.
+    /// The caller must handle the empty text.
     package static func accepts(_ text: String) -> Bool {
         if text == "none" { return true }
         guard let mark = text.firstRange(of: "://"), schemes.contains(text[..<mark.lowerBound].lowercased()),
             !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
         else { return false }
-        // Host, port and user info are written as in any URL.
+        // Host, port and user info have the same form as in any URL.
         return (try? URLRules.parse("http" + text[mark.lowerBound...]))?.path == "/"
     }
 
-    /// Host and port that a proxy's URL names, without its credentials. Without a port libcurl takes 1080, for https 443
+    /// Host and port in a proxy's URL, without its credentials. Without a port, libcurl uses 1080, or 443 for https
     /// (CURLOPT_PROXY(3)). nil if there is no proxy.
     package static func address(_ text: String) -> String? {
         if text.isEmpty || text == "none" { return nil }
@@ -28,8 +28,8 @@ package enum ProxyRules {
         return hasPort ? String(host) : "\(host):\(scheme == "https" ? 443 : 1080)"
     }
 
-    /// The proxy that the environment names for a scheme (curl(1), ENVIRONMENT), if a message of libcurl is about its host:
-    /// exceptions such as `no_proxy` are for libcurl to know.
+    /// The proxy that the environment names for a scheme (curl(1), ENVIRONMENT), if libcurl's message is about its
+    /// host: only libcurl knows whether an exception such as `no_proxy` applied.
     /// - Parameter variable: reads a variable of the environment.
     package static func address(
         inEnvironment variable: (String) -> String?, scheme: String, concerning message: String
@@ -40,7 +40,7 @@ package enum ProxyRules {
         return address
     }
 
-    /// The proxy that the environment names for a scheme, whatever its exceptions say.
+    /// The proxy that the environment names for a scheme, ignoring exceptions.
     package static func address(inEnvironment variable: (String) -> String?, scheme: String) -> String? {
         let names =
             ["\(scheme)_proxy"] + (scheme == "http" ? [] : ["\(scheme)_proxy".uppercased()]) + [

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Resolves what a server writes into Location against the URL that was asked (RFC 3986 section 5.2).
+/// Resolves a Location from a server against the requested URL (RFC 3986 section 5.2).
 package enum URLReference {
     /// - Returns: the absolute URL, dot segments removed, checked; HTTP only.
     /// - Throws: `http.protocol` if the result is not an HTTP URL.
@@ -33,7 +33,7 @@ package enum URLReference {
         return scheme.endIndex < text.endIndex && text[scheme.endIndex] == ":" && !scheme.isEmpty
     }
 
-    /// The text up to and with `mark`, and what follows.
+    /// The text up to and including `mark`, and the rest.
     private static func split(_ text: String, after mark: Character) -> (String, Substring) {
         guard let index = text.firstIndex(of: mark) else { return (text, "") }
         return (String(text[...index]), text[text.index(after: index)...])
@@ -44,7 +44,7 @@ package enum URLReference {
         return (String(path), String(text[path.endIndex...]))
     }
 
-    /// RFC 3986 section 5.2.4, of a path that begins with a slash.
+    /// RFC 3986 section 5.2.4, for a path that begins with a slash.
     private static func withoutDots(_ path: String) -> String {
         var kept: [Substring] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

@@ -10,8 +10,9 @@ extension URLRules {
         return String(text[..<start]) + String(text[bytes.index(after: at)...])
     }
 
-    /// A URL that the client gave, for events and answers: no user info, of its query no value whose name says that it is a
-    /// credential, such as a signature, and nothing of its fragment: no server gets that, and some keep keys there.
+    /// A URL from the client, for events and answers. It has no user info. In the query, values are masked if the name
+    /// says that they are credentials, such as signatures. The fragment is masked, because no server receives it and
+    /// some services keep keys there.
     package static func withoutCredentials(_ text: String) -> String {
         if isBare(text) { return text }
         let whole = withoutUserInfo(text)
@@ -22,9 +23,9 @@ extension URLRules {
         return url[...mark] + query.map { masked($0, by: isCredential) }.joined(separator: "&") + fragment
     }
 
-    /// A URL that a server gave, as that of a redirect, for clients: of its parameters, in path, query and fragment, only
-    /// those values are shown that no credential looks like. Clouds call theirs what they like, and nobody needs them: a task
-    /// goes on from its own URL.
+    /// A URL from a server, such as a redirect's target, for clients. In path, query and fragment, a parameter's value
+    /// is shown only if it cannot be a credential. Clouds name their credentials as they like, and nobody needs them: a
+    /// task resumes from its own URL.
     package static func withoutSecrets(_ text: String) -> String {
         let url = withoutUserInfo(text)
         var rest = url[...]
@@ -37,7 +38,7 @@ extension URLRules {
         for part in rest[path.endIndex...].split(separator: "#", omittingEmptySubsequences: false).enumerated() {
             if part.offset > 0 { shown += "#" }
             shown += masked(part.element, between: "?&;") { field in
-                // A query may be nothing but a token.
+                // A query may consist of a token alone.
                 field.contains("=") ? masked(field, by: isSecret) : isPlain(field) ? field : mask
             }
         }
@@ -64,7 +65,7 @@ extension URLRules {
         return isHidden(name, value) ? field[...equals] + mask : field
     }
 
-    /// Whether it has neither user info nor a query nor a fragment, as most.
+    /// Whether it has no user info, no query and no fragment, like most URLs.
     private static func isBare(_ text: String) -> Bool {
         text.bytes { bytes in
             !bytes.contains { byte in
@@ -78,13 +79,13 @@ extension URLRules {
 
     private static let mask: Substring = "***"
 
-    /// Bytes of a URL that an event repeats.
+    /// Bytes of a URL in an event.
     package static let longestInEvents = 2048
 
-    /// The URL of a task for its events, which are kept: without credentials, no data, and not longer than 2048 bytes
-    /// (an ellipsis stands for the rest).
+    /// The URL of a task for its events, which are stored: without credentials, without the data of a data URL, and at
+    /// most 2048 bytes (an ellipsis replaces the rest).
     package static func inEvents(_ text: String) -> String {
-        // Nearly always: a million of them are added at a time.
+        // The usual case; a million tasks are added at a time.
         if text.utf8.count <= longestInEvents, text.utf8.first.map({ $0 | 0x20 }) != UInt8(ascii: "d"), isBare(text) {
             return text
         }
@@ -94,13 +95,13 @@ extension URLRules {
         return String(decoding: url.utf8.prefix(longestInEvents - 4), as: UTF8.self) + "…"
     }
 
-    /// By its name, or because its value is more than a plain word or number.
+    /// Secret by its name, or because its value is more than a plain word or number.
     private static func isSecret(_ name: Substring, _ value: Substring) -> Bool {
         isCredential(name, value) || !isPlain(value)
     }
 
-    /// Whether a value is made of short words and numbers, as sizes, versions, media types and file names are. Keys, tokens
-    /// and signatures mix letters and digits, or both cases, over a long stretch.
+    /// Whether a value consists of short words and numbers, as sizes, versions, media types and file names do. Keys,
+    /// tokens and signatures have long runs that mix letters and digits, or both cases.
     private static func isPlain(_ value: Substring) -> Bool {
         let decoded = PercentCoding.decode(value)
         guard decoded.count <= longestPlain else { return false }
@@ -117,7 +118,7 @@ extension URLRules {
     private static func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 }
     private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
-    /// By the names that clouds and their like use.
+    /// Judged by the names that cloud services use.
     private static func isCredential(_ name: Substring, _ value: Substring) -> Bool {
         let plain = String(decoding: PercentCoding.decode(name), as: UTF8.self).lowercased()
         return ["sig", "auth", "key", "jwt", "hmac", "policy", "pw", "pwd", "pass"].contains(plain)
@@ -129,8 +130,8 @@ extension URLRules {
         "authorization",
     ]
 
-    /// The URL for logs: no user info, values of the query and of path parameters (`;jsessionid=…`) masked, no fragment, no data,
-    /// no control characters. Takes any text.
+    /// The URL for logs: no user info, values of the query and of path parameters (`;jsessionid=…`) masked, no
+    /// fragment, no data, no control characters. Accepts any text.
     package static func redacted(_ text: String) -> String {
         let printable = String(
             String.UnicodeScalarView(
@@ -146,7 +147,7 @@ extension URLRules {
         return url[..<mark] + "?" + masked.joined(separator: "&")
     }
 
-    /// Sessions of some servers are in parameters of the path (RFC 3986 section 3.3).
+    /// Some servers keep sessions in parameters of the path (RFC 3986 section 3.3).
     private static func withoutParameters(_ url: Substring) -> Substring {
         guard url.holds(UInt8(ascii: ";")) else { return url }
         let path = url.prefix { $0 != "?" }

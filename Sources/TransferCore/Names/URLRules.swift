@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Says at once what is wrong with a URL, and takes apart the right ones (RFC 3986).
+/// Parses URLs and says what is wrong with invalid ones (RFC 3986).
 package enum URLRules {
     /// Longest URL other than a data URL, in bytes.
     package static let longest = Bounds.url
@@ -11,7 +11,7 @@ package enum URLRules {
         return try parseAny(text)
     }
 
-    /// As `parse`, the plain ones too.
+    /// Like `parse`, but with the general rules even for plain URLs.
     static func parseAny(_ text: String) throws(TransferError) -> ParsedURL {
         guard !text.isEmpty else { throw bad("it is empty") }
         if let control = firstControl(text) { throw bad("it has the control character \(name(of: control))") }
@@ -21,7 +21,7 @@ package enum URLRules {
         if text.bytes({ $0.contains(where: mustBeEncoded) }), let byte = text.utf8.first(where: mustBeEncoded) {
             throw bad("it has \"\(Character(Unicode.Scalar(byte)))\", which must be percent-encoded")
         }
-        // Bytes, not characters: a mark that combines with a slash would hide it.
+        // Compares bytes, not characters: a combining mark would hide the slash before it.
         guard rest.utf8.starts(with: "//".utf8) else { throw bad("after \"\(scheme.rawValue):\" must come \"//\"") }
         let (authority, path, query) = split(Substring(rest.utf8.dropFirst(2)))
         return scheme == .file
@@ -29,7 +29,8 @@ package enum URLRules {
             : try parseNetwork(scheme, authority, path: path, query: query)
     }
 
-    /// `ParsedURL.lastPathComponent` of a URL that needs no other check: its task was admitted, or libcurl asked for it.
+    /// `ParsedURL.lastPathComponent` for a URL that needs no other check: its task was admitted, or libcurl requested
+    /// it.
     package static func lastPathComponent(_ text: String) -> String? {
         if let name = text.bytes({ PlainURL($0)?.name }) {
             return name < text.utf8.count ? String(Substring(text.utf8.dropFirst(name))) : nil
@@ -40,7 +41,7 @@ package enum URLRules {
         return ParsedURL.lastComponent(of: split(Substring(rest.utf8.dropFirst(2))).path)
     }
 
-    /// C0, DEL and C1. All of C1 begins with 0xC2 in UTF-8, so that plain text is never taken apart.
+    /// C0, DEL and C1. In UTF-8, all of C1 begins with 0xC2, so plain text is never decoded.
     package static func firstControl(_ text: String) -> Unicode.Scalar? {
         guard text.bytes({ $0.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 } }) else { return nil }
         return text.unicodeScalars.first { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }

@@ -1,8 +1,8 @@
-/// The schemes dld speaks; the registry says what carries each.
+/// The schemes that dld supports; the registry says which strategy serves each.
 package enum URLScheme: String, Sendable, CaseIterable {
     case http, https, ftp, ftps, sftp, file, data
 
-    /// Where the URL names no port; nil for what has none.
+    /// The port if the URL names none; nil for schemes without ports.
     package var defaultPort: Int? {
         switch self {
         case .http: 80
@@ -14,7 +14,7 @@ package enum URLScheme: String, Sendable, CaseIterable {
         }
     }
 
-    /// Bytes and credentials cross the network readable by anyone on the way.
+    /// Anyone on the route can read bytes and credentials.
     package var isPlaintext: Bool {
         switch self {
         case .http, .ftp: true

@@ -1,11 +1,11 @@
-/// What systemd takes as the full name of a unit; systemd.unit(5).
+/// What systemd accepts as the full name of a unit; systemd.unit(5).
 package enum UnitName {
-    /// Of units that systemctl starts.
+    /// Suffixes of units that systemctl starts.
     private static let suffixes = [
         ".service", ".target", ".socket", ".timer", ".path", ".mount", ".automount", ".swap", ".slice",
     ]
 
-    /// Whether it says which kind of unit is meant.
+    /// Whether the name says what kind of unit it is.
     package static func hasSuffix(_ unit: String) -> Bool { suffixes.contains { unit.hasSuffix($0) } }
 
     /// Whether it is a full name: neither a path nor an option.

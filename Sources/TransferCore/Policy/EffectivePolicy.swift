@@ -1,15 +1,16 @@
 import TransferModel
 
-/// What an attempt of a task needs of all it inherits, resolved once: the task's own value, else its session's, else the daemon's.
+/// What an attempt needs of everything that its task inherits, resolved once: the task's own value, else its session's,
+/// else the daemon's.
 package struct EffectivePolicy: Sendable {
     @Boxed package var network: NetworkOptions
-    /// From the first queueing, paused time excluded.
+    /// Counted from the first queueing, excluding paused time.
     package var resourceTimeout: Seconds
     package var retry: RetryPolicy
     package var conflictPolicy: ConflictPolicy
     package var durability: Durability
     package var preserveTime: Bool
-    /// The task's own limit; session and global limits are held beside it.
+    /// The task's own limit; the limits of session and daemon apply beside it.
     package var rateLimit: ByteRate
     package var sessionHeaders: [HeaderField]
     package var connections: ConnectionPolicy
@@ -18,26 +19,26 @@ package struct EffectivePolicy: Sendable {
     package var cookies: CookiePolicy
     /// nil for tasks without a cache.
     package var cache: CachePolicy?
-    /// Decisions that are put to clients.
+    /// Decisions that clients are asked for.
     package var asks: Set<DecisionKind>
-    /// The credentials that all of the owner's tasks share may be used.
+    /// The credentials that the owner's tasks share may be used.
     package var usesOwnersCredentials: Bool
-    /// Somebody may have credentials without being asked.
+    /// Credentials may be available without asking a client.
     package var mayHaveCredentials = false
     package var redirects = RedirectRule.follow
-    /// What stands in place of the task's own request.
+    /// The request that replaces the task's own.
     @BoxedOptional package var request: StandingRequest?
 
     package static let defaultRequestTimeout: Seconds = 60
     package static let defaultResourceTimeout = Seconds(7 * 86_400)
 
-    /// - Parameter kind: of the session.
+    /// - Parameter kind: kind of the session.
     package init(spec: TaskSpec, session: SessionConfiguration, kind: SessionKind = .background) {
         self.init(session: session, kind: kind)
         apply(Boxed(wrappedValue: spec), in: kind, retrying: session.retry)
     }
 
-    /// What a session leaves to its tasks.
+    /// What a session passes on to its tasks.
     package init(session: SessionConfiguration, kind: SessionKind = .background) {
         network = Self.network(session)
         resourceTimeout = session.timeoutIntervalForResource ?? Self.defaultResourceTimeout
@@ -57,7 +58,7 @@ package struct EffectivePolicy: Sendable {
         connections = session.connectionsPerDownload.map { .fixed($0) } ?? .automatic
     }
 
-    /// A 401 or 407 is no answer of the task: there may be credentials for it.
+    /// A 401 or 407 is not the task's answer: credentials for it may be available.
     package var answersChallenges: Bool { asks.contains(.challenge) || mayHaveCredentials }
 
     private static func network(_ session: SessionConfiguration) -> NetworkOptions {
@@ -72,11 +73,11 @@ package struct EffectivePolicy: Sendable {
         return network
     }
 
-    /// The wire says `none`, the engine "".
+    /// "No proxy" is `none` on the wire and "" in the engine.
     private static func proxy(_ named: String) -> String { named == "none" ? "" : named }
 
-    /// The task's own values take the place of its session's. Tasks that have none share what the session leaves to them.
-    /// - Parameter inherited: what the session says of retries.
+    /// The task's own values replace its session's. Tasks without values of their own share what the session passes on.
+    /// - Parameter inherited: the session's retry settings.
     package mutating func apply(
         _ spec: Boxed<TaskSpec>, in kind: SessionKind, retrying inherited: RetryPolicySpec?
     ) {
@@ -97,7 +98,7 @@ package struct EffectivePolicy: Sendable {
         if let limit = spec.wrappedValue.rateLimit { rateLimit = limit }
         if let accepts = spec.wrappedValue.acceptsAnyStatus { acceptsAnyStatus = accepts }
         if let count = spec.wrappedValue.connections { connections = .fixed(count) }
-        // Whoever brings cookies for a task does not mean them for others.
+        // Cookies that a caller gives for one task are not meant for others.
         if spec.wrappedValue.cookies != nil { cookies.storage = .task }
         applyNetwork(spec)
     }
@@ -121,7 +122,7 @@ package struct EffectivePolicy: Sendable {
 }
 
 extension NetworkOptions {
-    /// A connection must not take longer to be made than anything may stand still.
+    /// Making a connection must not take longer than a transfer may stall.
     fileprivate mutating func setTimeout(_ timeout: Seconds) {
         stallTimeout = timeout
         connectTimeout = min(Self.longestConnect, timeout)

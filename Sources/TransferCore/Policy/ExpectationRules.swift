@@ -1,25 +1,25 @@
 import TransferModel
 
-/// Decides which requests ask before they send their body, so that a refusal costs none, and remembers the servers that
-/// such a question only delays (RFC 9110 section 10.1.1).
+/// Decides which requests ask the server before they send their body, so that a refusal costs no body. Remembers
+/// servers that such a question only delays (RFC 9110 section 10.1.1).
 package struct ExpectationRules: Sendable {
-    /// From this length on a body is worth a round trip.
+    /// A body of this length or more is worth a round trip.
     package static let largeBody = ByteCount.mebibytes(1)
-    /// Likewise if the request has credentials that the server may ask for: its first answer is then a 401.
+    /// The same, if the request has credentials that the server may demand: its first answer is then a 401.
     package static let challengedBody = ByteCount.kibibytes(64)
-    /// Nanoseconds for which a server that did not answer the question is not asked again.
+    /// How long a server that did not answer the question is not asked again, in nanoseconds.
     package static let memory: Int64 = 600_000_000_000
     private static let remembered = 256
 
-    /// Until when servers are not asked, by origin; times are of any monotonic clock, in nanoseconds.
+    /// Until when each origin is not asked; times in nanoseconds on any monotonic clock.
     private var deaf: [String: Int64] = [:]
 
     package init() {}
 
     /// - Parameters:
-    ///   - length: of the body.
+    ///   - length: length of the body.
     ///   - isWanted: the caller wrote the field.
-    ///   - mayBeChallenged: credentials are there that the server has not seen.
+    ///   - mayBeChallenged: there are credentials that the server has not seen.
     package func apply(
         to length: ByteCount, isWanted: Bool, mayBeChallenged: Bool, origin: String, at now: Int64
     ) -> Bool {
@@ -28,7 +28,7 @@ package struct ExpectationRules: Sendable {
         return deaf[origin].map { $0 <= now } ?? true
     }
 
-    /// The server let the question time out, or refused it (417).
+    /// The server did not answer the question in time, or refused it (417).
     package mutating func wasIgnored(by origin: String, at now: Int64) {
         if deaf.count >= Self.remembered { deaf = deaf.filter { $0.value > now } }
         if deaf.count >= Self.remembered, let oldest = deaf.min(by: { $0.value < $1.value }) {

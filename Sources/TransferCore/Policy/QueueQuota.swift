@@ -2,7 +2,7 @@ import TransferModel
 
 /// How many tasks of one user may be unfinished: queued, running, waiting or paused.
 ///
-/// Paused tasks count, so that pausing makes no room. Resuming them needs none; a retry of a task that has ended does.
+/// Paused tasks count, so pausing makes no room. Resuming them needs no room; the retry of a task that has ended does.
 package struct QueueQuota: Hashable, Sendable {
     package var limit: Int
     package private(set) var unfinished: Int
@@ -12,7 +12,7 @@ package struct QueueQuota: Hashable, Sendable {
         self.unfinished = unfinished
     }
 
-    /// Takes room for `count` further tasks: all or none.
+    /// Reserves room for `count` further tasks: all or none.
     /// - Throws: `limit.reached`, which names the setting.
     package mutating func reserve(_ count: Int) throws(TransferError) {
         guard count <= limit - unfinished else {

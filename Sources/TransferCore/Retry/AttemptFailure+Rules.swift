@@ -1,17 +1,17 @@
 import TransferModel
 
 extension AttemptFailure {
-    /// Member of an error's details that says how many bytes of the file are held already.
+    /// Member of an error's details: how many bytes of the file are already held.
     static let bytesHeld = "bytesHeld"
-    /// Member of an error's details that names the server at fault, if a redirect led there.
+    /// Member of an error's details: the server at fault, if a redirect led there.
     static let redirectedTo = "redirectedTo"
 
-    /// The name did not resolve and the task never got a byte: most likely a typing error.
+    /// The name did not resolve and the task never received a byte: most likely a typing error.
     package var isUnresolvedName: Bool {
         error.code == .networkDNS && !progressed && (error.details[Self.bytesHeld]?.integerValue ?? 0) == 0
     }
 
-    /// There is no network, no address for the name, or no connection; of mirrors at none of those that were asked.
+    /// There is no network, no address for the name, or no connection; with mirrors, to none of those that were asked.
     var isUnconnected: Bool {
         switch disposition {
         case .network: true
@@ -21,7 +21,7 @@ extension AttemptFailure {
         }
     }
 
-    /// The same failure if no network leads to the host: then it is not the host's fault, unless that has named a time.
+    /// The same failure if no network leads to the host: then the host is not at fault, unless it has named a time.
     package var withoutNetwork: AttemptFailure {
         guard case .transient(after: nil) = disposition else { return self }
         switch error.code {
@@ -41,8 +41,8 @@ extension AttemptFailure {
         }
     }
 
-    /// The same failure if nothing is wrong with the disk that can be seen: there is nothing to wait for, so that it is
-    /// tried again as others are, later each time.
+    /// The same failure if the disk shows no fault: there is nothing to wait for, so the attempt is repeated like
+    /// others, with growing delays.
     package var withReadyDisk: AttemptFailure {
         guard case .disk = disposition else { return self }
         var copy = self
@@ -51,9 +51,9 @@ extension AttemptFailure {
         return copy
     }
 
-    /// What the failures of all places that have a file mean for the task: it is worth another attempt as long as one of
-    /// them is.
-    /// - Parameter failures: in the order of preference; one at least.
+    /// What the failures of all mirrors of a file mean together: another attempt is worthwhile as long as it is for one
+    /// of them.
+    /// - Parameter failures: at least one, in the order of preference.
     static func combined(_ failures: [AttemptFailure]) -> AttemptFailure? {
         var waits: [Seconds?] = []
         var (transient, network): (AttemptFailure?, AttemptFailure?)
@@ -68,18 +68,18 @@ extension AttemptFailure {
             }
         }
         guard var whole = transient ?? network ?? failures.first else { return nil }
-        // A place that named no time may be asked sooner than the others.
+        // A mirror that named no time may be asked sooner than the others.
         if transient != nil {
             whole.disposition = .transient(after: waits.contains(nil) ? nil : waits.compactMap { $0 }.min())
         }
         whole.progressed = failures.contains(where: \.progressed)
-        // What one place says wrongly ends nothing as long as another may give the file.
+        // A wrong length from one mirror ends nothing as long as another may deliver the file.
         let mayGive = failures.contains { $0.shortEnd == nil && $0.disposition != .permanent }
         whole.shortEnd = mayGive ? nil : failures.compactMap(\.shortEnd).first
         return whole
     }
 
-    /// The failure with what the whole attempt achieved.
+    /// The failure, with what the whole attempt achieved.
     func with(progressed: Bool, held: ByteCount) -> AttemptFailure {
         var copy = self
         copy.progressed = progressed
@@ -89,7 +89,7 @@ extension AttemptFailure {
 }
 
 extension TransferError {
-    /// What a name that never resolved says in the end.
+    /// The final error for a name that never resolved.
     var unresolved: TransferError {
         TransferError(
             .networkDNS, "The name has not resolved for 5 minutes; check its spelling in the URL. (\(message))",

@@ -17,9 +17,9 @@ package struct AttemptFailure: Error, Sendable, Hashable {
     package var progressed: Bool
     /// The body was shorter than announced.
     @BoxedOptional package var shortEnd: ShortEnd?
-    /// Where the server redirects to, if a client is to decide that.
+    /// The redirect's target, if a client must decide about it.
     @BoxedOptional package var redirect: StandingRequest?
-    /// A server or proxy wants credentials that a user name and a password can be.
+    /// A server or proxy demands credentials; a user name and a password can answer it.
     @BoxedOptional package var challenge: ResponseHead?
     /// A client may be asked about what ended a TLS handshake.
     @BoxedOptional package var tls: TLSChallenge?

@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Says what is wrong with a certificate or host key that libcurl does not trust, and who can mend it.
+/// Says what is wrong with a certificate or host key that libcurl does not trust, and who can fix it.
 ///
-/// libcurl passes on the verifier's words (X509_verify_cert_error_string(3)); their wording differs between versions of
-/// OpenSSL and GnuTLS in hyphens and in the words around.
+/// libcurl passes on the verifier's message (X509_verify_cert_error_string(3)). Its wording differs between versions of
+/// OpenSSL and GnuTLS in hyphens and in the surrounding words.
 enum CertificateFailures {
     static func classify(_ message: String, host: String) -> AttemptFailure {
         let words = String(unquoted(message.lowercased(), host.lowercased()).map { $0 == "-" ? " " : $0 })
@@ -19,7 +19,7 @@ enum CertificateFailures {
 }
 
 extension CertificateFailures {
-    /// Without the host and what stands in quotation marks: names may hold any word.
+    /// The message without the host and without quoted text, because names may contain any word.
     private static func unquoted(_ message: String, _ host: String) -> String {
         let words = message.split(separator: " ").filter { word in
             let word = word.drop { !$0.isLetter && !$0.isNumber }
@@ -43,7 +43,7 @@ extension CertificateFailures {
 }
 
 extension CertificateFault {
-    /// Parts of the verifier's sentences; the first fault with one that occurs is meant.
+    /// Parts of the verifier's messages; the first fault with a part that occurs is the one.
     fileprivate var marks: [String] {
         switch self {
         case .notYetValid: ["not yet valid", "not activated"]

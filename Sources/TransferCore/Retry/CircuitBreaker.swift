@@ -1,18 +1,18 @@
 import TransferModel
 
-/// Keeps one host that does not answer from filling slots: while it is open, one task at a time probes the host.
+/// Keeps a host that does not answer from filling slots: while the breaker is open, one task at a time probes the host.
 ///
-/// It judges whether the host answers, not what it answers. A status is an answer: a task that gets a 503 waits for its own
-/// back-off and holds no other task. Times are milliseconds of the boot clock.
+/// It judges whether the host answers, not what it answers. A status is an answer: a task that gets a 503 waits for its
+/// own back-off and holds no other task. Times are milliseconds of the boot clock.
 package struct CircuitBreaker: Sendable, Hashable {
-    /// Failures in a row, of two tasks at least, that open it.
+    /// Failures in a row, of at least two tasks, that open it.
     package static let failuresToOpen = 5
 
     private let policy: SchedulingPolicy
     private var failuresInRow = 0
     private var firstFailed: TaskID?
     private var hasFailedForSeveral = false
-    /// Probes since it opened that said nothing good.
+    /// Probes since it opened that brought no good answer.
     private var probes = 0
     private var probe: TaskID?
     /// When the next probe may begin; nil while it is closed.
@@ -23,7 +23,7 @@ package struct CircuitBreaker: Sendable, Hashable {
     }
 
     package var isOpen: Bool { nextProbeAt != nil }
-    /// Nothing that is worth remembering.
+    /// There is nothing worth remembering.
     package var isFresh: Bool { failuresInRow == 0 && nextProbeAt == nil }
 
     /// The host did not answer `task`: no connection, no byte, or silence.
@@ -38,8 +38,8 @@ package struct CircuitBreaker: Sendable, Hashable {
         nextProbeAt = now.boot + interval(after: probes).milliseconds
     }
 
-    /// An attempt begins. While the breaker is open it is a probe, and the next probe waits for its interval. That holds even
-    /// if this one hangs: a probe in a black hole does not hold the tasks that come after it.
+    /// An attempt begins. While the breaker is open, the attempt is a probe, and the next probe waits for its interval.
+    /// That holds even if this one hangs: a probe in a black hole does not delay the tasks after it.
     package mutating func attemptStarted(_ task: TaskID, at now: ClockReading) {
         guard isOpen else { return }
         probe = task
@@ -47,7 +47,8 @@ package struct CircuitBreaker: Sendable, Hashable {
         nextProbeAt = now.boot + interval(after: probes).milliseconds
     }
 
-    /// The attempt ended without a word about the host (pause, cancel, preemption, disk): another task may probe at once.
+    /// The attempt ended without telling anything about the host (pause, cancel, preemption, disk): another task may
+    /// probe at once.
     package mutating func attemptEnded(_ task: TaskID, at now: ClockReading) {
         guard isOpen, probe == task else { return }
         probe = nil
@@ -55,7 +56,7 @@ package struct CircuitBreaker: Sendable, Hashable {
         nextProbeAt = now.boot
     }
 
-    /// A client wants to know now.
+    /// A client wants a try now.
     package mutating func probeNow(at now: ClockReading) {
         if isOpen { nextProbeAt = now.boot }
     }
@@ -63,8 +64,8 @@ package struct CircuitBreaker: Sendable, Hashable {
     /// The host answered below 500, or a transfer received bytes.
     package mutating func answered() { self = CircuitBreaker(policy: policy) }
 
-    /// The host answered 500 or above: it is there, though perhaps only its gateway. All may try; the next silence opens the
-    /// breaker again.
+    /// The host answered 500 or above: it is there, though perhaps only its gateway. All tasks may try; the next
+    /// silence opens the breaker again.
     package mutating func refused() {
         guard isOpen else { return }
         nextProbeAt = nil

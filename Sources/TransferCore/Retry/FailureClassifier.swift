@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Turns how an exchange ended into a cause, a sentence and what becomes of the task.
+/// Turns the end of an exchange into a cause, a sentence, and what happens to the task.
 package enum FailureClassifier {
-    /// HTTP statuses that a later attempt may not meet again. 511 never comes from the server itself but from a network
-    /// that wants a login (RFC 6585 section 6).
+    /// HTTP statuses that a later attempt may not get again. A 511 never comes from the server itself, but from a
+    /// network that requires a login (RFC 6585 section 6).
     package static let transientStatuses: Set<Int> =
         Set([408, 421, 425, 429, 500, 502, 503, 504, 511]).union(520...524)
 
@@ -38,7 +38,7 @@ package enum FailureClassifier {
         case .local(let errno, let operation): return LocalFailures.classify(errno: errno, operation: operation)
         case .stalled:
             let way = outcome.proxy.map { " through the proxy \($0)" } ?? ""
-            // Whoever sends a header without end does send something.
+            // An endless header counts as sending something.
             let what = outcome.head == nil ? "did not answer in time" : "sent nothing for too long"
             return transient(.networkTimeout, "\(host(of: url)) \(what)\(way).")
         case .overrun:
@@ -52,19 +52,19 @@ package enum FailureClassifier {
         }
     }
 
-    /// What an HTTP status that is not a success means.
+    /// The meaning of an HTTP status that is not a success.
     package static func httpStatus(_ status: Int, reason: String?, host: String) -> TransferError {
         httpStatus(status, reason, host, proxy: "The proxy", answered: "\(host) answered")
     }
 
-    /// The same of a proxy that answered in the server's place.
-    /// - Parameter address: of the proxy.
+    /// The same for a proxy that answered in the server's place.
+    /// - Parameter address: the proxy's address.
     static func proxyStatus(_ status: Int, reason: String?, address: String?) -> TransferError {
         let name = "The proxy" + (address.map { " \($0)" } ?? "")
         return httpStatus(status, reason, name, proxy: name, answered: "\(name) answered")
     }
 
-    /// - Parameter proxy: its name in sentences.
+    /// - Parameter proxy: the proxy's name in sentences.
     private static func httpStatus(
         _ status: Int, _ reason: String?, _ host: String, proxy: String, answered: String
     ) -> TransferError {
@@ -94,7 +94,7 @@ package enum FailureClassifier {
         }
     }
 
-    /// What an unsuccessful answer means for the task, its Retry-After included.
+    /// The meaning of an unsuccessful answer for the task, including its Retry-After.
     package static func answered(_ head: ResponseHead, now: Timestamp) -> AttemptFailure {
         let error = httpStatus(head.status ?? 0, reason: head.reason, host: host(of: head.url))
         var failure = AttemptFailure(
@@ -103,7 +103,7 @@ package enum FailureClassifier {
         return failure
     }
 
-    /// By the server's own clock if it sent one.
+    /// Measured by the server's own clock if it sent one.
     static func retryAfter(_ head: ResponseHead, now: Timestamp) -> Seconds? {
         let clock = head.values("date").first.flatMap(HTTPDate.parse).map { Timestamp(milliseconds: $0 * 1000) }
         return head.values("retry-after").first.flatMap { RetryAfter.parse($0, now: clock ?? now) }
@@ -141,7 +141,7 @@ package enum FailureClassifier {
 }
 
 extension AttemptFailure {
-    /// Keeps what a refused request's answer asks for.
+    /// Keeps the challenge of a refused request's answer.
     fileprivate mutating func note(_ head: ResponseHead?) {
         guard error.code == .authRequired, let head, ProtectionSpace.isAskedFor(head) else { return }
         challenge = head

@@ -1,7 +1,8 @@
 import Glibc
 import TransferModel
 
-/// What the daemon may write into one file (RLIMIT_FSIZE, getrlimit(2)), inherited from the process that started it.
+/// How much the daemon may write into one file (RLIMIT_FSIZE, getrlimit(2)), inherited from the process that started
+/// it.
 package enum FileSizeLimit {
     /// nil = no limit.
     package static var current: ByteCount? {
@@ -11,7 +12,7 @@ package enum FileSizeLimit {
         return ByteCount(Int64(limit.rlim_cur))
     }
 
-    /// Why there is no room in a file of the length that its server says it has (EFBIG, posix_fallocate(3)).
+    /// Explains that no file of the announced length can be made (EFBIG, posix_fallocate(3)).
     package static func announced(limit: ByteCount? = current) -> String {
         let sentence = """
             By the length that the server announces, the file does not fit on the destination's file system; choose another \
@@ -22,10 +23,10 @@ package enum FileSizeLimit {
             "\(sentence) The daemon may write no more than \(limit.rawValue) bytes into one file (ulimit -f, LimitFSIZE=)."
     }
 
-    /// Why a file cannot grow (EFBIG, write(2)), and what to do about it.
+    /// Explains why a file cannot grow (EFBIG, write(2)), and what to do about it.
     /// - Parameters:
-    ///   - limit: of the process.
-    ///   - otherwise: what to do if the process has no limit, and the file system is the one that refuses.
+    ///   - limit: the process's limit.
+    ///   - otherwise: what to do if the process has no limit, so that the file system is what refuses.
     package static func sentence(limit: ByteCount? = current, otherwise: String) -> String {
         guard let limit else { return "The destination's file system allows no file this long; \(otherwise)" }
         return """

@@ -1,22 +1,22 @@
 import TransferModel
 
-/// Which hosts take new tasks now: the circuit breaker of each host, and the pace of each owner there.
+/// Which hosts accept new tasks now: the circuit breaker of each host, and the pace of each owner there.
 ///
-/// Thousands of hosts may be held at a time, so nothing walks over all of them: `takeReleased` tells of each gate once, in the
-/// order of the times. Times are milliseconds of the boot clock.
+/// Thousands of hosts may be held at a time, so nothing iterates over all of them: `takeReleased` reports each gate
+/// once, in the order of the times. Times are milliseconds of the boot clock.
 package struct HostGates: Sendable {
     /// How many tasks of a host may begin.
     package enum Permission: Sendable, Hashable {
         case any
-        /// One: whose turn it is.
+        /// One: the task whose turn it is.
         case one
-        /// One, and a task that failed less often comes before any other.
+        /// One, and the task that failed least often goes first.
         case probe
         /// None before this time of the boot clock.
         case none(until: Int64)
     }
 
-    /// Why a host takes no task now.
+    /// Why a host accepts no task now.
     package enum Hold: Sendable, Hashable {
         /// It does not answer; the next probe begins at this time of the boot clock.
         case silent(nextProbe: Int64)
@@ -24,7 +24,7 @@ package struct HostGates: Sendable {
         case paced(nextStart: Int64)
     }
 
-    /// What an attempt showed of its host.
+    /// What an attempt revealed about its host.
     package enum Report: Sendable, Hashable {
         /// It answered below 500, or bytes arrived.
         case answered
@@ -38,11 +38,11 @@ package struct HostGates: Sendable {
         case nothing
     }
 
-    /// What a gate is for: a host, or the tasks of one owner there. Whether a host answers is the same for all; a pause is for
-    /// those who were asked for it: one user's URL must not stop another's.
+    /// What a gate applies to: a host, or the tasks of one owner there. Whether a host answers is the same for all
+    /// owners. A pause applies only to the owner who was asked for it, so that one user's URL does not stop another's.
     package struct Scope: Sendable, Hashable {
         package let host: String
-        /// nil: everybody's tasks.
+        /// nil: all owners.
         package let owner: UserID?
 
         package init(host: String, owner: UserID?) {
@@ -59,17 +59,17 @@ package struct HostGates: Sendable {
         var nextStartAt: Int64? { breaker?.nextProbeAt ?? pace?.nextStartAt }
     }
 
-    /// Beyond so many gates, those that were quiet for `memory` are forgotten.
+    /// With more gates than this, those that have been quiet for `memory` are forgotten.
     static let rememberedGates = 4096
     static let memory: Seconds = 3600
 
     private var gates: [Scope: Gate] = [:]
-    /// When gates open; an entry whose gate has another time now does not count.
+    /// When gates open; an entry is ignored if its gate has another time now.
     private var times = TimeQueue<Scope>()
-    /// Hosts that take tasks again, until they are taken.
+    /// Hosts that accept tasks again, until the caller fetches them.
     private var released: [String] = []
     private var forgetsAt = Self.rememberedGates
-    /// The tasks that clients want to be tried, by host and owner.
+    /// The tasks that clients want to try now, by host and owner.
     private var invited: [Scope: TaskID] = [:]
 
     private let policy: SchedulingPolicy
@@ -94,15 +94,15 @@ package struct HostGates: Sendable {
         return breaker(host)?.isOpen == true || pace(host, owner)?.prefersUntried == true ? .probe : .one
     }
 
-    /// Which tasks share the one start that `permission` allows.
+    /// Which tasks share the single start that `permission` allows.
     package func scope(host: String, owner: UserID) -> Scope {
         Scope(host: host, owner: breaker(host)?.isOpen == true ? nil : owner)
     }
 
-    /// The task of `owner` at `host` that a client asked for, which comes before all others.
+    /// The task of `owner` at `host` that a client asked for; it precedes all others.
     package func invited(host: String, owner: UserID) -> TaskID? { invited[Scope(host: host, owner: owner)] }
 
-    /// Tasks that clients asked for at hosts that may be tried now.
+    /// Tasks that clients asked for, at hosts that may be tried now.
     package func invitations(at now: ClockReading) -> [TaskID] {
         invited.compactMap { scope, task in
             guard let owner = scope.owner, let next = nextStartAt(scope.host, owner), next <= now.boot else {
@@ -149,7 +149,7 @@ package struct HostGates: Sendable {
         }
     }
 
-    /// A transfer of `host` receives bytes: if the breaker is open, it closes.
+    /// A transfer from `host` receives bytes: if the breaker is open, it closes.
     /// - Returns: whether it was open.
     package mutating func received(from host: String, at now: ClockReading) -> Bool {
         guard breaker(host)?.isOpen ?? false else { return false }
@@ -158,7 +158,7 @@ package struct HostGates: Sendable {
     }
 
     /// A client asks that `task` of `owner` be tried at once.
-    /// - Returns: whether its host was held for it.
+    /// - Returns: whether its host was held for that owner.
     package mutating func tryNow(host: String, owner: UserID, task: TaskID, at now: ClockReading) -> Bool {
         guard nextStartAt(host, owner) != nil else { return false }
         invited[Scope(host: host, owner: owner)] = task
@@ -167,7 +167,7 @@ package struct HostGates: Sendable {
         return true
     }
 
-    /// Hosts that were held and may be tried since this was asked last.
+    /// Hosts that were held and may be tried again since the last call.
     package mutating func takeReleased(at now: ClockReading) -> [String] {
         while let (time, scope) = times.first, time <= now.boot {
             times.removeFirst()
@@ -177,10 +177,10 @@ package struct HostGates: Sendable {
         return released
     }
 
-    /// The caller could not release what it took.
+    /// The caller could not release the hosts that it fetched.
     package mutating func putBack(_ hosts: [String]) { released += hosts }
 
-    /// When the next host may be tried; nil if none waits for its time.
+    /// When the next host may be tried; nil if none waits for a time.
     package mutating func nextChange() -> Int64? {
         while let (time, scope) = times.first {
             if gates[scope]?.nextStartAt == time { return time }
@@ -221,7 +221,7 @@ package struct HostGates: Sendable {
         if gates.count > forgetsAt { forgetQuietGates(now) }
     }
 
-    /// The gate holds nobody any more; no task has to be invited if no gate is left.
+    /// The gate holds no tasks any more; if no gate is left for an owner, its task needs no invitation.
     private mutating func open(_ scope: Scope) {
         released.append(scope.host)
         guard !invited.isEmpty else { return }

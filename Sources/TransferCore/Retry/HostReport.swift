@@ -1,7 +1,7 @@
 import TransferModel
 
 extension HostGates.Report {
-    /// What a failure says of the host that the attempt was made at.
+    /// What a failure says about the host of the attempt.
     package init(_ failure: AttemptFailure) {
         switch failure.disposition {
         case .disk, .network: self = .nothing
@@ -17,7 +17,7 @@ extension HostGates.Report {
             if status == 429 || status == 503 && retryAfter != nil { return .throttled(retryAfter: retryAfter) }
             return status >= 500 ? .refused : .answered
         case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
-            // A host that redirects has answered, whatever becomes of the place it names.
+            // A host that redirects has answered, whatever happens at the target.
             let isElsewhere = failure.error.details[AttemptFailure.redirectedTo] != nil
             return failure.progressed || isElsewhere ? .answered : .failed
         case .authRequired, .authFailed, .httpRedirectLimit, .httpProtocol, .validatorChanged, .integrityChecksum,

@@ -2,7 +2,7 @@ import TransferModel
 
 /// How long a session's program is not started again: `launchInterval`, and longer while it fails.
 package enum LaunchPace {
-    /// What the doubling ends at, unless `launchInterval` is longer.
+    /// The limit of the doubling, unless `launchInterval` is longer.
     package static let longestDelay: Seconds = 3600
 
     /// Time from one start to the next.
@@ -13,8 +13,8 @@ package enum LaunchPace {
         return max(interval, min(Seconds(doubled), longestDelay))
     }
 
-    /// Time until the program may be started; zero or less where it may be now.
-    /// - Parameter startedAt: its last start. One that lies ahead counts as now: the clock was set back.
+    /// Time until the program may be started; zero or less if it may be started now.
+    /// - Parameter startedAt: its last start. A start in the future counts as now: the clock was set back.
     package static func wait(startedAt: Timestamp, interval: Seconds, failures: Int, now: Timestamp) -> Seconds {
         let elapsed = max(now.since(startedAt), 0)
         return Seconds(delay(interval: interval, failures: failures).rawValue - elapsed.rawValue)

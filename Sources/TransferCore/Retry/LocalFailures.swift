@@ -1,10 +1,10 @@
 import Glibc
 import TransferModel
 
-/// What a failed system call on a local file means for a task (errno(3)).
+/// The meaning of a failed system call on a local file for a task (errno(3)).
 enum LocalFailures {
-    /// - Parameter operation: what failed, as `write the part file`; one that names the `source` is about the file
-    ///   that is read, not the one that is written.
+    /// - Parameter operation: what failed, such as `write the part file`. If it names the `source`, the failure
+    ///   concerns the file that is read, not the one that is written.
     static func classify(errno code: Int32, operation: String) -> AttemptFailure {
         var failure = operation.contains("source") ? reading(code) : writing(code, operation)
         failure.error.details[errnoMember] = .integer(Int64(code))
@@ -15,7 +15,7 @@ enum LocalFailures {
     private static let errnoMember = "errno"
     private static let operationMember = "operation"
 
-    /// The sentence of an error where the destination is there and has room: it must not say otherwise.
+    /// The sentence of an error if the destination exists and has room: it must not claim otherwise.
     static func withReadyDisk(_ error: TransferError) -> String {
         guard let operation = error.details[operationMember]?.stringValue,
             let code = error.details[errnoMember]?.integerValue.flatMap({ Int32(exactly: $0) })
@@ -54,7 +54,7 @@ enum LocalFailures {
         }
     }
 
-    /// Other rights would not help, so clients are told.
+    /// Other permissions would not help, so clients are told.
     private static func tooLarge(_ sentence: String) -> AttemptFailure {
         AttemptFailure(
             error: TransferError(

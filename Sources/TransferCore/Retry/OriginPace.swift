@@ -1,28 +1,29 @@
 import TransferModel
 
-/// How fast tasks of one origin begin after it answered 429 or 503 with a Retry-After (RFC 9110 section 10.2.3, RFC 6585
-/// section 4).
+/// How fast tasks of one origin begin after it answered 429 or 503 with a Retry-After (RFC 9110 section 10.2.3, RFC
+/// 6585 section 4).
 ///
-/// Nothing begins until that time. Then each second of good answers raises the rate by one start a second, and a refusal halves
-/// it (additive increase, multiplicative decrease). A refusal of an attempt that began before the last decrease does not halve
-/// it again. Times are milliseconds of the boot clock.
+/// Until that time, nothing begins except one try per `longestSilence`. Then each second of good answers raises the
+/// rate by one start a second, and a refusal halves it (additive increase, multiplicative decrease). The refusal of an
+/// attempt that began before the last decrease does not halve it again. Times are milliseconds of the boot clock.
 package struct OriginPace: Sendable, Hashable {
     /// Starts per second.
     package static let lowestRate = 1.0
-    /// An origin that takes so many a second needs no pace.
+    /// An origin that accepts this many a second needs no pace.
     package static let highestRate = 64.0
-    /// A pace without a refusal for so long is over.
+    /// A pace ends after this long without a refusal.
     package static let memory: Seconds = 600
-    /// During a longer hold one task in this time tries whether the origin answers after all: one URL of an origin must not
-    /// shut out the others for a day.
+    /// During a longer hold, one task in this time tries whether the origin answers after all: one URL of an origin
+    /// must not shut out the others for a day.
     package static let longestSilence: Seconds = 60
 
     private var heldUntil: Int64
     private var nextTry: Int64
     private var refusedAt: Int64
     private(set) package var rate = lowestRate
-    /// Of two starts the first goes to a task that failed least often: URLs that are always refused, however urgent, do not
-    /// hold back the others. The second goes to whose turn it is: what was refused once does not wait for all that come new.
+    /// Of two starts, the first goes to the task that failed least often: URLs that are always refused do not hold back
+    /// the others, however urgent they are. The second goes to the task whose turn it is: a task that was refused once
+    /// does not wait for all new ones.
     private(set) package var prefersUntried = true
 
     /// The first refusal.
@@ -50,24 +51,24 @@ package struct OriginPace: Sendable, Hashable {
         nextTry = max(nextTry, now.boot) + gap
     }
 
-    /// The origin gives an attempt that began at `startedAt` what it asked for.
+    /// The origin gives a good answer to an attempt that began at `startedAt`.
     package mutating func answered(startedAt: Int64, at now: ClockReading) {
         guard startedAt >= refusedAt else { return }
         if now.boot < heldUntil {
-            // The hold was meant for one URL: the origin answers others.
+            // The hold was meant for one URL: the origin answers other requests.
             heldUntil = now.boot
             nextTry = min(nextTry, now.boot + Int64((1000 / rate).rounded(.up)))
         }
         rate += 1 / rate
     }
 
-    /// A client wants to know now.
+    /// A client wants a try now.
     package mutating func tryNow(at now: ClockReading) { nextTry = min(nextTry, now.boot) }
 
     /// When the next task may begin.
     package var nextStartAt: Int64 { nextTry }
 
-    /// Until when the origin asked for silence; nil when only the rate holds tasks back.
+    /// Until when the origin asked for silence; nil if only the rate holds tasks back.
     package func holdsUntil(at now: ClockReading) -> Int64? { now.boot < heldUntil ? heldUntil : nil }
 
     package func isOver(at now: ClockReading) -> Bool {

@@ -8,7 +8,7 @@ package struct RetryPolicy: Sendable, Hashable {
     package var firstDelay: Seconds
     /// Longest wait after any failure.
     package var longestDelay: Seconds
-    /// False: a task fails if there is no network, no address for the name, or no connection.
+    /// If false, a task fails if there is no network, no address for the name, or no connection.
     package var waitsForConnectivity = true
 
     package init(_ spec: RetryPolicySpec? = nil) {
@@ -17,7 +17,7 @@ package struct RetryPolicy: Sendable, Hashable {
         longestDelay = max(firstDelay, spec?.longestDelay ?? 600)
     }
 
-    /// Members of `spec` win over those of `inherited`, one by one.
+    /// Members of `spec` take precedence over those of `inherited`, one by one.
     package init(_ spec: RetryPolicySpec?, inherited: RetryPolicySpec?) {
         var merged = RetryPolicySpec()
         merged.attempts = spec?.attempts ?? inherited?.attempts
@@ -33,7 +33,7 @@ package struct RetryPolicy: Sendable, Hashable {
         Seconds(ceiling(failuresInRow: failuresInRow).rawValue * min(max(jitter, 0), 1))
     }
 
-    /// The longest that `delay` can be after so many failures.
+    /// The longest `delay` after this many failures.
     package func ceiling(failuresInRow: Int) -> Seconds {
         var ceiling = firstDelay.rawValue
         var remaining = max(0, failuresInRow - 1)

@@ -1,20 +1,20 @@
 import TransferModel
 
-/// A body that ended before its announced length: the length is wrong, or the connection broke. One alone does not tell which;
-/// `TaskMachine` counts those that are alike.
+/// A body that ended before its announced length: the length is wrong, or the connection broke. A single one does not
+/// show which; `TaskMachine` counts equal ones.
 package struct ShortEnd: Sendable, Hashable {
-    /// Bytes of the file that are there, from its beginning.
+    /// Bytes of the file that are held, from its beginning.
     package var received: ByteCount
-    /// Its length by the server's word.
+    /// Its length according to the server.
     package var announced: ByteCount
     /// Name for sentences.
     package var host: String
-    /// This many alike in a row prove the length wrong.
+    /// This many equal ones in a row prove that the length is wrong.
     package var proof: Int
 
-    /// The whole body twice, ended by the server in good order at the same byte: that is all there is.
+    /// The server ended the whole body twice in good order at the same byte: the file has no more.
     static let proofByBodies = 2
-    /// Less clear: the connection broke at the same byte each time, or nothing followed what is held. A server that is in
+    /// Less clear: the connection broke at the same byte each time, or nothing came after the held bytes. A server in
     /// trouble for some seconds looks the same.
     static let proofByOthers = 6
 
@@ -56,7 +56,7 @@ package struct ShortEnd: Sendable, Hashable {
 }
 
 extension ShortBody {
-    /// - Parameter known: what was seen before.
+    /// - Parameter known: the previous short body.
     init(_ end: ShortEnd, after known: ShortBody?) {
         let isAgain = known?.received == end.received && known?.announced == end.announced
         self.init(received: end.received, announced: end.announced, times: isAgain ? (known?.times ?? 0) + 1 : 1)

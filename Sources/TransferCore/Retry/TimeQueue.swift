@@ -1,6 +1,6 @@
 import HeapModule
 
-/// Things in the order of their times, earliest first; adding and taking cost O(log n).
+/// Items in the order of their times, earliest first; adding and removing cost O(log n).
 struct TimeQueue<Item: Sendable>: Sendable {
     private struct Entry: Comparable {
         var time: Int64

@@ -1,8 +1,8 @@
 import TransferModel
 
-/// What each libcurl error means for a task (libcurl-errors(3)).
+/// The meaning of each libcurl error for a task (libcurl-errors(3)).
 enum TransportFailures {
-    /// - Parameter proxy: host and port of the proxy between, if there is one.
+    /// - Parameter proxy: host and port of the proxy in between, if there is one.
     static func classify(code: Int, message: String, host: String, proxy: String? = nil) -> AttemptFailure {
         let failure = known(code, message, host, proxy) ?? other(code, message)
         return failure.withDetails(code: code, message: message, proxy: proxy)
@@ -36,7 +36,7 @@ enum TransportFailures {
         }
     }
 
-    /// Whether the time ran out before there was a connection: libcurl has one code for this and for a silent server.
+    /// Whether the time ran out before there was a connection: libcurl uses one code for this and for a silent server.
     static func isConnecting(_ error: TransferError) -> Bool {
         guard error.code == .networkTimeout, error.details["curl"] == 28,
             let reason = error.details["reason"]?.stringValue
@@ -87,8 +87,8 @@ enum TransportFailures {
         }
     }
 
-    /// After the connection stood.
-    /// - Parameter asked: the host, and the way to it.
+    /// Errors after the connection was made.
+    /// - Parameter asked: the host, and the route to it.
     private static func talking(_ code: Int, _ message: String, _ asked: String, _ host: String) -> AttemptFailure? {
         switch code {
         case 1 where message.contains("HTTP"), 56 where message.contains("Too large response headers"):
@@ -111,7 +111,7 @@ enum TransportFailures {
         case 25, 70: storeRefused(code, message, host)
         case 37: FailureClassifier.permanent(.sourceUnreadable, "The file cannot be read: \(message)")
         case 8, 61, 84...89: FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
-        // "Out of memory" is what libcurl says of a longer line before 8.6, "too large" since.
+        // For a longer line, libcurl says "out of memory" before 8.6, and "too large" since.
         case 27, 100:
             FailureClassifier.permanent(
                 .httpProtocol, "\(host) sends a line that is longer than libcurl accepts (100 KiB).")
@@ -120,10 +120,10 @@ enum TransportFailures {
         }
     }
 
-    /// FTP says with its first digit whether it may work later (RFC 959 section 4.2).
+    /// The first digit of an FTP reply says whether it may work later (RFC 959 section 4.2).
     private static func mayWorkLater(_ message: String) -> Bool { message.contains(": 4") }
 
-    /// "Service ready in some minutes" (120) and its like in place of the 220 that opens an FTP session.
+    /// "Service ready in some minutes" (120) and similar replies instead of the 220 that opens an FTP session.
     private static func isGreetingOfNow(_ message: String) -> Bool {
         message.contains("ftp-server response") && (message.hasPrefix("Got a 1") || message.hasPrefix("Got a 4"))
     }
@@ -148,7 +148,7 @@ enum TransportFailures {
 }
 
 extension AttemptFailure {
-    /// The handshake was ended by what a client may be asked about.
+    /// A challenge that a client may be asked about ended the handshake.
     mutating func meet(_ challenge: TLSChallenge, of host: String) {
         tls = challenge
         guard case .certificate = challenge.wish else { return }

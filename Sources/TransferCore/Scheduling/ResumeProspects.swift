@@ -1,8 +1,8 @@
 import TransferModel
 
-/// Whether what a run has done so far would be there for the next one; if not, a stop loses all of it.
+/// Whether the next run could continue what a run has done so far; if not, a stop loses all of it.
 package enum ResumeProspects {
-    /// A download of which an answer was accepted.
+    /// A download with an accepted answer.
     package static func mayResume(
         _ spec: Boxed<TaskSpec>, _ head: ResponseHead, _ acceptance: Acceptance
     ) -> Bool {
@@ -15,14 +15,14 @@ package enum ResumeProspects {
         guard RequestHeaders.method(spec.wrappedValue.method, hasBody: spec.wrappedValue.body != nil) == "GET" else {
             return false
         }
-        // Servers without ranges say nothing, mostly; those with ranges say so.
+        // Servers without ranges mostly say nothing; servers with ranges say so.
         guard head.status == 206 || head.offersRanges else { return false }
         var held = HeldBytes(acceptance, offset: max(1, acceptance.offset), trustedDigest: trustedDigest)
         held.total = nil
         return held.rangeRequest != nil
     }
 
-    /// An upload or a data task whose `exchange` is about to be performed.
+    /// An upload or data task whose `exchange` is about to be performed.
     package static func mayResume(_ kind: TaskKind, _ exchange: Exchange, _ progress: UploadProgress?) -> Bool {
         switch kind {
         case .data: return false
@@ -38,7 +38,7 @@ package enum ResumeProspects {
 }
 
 extension ResponseHead {
-    /// The server says that it takes range requests for this (RFC 9110 section 14.3).
+    /// The server says that it accepts range requests for this (RFC 9110 section 14.3).
     fileprivate var offersRanges: Bool {
         values("accept-ranges").contains { field in
             field == "bytes"

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// Decides whether a session's time windows are open, and when they next are.
+/// Decides whether a session's time windows are open, and when they next open.
 package struct ScheduleWindows: Sendable, Hashable {
-    /// Seconds that local time is ahead of UTC at a point in time; daylight saving is the caller's knowledge.
+    /// Seconds that local time is ahead of UTC at a point in time; the caller knows about daylight saving.
     package typealias UTCOffset = (Timestamp) -> Int
 
     private static let minutesOfDay = 1440
     private static let minutesOfWeek = 7 * minutesOfDay
 
-    /// For each minute of the week, from Sunday on, whether a window is open; nil if there are none. A look costs the same
-    /// however many windows there are.
+    /// For each minute of the week, beginning on Sunday, whether a window is open; nil if there are no windows. A
+    /// lookup costs the same regardless of the number of windows.
     private let openMinutes: [Bool]?
 
     /// - Throws: `request.bad_field` if a time is not HH:MM or a day not 0…6.
@@ -31,7 +31,7 @@ package struct ScheduleWindows: Sendable, Hashable {
                 if from < to {
                     changes[start + to] -= 1
                 } else {
-                    // Over midnight, into the next day.
+                    // Past midnight, into the next day.
                     let next = (day + 1) % 7 * Self.minutesOfDay
                     changes[start + Self.minutesOfDay] -= 1
                     changes[next] += 1
@@ -57,7 +57,7 @@ package struct ScheduleWindows: Sendable, Hashable {
 
     /// The first minute from `time` on at which a window is open; nil if none ever is.
     ///
-    /// Minutes are tried one by one for a week and a day: simple, and right also when the clocks change.
+    /// Tries the minutes one by one for a week and a day: simple, and correct even when the clocks change.
     package func nextOpening(after time: Timestamp, utcOffset: UTCOffset) -> Timestamp? {
         if isOpen(at: time, utcOffset: utcOffset) { return time }
         let minute: Int64 = 60_000

@@ -5,7 +5,7 @@ import TransferModel
 /// Slots rotate by owner, then by session, then by priority and position: weighted fair queueing with equal weights. A free
 /// slot goes to the owner with the fewest. An owner without a slot takes one from the owner with the most.
 package struct Scheduler: Sendable {
-    /// A queued or a running task, as far as slots are concerned.
+    /// A queued or running task, as far as slots are concerned.
     package struct Candidate: Sendable, Hashable {
         package var id: TaskID
         package var session: SessionKey
@@ -16,7 +16,7 @@ package struct Scheduler: Sendable {
         package var position: Double
         /// How often a queued task failed in a row; its own back-off is over.
         package var failures: Int
-        /// What a running task has can be resumed: to stop it loses nothing.
+        /// A running task can be resumed, so that a stop loses nothing.
         package var canResume: Bool
         /// When a running task got its slot, in milliseconds of the boot clock.
         package var startedAt: Int64
@@ -50,7 +50,7 @@ package struct Scheduler: Sendable {
 
     /// - Parameters:
     ///   - running: tasks that hold a slot now.
-    ///   - stopping: those of them that were preempted before and have not yet let go.
+    ///   - stopping: those of them that were preempted earlier and have not stopped yet.
     package static func pick(
         candidates: [Candidate], running: [Running], stopping: Set<TaskID> = [], limits: SlotLimits,
         gates: HostGates = HostGates(), turns: SlotTurns = SlotTurns(), policy: SchedulingPolicy = SchedulingPolicy(),
@@ -63,7 +63,7 @@ package struct Scheduler: Sendable {
         return round.decision
     }
 
-    /// Limits that keep `task` from a slot now, in the order in which a person asks for them; empty if none does.
+    /// Limits that keep `task` from a slot now, in the order in which a person wants to know them; empty if none does.
     package static func blocking(_ task: Candidate, running: [Running], limits: SlotLimits) -> [SlotLimit] {
         var used = SlotUse(limits: limits)
         for other in running where other.id != task.id { used.add(other) }

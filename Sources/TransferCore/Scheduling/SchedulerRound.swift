@@ -1,19 +1,19 @@
 import TransferModel
 
-/// One run of the scheduler: what is used now, and what will be once the preempted have let go.
+/// One run of the scheduler: the slots used now, and those used once the preempted runs have stopped.
 struct SchedulerRound {
     typealias Candidate = Scheduler.Candidate
 
-    /// nil while it is as `soon`: no run was told to stop.
+    /// nil while it equals `soon`: no run was told to stop.
     private var now: SlotUse?
     private var soon: SlotUse
     private var keeping: [Candidate]
     private let gates: HostGates
     private let turns: SlotTurns
     private let policy: SchedulingPolicy
-    /// Gates that take one task at a time and got it in this round.
+    /// Gates that accept one task at a time and got it in this round.
     private var tried: Set<HostGates.Scope> = []
-    /// Of gates that take a probe, the tasks in the order in which they are to be it.
+    /// For gates that accept a probe, the tasks in the order in which they may be the probe.
     private var probes: [HostGates.Scope: [Candidate]] = [:]
     private let time: ClockReading
     private(set) var decision = Scheduler.Decision()
@@ -31,7 +31,7 @@ struct SchedulerRound {
         self.time = time
     }
 
-    /// Running tasks beyond a limit that was lowered give way: the least important of each owner, the owners in turn.
+    /// Running tasks that exceed a lowered limit give way: the least important of each owner, the owners in turn.
     mutating func enforceLimits() {
         if keeping.count == soon.all, soon.isWithinLimits { return }
         now = soon
@@ -48,14 +48,15 @@ struct SchedulerRound {
         keeping = kept
     }
 
-    /// - Parameter cause: of the limit that leaves no room for it, or for the task that takes its place.
+    /// - Parameter cause: makes the reason from the limit that leaves no room for `run`, or for the task that replaces
+    ///   it.
     private mutating func preempt(_ run: Candidate, for task: Candidate? = nil, _ cause: (SlotLimit) -> Displacement) {
         let full = soon.full(for: task ?? run)
         decision.preempt.append(run.id)
         decision.displacements[run.id] = cause(SlotLimit.asked.first(where: full.contains) ?? .global)
     }
 
-    /// The best of each owner, then the second best of each, and so on.
+    /// The best task of each owner, then the second best of each, and so on.
     private static func dealt(_ tasks: [Candidate]) -> [Candidate] {
         let owners = Dictionary(grouping: tasks, by: \.owner)
         guard owners.count > 1 else { return tasks.sorted { $0.precedes($1) } }
@@ -67,7 +68,7 @@ struct SchedulerRound {
 
     mutating func place(_ candidates: [Candidate]) {
         var queue = FairQueue(admitted(candidates))
-        // Closures, not the functions themselves, which would take a copy of the round along.
+        // Closures, because the functions themselves would copy the round.
         while let owner = queue.owners.min(by: { comesFirst($0, $1) }),
             let session = queue.sessions(of: owner).min(by: { comesFirst($0, $1) }),
             let task = queue.first(of: session, load: soon)
@@ -90,8 +91,8 @@ struct SchedulerRound {
         (soon.of(a), turns.lastServed(a), a.identifier) < (soon.of(b), turns.lastServed(b), b.identifier)
     }
 
-    /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for; if it takes a
-    /// probe, all are admitted, and `probes` says which comes first.
+    /// Candidates whose hosts accept tasks now. If a host accepts only one and a client asked for a task, that task is
+    /// admitted alone. If it accepts a probe, all are admitted, and `probes` says which goes first.
     private mutating func admitted(_ candidates: [Candidate]) -> [Candidate] {
         var gated: [HostGates.Scope: [Candidate]] = [:]
         var admitted: [Candidate] = []
@@ -129,9 +130,9 @@ struct SchedulerRound {
 
     private enum Placement { case placed, hostIsFull, sessionIsFull }
 
-    /// - Parameter task: whose turn it is. If its host takes a probe, the task that failed least often goes in its place, provided
-    ///   that it gets a slot. An owner without a slot is not passed over: the run that was stopped for that owner might become
-    ///   the probe and take its slot back.
+    /// - Parameter task: the task whose turn it is. If its host accepts a probe, the task that failed least often goes
+    ///   in its place, if it gets a slot. An owner without a slot is not passed over: the run that was stopped for that
+    ///   owner might become the probe and take its slot back.
     private mutating func place(_ task: Candidate) -> Placement {
         let isGated = gates.permission(host: task.host, owner: task.owner, at: time) != .any
         let scope = isGated ? gates.scope(host: task.host, owner: task.owner) : nil
@@ -145,7 +146,7 @@ struct SchedulerRound {
         return soon.full(for: task).contains(.host) ? .hostIsFull : .sessionIsFull
     }
 
-    /// - Returns: whether `task` gets a slot, now or when another run has let go of it.
+    /// - Returns: whether `task` gets a slot, now or when another run has released it.
     private mutating func seat(_ task: Candidate) -> Bool {
         if soon.fits(task) {
             if now?.fits(task) ?? true {
@@ -170,8 +171,9 @@ struct SchedulerRound {
         keeping.removeAll { $0.id == run.id }
     }
 
-    /// The run of the same owner with the lowest priority, below that of `task`, whose slot is the one needed; among equals one
-    /// that can be resumed. No run of a higher priority: that would then stop the lowest one, and both would be stopped.
+    /// The run with the lowest priority of the same owner, if that is below the priority of `task` and its slot is the
+    /// one needed. Among equals, one that can be resumed. It never picks a run of higher priority: that run would then
+    /// stop the lowest one, and both would be stopped.
     private func victimOfPriority(_ task: Candidate) -> Candidate? {
         keeping.filter { run in
             run.owner == task.owner && run.priority < task.priority
@@ -216,13 +218,14 @@ struct SchedulerRound {
         if a.canResume != b.canResume { return a.canResume }
         if soon.of(a.owner) != soon.of(b.owner) { return soon.of(a.owner) > soon.of(b.owner) }
         if a.owner != b.owner, a.startedAt != b.startedAt { return a.startedAt < b.startedAt }
-        // Of one owner, the run that began first is nearest to its end. No two are equal: their order says nothing.
+        // Of one owner, the run that began first is nearest to its end. The last comparison makes the order total; it
+        // has no meaning.
         if a.priority != b.priority { return a.priority < b.priority }
         return a.startedAt != b.startedAt ? a.startedAt > b.startedAt : b.precedes(a)
     }
 }
 
-/// Candidates by owner, session and host. Candidates of one lane mostly follow each other, so that few keys are hashed.
+/// Candidates by owner, session and host. Candidates of one lane are mostly adjacent, so few keys are hashed.
 private struct FairQueue {
     typealias Candidate = Scheduler.Candidate
 
@@ -234,7 +237,7 @@ private struct FairQueue {
         var next = 0
 
         var first: Candidate? { next < tasks.count ? tasks[next] : nil }
-        /// As what comes from the store is.
+        /// Whether they are sorted; those from the store are.
         var isSorted: Bool { zip(tasks, tasks.dropFirst()).allSatisfy { !$1.precedes($0) } }
     }
 
@@ -279,8 +282,8 @@ private struct FairQueue {
     var owners: Dictionary<UserID, Set<SessionKey>>.Keys { ofOwners.keys }
     func sessions(of owner: UserID) -> Set<SessionKey> { ofOwners[owner] ?? [] }
 
-    /// The best task of the session: the highest priority, then the host with the fewest running tasks, so that no host starves
-    /// another.
+    /// The best task of the session: the highest priority, then the host with the fewest running tasks, so that no host
+    /// starves another.
     func first(of session: SessionKey, load: SlotUse) -> Candidate? {
         guard let lanes = lanes[session] else { return nil }
         guard lanes.count > 1 else { return lanes[0].first }
@@ -291,12 +294,12 @@ private struct FairQueue {
         }
     }
 
-    /// - Parameter task: the first of its lane.
+    /// - Parameter task: the first task of its lane.
     mutating func remove(_ task: Candidate) {
         if Self.isOver(&lanes[task.session], after: task) { removeLane(of: task) }
     }
 
-    /// Passes over the first task of a lane, and says whether it was the last.
+    /// Skips the first task of a lane and says whether it was the last.
     private static func isOver(_ lanes: inout [Lane]?, after task: Candidate) -> Bool {
         guard let index = lanes?.firstIndex(where: { $0.host == task.host }) else { return false }
         lanes?[index].next += 1

@@ -27,7 +27,7 @@ package enum SlotLimit: Sendable, Hashable, CaseIterable {
     case global, owner, session, host
 }
 
-/// Running tasks counted by everything that has a limit.
+/// Running tasks, counted by everything that has a limit.
 struct SlotUse {
     private struct OwnerHost: Hashable {
         var owner: UserID
@@ -52,7 +52,7 @@ struct SlotUse {
     mutating func remove(_ task: Scheduler.Candidate) { count(task, -1) }
     mutating func removeAll() { self = SlotUse(limits: limits) }
 
-    /// Those of one session and host that follow each other are counted together: each count costs five looks.
+    /// Adjacent tasks of one session and host are counted together: each count costs five lookups.
     mutating func add(_ tasks: [Scheduler.Candidate]) {
         var first = tasks.startIndex
         while first < tasks.endIndex {
@@ -98,7 +98,7 @@ struct SlotUse {
         return hostsOfSessions[SessionHost(session: session, host: host), default: 0] < most
     }
 
-    /// Limits that are reached.
+    /// The limits that are reached.
     func full(for task: Scheduler.Candidate) -> Set<SlotLimit> {
         let (session, host) = (task.session, task.host)
         var full: Set<SlotLimit> = []

@@ -2,7 +2,7 @@ import TransferModel
 
 /// Who was served how long ago: owners and sessions take turns at free slots.
 package struct SlotTurns: Sendable {
-    /// Beyond so many, those served longest ago are forgotten and count as never served.
+    /// With more than this, those served longest ago are forgotten and count as never served.
     static let remembered = 4096
 
     private var count = 0
@@ -23,8 +23,8 @@ package struct SlotTurns: Sendable {
     package func lastServed(_ owner: UserID) -> Int { owners[owner, default: 0] }
     package func lastServed(_ session: SessionKey) -> Int { sessions[session, default: 0] }
 
-    /// Sessions in the order in which they are to be served: owners with the fewest tasks in slots first, then sessions with
-    /// the fewest, and among equals those that waited longest.
+    /// Sessions in the order in which they are served: owners with the fewest slots first, then sessions with the
+    /// fewest, and among equals those that waited longest.
     package func order(_ waiting: [SessionKey], running: [SessionKey]) -> [SessionKey] {
         guard waiting.count > 1 else { return waiting }
         var ofOwner: [UserID: Int] = [:]
@@ -43,7 +43,7 @@ package struct SlotTurns: Sendable {
         return Self.interleaved(ranked)
     }
 
-    /// One session of each owner before the second of any: an owner of a thousand sessions is one owner.
+    /// One session of each owner comes before the second of any: an owner with a thousand sessions counts as one owner.
     private static func interleaved(_ ranked: [SessionKey]) -> [SessionKey] {
         var seen: [UserID: Int] = [:]
         let rounds = ranked.enumerated().map { index, session in

@@ -2,16 +2,16 @@ import TransferModel
 
 /// Limits a rate: bytes may pass as tokens accrue; a value on a clock that the caller reads.
 ///
-/// Times are nanoseconds of any monotonic clock. What `take` grants in t seconds is never more than rate × t + burst.
+/// Times are nanoseconds of any monotonic clock. `take` never grants more than rate × t + burst in t seconds.
 package struct TokenBucket: Sendable, Hashable {
     package private(set) var rate: ByteRate
     private let fixedBurst: ByteCount?
-    /// Bytes that may pass now; below zero after `spend` of more than there were.
+    /// Bytes that may pass now; below zero after `spend` of more than that.
     private var tokens: Double
     private var updatedAt: Int64
 
-    /// - Parameter burst: most bytes that may pass at once after idling; if nil, a tenth of a second's worth, or 16 KiB if that
-    ///   is more, but never more than a second's worth. A new bucket is empty.
+    /// - Parameter burst: the most bytes that may pass at once after idling. If nil, a tenth of a second's worth, or 16
+    ///   KiB if that is more, but never more than a second's worth. A new bucket is empty.
     package init(rate: ByteRate, burst: ByteCount? = nil, at now: Int64) {
         self.rate = rate
         fixedBurst = burst
@@ -30,14 +30,14 @@ package struct TokenBucket: Sendable, Hashable {
         return ByteCount(max(0, Int64(tokens)))
     }
 
-    /// Takes up to `wanted` bytes and says how many were granted.
+    /// Takes up to `wanted` bytes and returns how many were granted.
     package mutating func take(_ wanted: ByteCount, at now: Int64) -> ByteCount {
         let granted = min(max(0, wanted), allowance(at: now))
         if !rate.isUnlimited { tokens -= Double(granted.rawValue) }
         return granted
     }
 
-    /// Accounts for bytes that have passed already, beyond the allowance if need be: the debt is waited off.
+    /// Accounts for bytes that have already passed, even beyond the allowance: the debt is repaid by waiting.
     package mutating func spend(_ bytes: ByteCount, at now: Int64) {
         guard !rate.isUnlimited else { return }
         refill(now)
@@ -50,11 +50,11 @@ package struct TokenBucket: Sendable, Hashable {
         refill(now)
         let missing = Double(min(bytes, burst).rawValue) - tokens
         guard missing > 0 else { return now }
-        // At most some hundred days: a debt at a rate of nearly nothing must not overflow the clock.
+        // At most about a hundred days: a debt at a rate of almost zero must not overflow the clock.
         return now + Int64(min(missing / Double(rate.rawValue) * 1e9, 1e16).rounded(.up))
     }
 
-    /// Takes effect at once: what accrued so far accrued at the old rate, and no more than the new burst is kept.
+    /// Takes effect at once: what accrued so far accrued at the old rate, and at most the new burst is kept.
     package mutating func setRate(_ newRate: ByteRate, at now: Int64) {
         refill(now)
         let wasUnlimited = rate.isUnlimited

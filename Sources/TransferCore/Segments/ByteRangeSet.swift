@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The bytes of a file that are held, as the fewest ranges that say it: in order, not empty, apart from each other.
+/// The held bytes of a file, as the fewest ranges that describe them: in order, not empty, with gaps between them.
 package struct ByteRangeSet: Sendable, Hashable {
     package private(set) var ranges: [ByteRange] = []
 
@@ -8,20 +8,20 @@ package struct ByteRangeSet: Sendable, Hashable {
         for range in ranges { insert(range) }
     }
 
-    /// What a checkpoint says is durable.
+    /// The durable ranges of a checkpoint.
     package init(_ checkpoint: Checkpoint) {
         self.init([ByteRange(.zero, checkpoint.offset)] + checkpoint.ranges)
     }
 
     package var count: ByteCount { ranges.reduce(.zero) { $0 + $1.count } }
-    /// Everything before is there.
+    /// Everything before this offset is held.
     package var prefix: ByteCount { ranges.first.flatMap { $0.start == .zero ? $0.end : nil } ?? .zero }
-    /// What is there beyond the prefix.
+    /// The held ranges beyond the prefix.
     package var beyond: [ByteRange] { Array(ranges.drop { $0.start == .zero }) }
 
     package mutating func insert(_ range: ByteRange) {
         guard !range.isEmpty else { return }
-        // Where `range` begins to touch what is there, and where it ends to.
+        // The existing ranges that `range` touches.
         let first = ranges.firstIndex { $0.end >= range.start } ?? ranges.count
         let last = ranges[first...].firstIndex { $0.start > range.end } ?? ranges.count
         let touched = ranges[first..<last]
@@ -30,7 +30,7 @@ package struct ByteRangeSet: Sendable, Hashable {
         ranges.replaceSubrange(first..<last, with: [merged])
     }
 
-    /// What is missing of the first `total` bytes, in order.
+    /// The missing ranges of the first `total` bytes, in order.
     package func gaps(upTo total: ByteCount) -> [ByteRange] {
         var gaps: [ByteRange] = []
         var next = ByteCount.zero

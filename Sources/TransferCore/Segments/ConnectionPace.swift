@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Decides how many connections a download may have open now: as many as asked for or as pay, never more than the
-/// server takes. Times are milliseconds on a monotonic clock.
+/// Decides how many connections a download may have open now: as many as requested, or as many as pay, but never more
+/// than the server accepts. Times are milliseconds on a monotonic clock.
 package struct ConnectionPace: Sendable {
-    /// What the rate was with how many connections, and since when the present number is being watched.
+    /// The rate with the previous number of connections, and since when the present number is being watched.
     private enum Growth: Sendable {
         /// The rate has not settled yet.
         case settling(since: Int64, before: Double?)
@@ -14,7 +14,7 @@ package struct ConnectionPace: Sendable {
     private let most: Int
     /// Connections wanted.
     private(set) var target: Int
-    /// Connections that the server took; below `target` after a refusal.
+    /// Connections that the server accepts; below `target` after a refusal.
     private(set) var ceiling: Int
     private(set) var isStopped = false
     private var growth: Growth
@@ -25,13 +25,14 @@ package struct ConnectionPace: Sendable {
 
     static let firstBackOff: Int64 = 1000
     static let longestBackOff: Int64 = 60_000
-    /// Refusals and broken connections without one that works in between, after which no further one is tried.
+    /// After this many refusals and broken connections without a working one in between, no further connection is
+    /// tried.
     static let failureLimit = 20
     static let settleTime: Int64 = 1000
     static let measureTime: Int64 = 2000
-    /// Twice the connections must bring at least so much more, or they are not worth the server's while.
+    /// Twice the connections must bring at least this factor more, or they do not justify the load on the server.
     static let worthwhile = 1.4
-    /// At the present rate so much must be left to go for another connection to pay, in milliseconds.
+    /// At the present rate, at least this much time must remain for another connection to pay, in milliseconds.
     static let shortestRest = 8000.0
 
     package init(_ policy: ConnectionPolicy, at now: Int64) {
@@ -47,13 +48,13 @@ package struct ConnectionPace: Sendable {
         ceiling = most
     }
 
-    /// Connections that may be open beside each other; `running` are.
+    /// Connections that may be open at the same time; `running` are open.
     func allowed(_ running: Int) -> Int { isStopped ? min(running, target) : min(target, ceiling) }
 
-    /// The server gives no parts: what runs goes on, nothing is opened.
+    /// The server gives no ranges: running connections continue, and no further one opens.
     mutating func stop() { isStopped = true }
 
-    /// A connection was refused or broke; `running` others go on.
+    /// A connection was refused or broke; `running` others continue.
     mutating func failed(_ running: Int, retryAfter: Seconds?, at now: Int64) {
         failures += 1
         ceiling = max(1, running)
@@ -62,7 +63,7 @@ package struct ConnectionPace: Sendable {
         backOff = min(backOff * 2, Self.longestBackOff)
     }
 
-    /// A connection gave what it was asked for.
+    /// A connection delivered what it was asked for.
     mutating func accepted(at now: Int64) {
         guard failures > 0, ceiling < target else { return }
         failures = 0
@@ -70,9 +71,9 @@ package struct ConnectionPace: Sendable {
         reopenAt = now
     }
 
-    /// Looks at what came so far; about once a second.
+    /// Examines the progress so far; called about once a second.
     /// - Parameters:
-    ///   - received: bytes held, what runs included.
+    ///   - received: bytes held, including those of running segments.
     ///   - rest: bytes still to fetch.
     ///   - spare: further connections that the host may have.
     mutating func sampled(received: ByteCount, rest: ByteCount, running: Int, spare: Int, at now: Int64) {

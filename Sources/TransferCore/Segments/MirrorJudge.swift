@@ -1,11 +1,11 @@
 import TransferModel
 
-/// Judges the first answer of a further place that is asked for a part: it must have a version of the same length, with a
-/// strong validator that binds all its parts, and nothing may say that it is another one than the digest is of.
+/// Judges the first answer of a further mirror that is asked for a segment. It must have a version of the same length,
+/// with a strong validator that binds all its segments, and no digest that contradicts the known one.
 struct MirrorJudge: ResponseJudge, Hashable {
     var offset: ByteCount
     var total: ByteCount
-    /// What is known of the whole file, by algorithm, in hexadecimal.
+    /// Known digests of the whole file, by algorithm, in hexadecimal.
     var digests: [String: String]
     var now: Timestamp
 

@@ -1,27 +1,28 @@
 import TransferModel
 
-/// Decides which of the places that have a file an attempt asks first, and which one next when that fails.
+/// Decides which mirror of a file an attempt asks first, and which one next when that fails.
 ///
-/// Under a whole-file digest bytes count wherever they are from. Without one, to go elsewhere is to begin anew: a place
-/// whose bytes are held is left only where it fails for good, or again and again.
+/// Under a whole-file digest, bytes count whatever mirror they come from. Without one, changing the mirror means
+/// starting over: a mirror whose bytes are held is dropped only if it fails permanently or repeatedly.
 package struct OriginChoice: Sendable {
-    /// Places to ask, by number; 0 is the task's own URL.
+    /// Mirrors still to ask, by number; 0 is the task's own URL.
     private var rest: [Int]
     private let sharesBytes: Bool
     private let failuresBefore: Int
     private var failures: [Int: AttemptFailure] = [:]
-    /// Where to begin.
+    /// The mirror to begin with.
     package let first: Int
 
-    /// Failures in a row that a place whose bytes are held may have.
+    /// Failures in a row that are tolerated from the mirror whose bytes are held.
     package static let patience = 3
 
     /// - Parameters:
-    ///   - count: places; one at least.
-    ///   - held: the place that held bytes are of.
+    ///   - count: number of mirrors; at least one.
+    ///   - held: the mirror that the held bytes come from.
     ///   - sharesBytes: a whole-file digest will prove the result.
     ///   - failuresInRow: attempts that failed since the last progress.
-    ///   - integrityRestarts: how often everything was dropped because the digest was wrong: the next place has its turn.
+    ///   - integrityRestarts: how often everything was discarded because the digest was wrong: the next mirror has its
+    ///     turn.
     package init(
         count: Int, held: Int?, sharesBytes: Bool, failuresInRow: Int, integrityRestarts: Int
     ) {
@@ -34,8 +35,8 @@ package struct OriginChoice: Sendable {
         failuresBefore = failuresInRow
     }
 
-    /// Where to go after the place failed; nil if the attempt is over.
-    /// - Parameter holdsBytes: some of the file is there.
+    /// The mirror to ask after this one failed; nil if the attempt is over.
+    /// - Parameter holdsBytes: some of the file is held.
     package mutating func next(after failure: AttemptFailure, of place: Int, holdsBytes: Bool) -> Int? {
         failures[place] = failure
         let stumbles: Bool
@@ -52,7 +53,7 @@ package struct OriginChoice: Sendable {
     /// These were tried beside the one that failed; no attempt begins there any more.
     package mutating func tried(_ places: Set<Int>) { rest.removeAll { places.contains($0) } }
 
-    /// What all that failed means for the task; nil if nothing did.
+    /// What all failures together mean for the task; nil if there were none.
     package var failure: AttemptFailure? {
         .combined(failures.sorted { $0.key < $1.key }.map(\.value))
     }

@@ -2,8 +2,9 @@ import TransferModel
 
 extension Exchange {
     /// - Parameters:
-    ///   - origin: the mirror that is asked, as a checkpoint names it: what is accepted says so. nil = the task's own URL.
-    ///   - size: what the whole file must have; a place with another length is refused.
+    ///   - origin: the mirror that is asked, as a checkpoint names it; accepted answers carry it. nil = the task's own
+    ///     URL.
+    ///   - size: the length that the whole file must have; a mirror with another length is refused.
     func answered(by origin: String?, size: ByteCount?) -> Exchange {
         guard origin != nil || size != nil else { return self }
         var exchange = self
@@ -12,7 +13,7 @@ extension Exchange {
     }
 }
 
-/// Adds to another judge's verdict which mirror it was of, and refuses files of another length than the task's.
+/// Adds the mirror to another judge's verdict, and refuses files of another length than the task's.
 struct OriginJudge: ResponseJudge {
     var base: any ResponseJudge
     var origin: String?
@@ -21,7 +22,7 @@ struct OriginJudge: ResponseJudge {
     func judge(_ head: ResponseHead) -> Verdict {
         switch base.judge(head) {
         case .accept(var acceptance):
-            // The length of a coded body says nothing of the file's.
+            // The length of a coded body says nothing about the file's.
             if let size, let total = acceptance.total, total != size, acceptance.contentCoding == nil {
                 return .stop(.failure(Self.otherLength(total, size), retryAfter: nil))
             }
@@ -39,7 +40,7 @@ struct OriginJudge: ResponseJudge {
 }
 
 extension Arrival {
-    /// - Throws: `integrity.length` if the whole has another length than the task says.
+    /// - Throws: `integrity.length` if the whole file has another length than the task says.
     package func check(_ size: ByteCount?) throws(AttemptFailure) {
         guard let size, size != total, contentCoding == nil else { return }
         throw AttemptFailure(error: OriginJudge.otherLength(total, size), disposition: .permanent)

@@ -1,22 +1,22 @@
 import TransferModel
 
-/// Number of a place within one attempt; 0 is where it began.
+/// Number of a mirror within one attempt; 0 is the one that the attempt began with.
 package typealias OriginID = Int
 
-/// Decides which of several places the next part is asked from, and which are left: those that fail for good, again and
-/// again, or are far slower than another. Times are milliseconds on a monotonic clock.
+/// Decides which of several mirrors is asked for the next segment, and which mirrors are dropped: those that fail
+/// permanently or repeatedly, or are far slower than another. Times are milliseconds on a monotonic clock.
 package struct OriginRoster: Sendable {
     private struct Member: Sendable {
         var running = 0
-        /// It said which version it has, so that several parts may be asked from it at once.
+        /// It said which version it has, so several segments may be requested from it at once.
         var isBound = false
         /// When it was asked for its version.
         var askedAt: Int64?
-        /// Failures since its last success, with nothing of it at work.
+        /// Failures since its last success, with no segment of it running.
         var failures = 0
         /// Further connections that it refused.
         var refusals = 0
-        /// Connections that it took when it refused a further one.
+        /// Connections that it had accepted when it refused a further one.
         var ceiling = Int.max
         var restUntil: Int64 = .min
         var isLeft = false
@@ -24,14 +24,14 @@ package struct OriginRoster: Sendable {
         /// Bytes of segments that ended.
         var fetched = ByteCount.zero
         var watch: Watch?
-        /// Bytes per millisecond on one connection, as last seen.
+        /// Bytes per millisecond on one connection, as last measured.
         var rate: Double?
     }
 
-    /// A stretch in which a place's rate is measured: from when its first connection opens.
+    /// A period in which a mirror's rate is measured, from when its first connection opens.
     private struct Watch: Sendable {
         var from: ByteCount
-        /// Milliseconds, of each connection.
+        /// Milliseconds, summed over its connections.
         var time: Int64 = 0
         var counted: Int64
     }
@@ -40,18 +40,18 @@ package struct OriginRoster: Sendable {
     /// Connections that the download may have.
     private let connections: Int
 
-    /// Failures in a row after which a place is left.
+    /// Failures in a row after which a mirror is dropped.
     static let failureLimit = 3
     static let firstRest: Int64 = 1000
-    /// How long connections are kept for a place that has not said yet which version it has.
+    /// How long connections are kept for a mirror that has not told its version yet.
     static let probeTime: Int64 = 2000
     static let watchTime: Int64 = 5000
-    /// A place is left whose connections bring less than this part of what another's do.
+    /// A mirror is dropped if its connections bring less than this fraction of what another's bring.
     static let tooSlow = 1.0 / 8
-    /// Less says nothing of a rate.
+    /// Fewer bytes say nothing about a rate.
     static let leastSample = ByteCount.kibibytes(64)
 
-    /// - Parameter connections: that the download may have at most.
+    /// - Parameter connections: the most connections that the download may have.
     package init(connections: Int) {
         self.connections = connections
         members = [Member()]
@@ -59,18 +59,18 @@ package struct OriginRoster: Sendable {
 
     // MARK: Whom to ask
 
-    /// Places that are not left.
+    /// Mirrors that are not dropped.
     package var remaining: [OriginID] { members.indices.filter { !members[$0].isLeft } }
     package func isAlone(_ origin: OriginID) -> Bool { remaining.allSatisfy { $0 == origin } }
-    /// Places that were asked for something.
+    /// Mirrors that were asked for something.
     package var asked: Set<OriginID> { Set(members.indices.filter { members[$0].askedAt != nil }) }
-    /// What all the failures so far mean; nil if there were none.
+    /// What all failures so far mean together; nil if there were none.
     package var failure: AttemptFailure? { .combined(members.compactMap(\.failure)) }
 
-    /// A further place.
+    /// Adds a mirror.
     package mutating func add() { members.append(Member()) }
 
-    /// Connections that may be opened now, to whichever places.
+    /// Connections that may be opened now, to any mirror.
     package func room(at now: Int64) -> Int {
         remaining.reduce(0) { sum, origin in
             let (whole, isOver) = sum.addingReportingOverflow(room(of: origin, at: now))
@@ -78,8 +78,8 @@ package struct OriginRoster: Sendable {
         }
     }
 
-    /// The place to ask next: the one with the fewest connections, of those the fastest, of those the most wanted. nil
-    /// where none takes one now.
+    /// The mirror to ask next: the one with the fewest connections, among those the fastest, among those the most
+    /// preferred. nil if none accepts a connection now.
     package func pick(at now: Int64) -> OriginID? {
         remaining.filter { room(of: $0, at: now) > 0 }.min { one, other in
             let (first, second) = (members[one], members[other])
@@ -88,14 +88,14 @@ package struct OriginRoster: Sendable {
         }
     }
 
-    /// The place to ask where nothing is at work and none wants to be asked now.
+    /// The mirror to ask if no segment is running and none may be asked now.
     package var last: OriginID? { remaining.min { members[$0].restUntil < members[$1].restUntil } }
 
     private func room(of origin: OriginID, at now: Int64) -> Int {
         let (member, hasOthers) = (members[origin], remaining.count > 1)
         if hasOthers, now < member.restUntil { return 0 }
         guard member.isBound else { return member.running == 0 ? 1 : 0 }
-        // One that nobody can stand in for is asked as often as the plan likes.
+        // A mirror without a substitute is asked as often as the plan wants.
         guard hasOthers else { return .max }
         let taken = member.refusals > 0 ? member.ceiling + 1 : .max
         let share = isProbing(at: now) ? (connections + remaining.count - 1) / remaining.count : .max
