@@ -1,13 +1,13 @@
 import TransferModel
 
 extension SpecRules {
-    /// Cookies of a client, in the member `cookies`.
+    /// Checks cookies that a client gives in the member `cookies`.
     /// - Throws: `request.bad_field`.
     package func check(_ cookies: [Cookie]) throws(TransferError) {
         for index in cookies.indices { try check(cookies[index], "cookies[\(index)]") }
     }
 
-    /// What a task's own jar begins with.
+    /// Checks the initial cookies of a task's own jar.
     func checkCookies(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
         guard let cookies = spec.cookies else { return }
         guard cookies.count <= Bounds.cookiesOfTask else { throw bad("cookies", "at most \(Bounds.cookiesOfTask).") }
@@ -17,7 +17,7 @@ extension SpecRules {
         try check(cookies)
     }
 
-    /// Whether a server could have set it.
+    /// Checks whether a server could have set the cookie.
     /// - Throws: `request.bad_field`.
     private func check(_ cookie: Cookie, _ field: String) throws(TransferError) {
         guard SetCookie.isStorable(name: cookie.name, value: cookie.value),

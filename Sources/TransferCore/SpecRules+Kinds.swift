@@ -1,10 +1,11 @@
 import TransferModel
 
-/// Which tasks a field is for. On any other it would do nothing, so it is refused there.
+/// Which tasks a field applies to. For other tasks it would have no effect, so it is refused.
 struct FieldUse: Sendable {
     enum Tasks: Sendable, Hashable {
         case downloads, uploads, dataTasks
-        /// Uploads over HTTP by one of these; auto, which asks the server, has all that one of its own choice may need.
+        /// Uploads over HTTP by one of these protocols. `auto`, which asks the server, accepts the fields of every
+        /// protocol that it may choose.
         case uploadsBy(Set<UploadProtocol>)
     }
 
@@ -18,10 +19,10 @@ struct FieldUse: Sendable {
         self.isGiven = isGiven
     }
 
-    /// Protocols that auto may choose.
+    /// Protocols that `auto` may choose.
     private static let automatic: Set<UploadProtocol> = [.tus, .resumable, .put]
 
-    /// The one table; a field that is not in it is for every task.
+    /// The only such table. A field that is not in it applies to every task, or has a check of its own.
     static let all: [FieldUse] = [
         FieldUse("destination", .downloads) { $0.destination != nil },
         FieldUse("conflictPolicy", .downloads) { $0.conflictPolicy != nil },
@@ -45,7 +46,7 @@ struct FieldUse: Sendable {
         FieldUse("s3", .uploadsBy([.s3Multipart])) { $0.s3 != nil },
     ]
 
-    /// - Parameter upload: how the task uploads; nil for auto. Means nothing for other kinds.
+    /// - Parameter upload: how the task uploads; nil for `auto`. Ignored for other kinds.
     /// - Returns: what the field goes with, if that is not this task.
     func mismatch(_ kind: TaskKind, _ upload: UploadProtocol?) -> String? {
         switch tasks {
@@ -70,15 +71,15 @@ struct FieldUse: Sendable {
 }
 
 extension SpecRules {
-    /// - Throws: `request.bad_field` for a field that does nothing for such a task. What sessions say is not looked at: it is
-    ///   for whichever of their tasks it concerns.
+    /// - Throws: `request.bad_field` for a field without effect on such a task. Settings of sessions are not checked,
+    ///   because they apply to whichever of their tasks they concern.
     func checkUses(_ spec: TaskSpec, _ upload: UploadProtocol?) throws(TransferError) {
         for use in FieldUse.all where use.isGiven(spec) {
             if let mismatch = use.mismatch(spec.kind, upload) { throw bad(use.field, "goes with \(mismatch).") }
         }
     }
 
-    /// Whoever says who asks says it in one way.
+    /// A task may give credentials in one form only.
     func checkCredentials(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
         if spec.password != nil, spec.username == nil, spec.resumeData == nil, url?.username == nil {
             throw bad("password", "needs username, which is missing.")
@@ -95,7 +96,7 @@ extension SpecRules {
         throw bad("urlCache.\(name)", "0 to \(most) bytes.")
     }
 
-    /// Headers that dld sets itself, and that it would drop.
+    /// Headers that dld sets itself, and would drop.
     static func ownedHeaders(of kind: TaskKind) -> Set<String> {
         switch kind {
         case .download: RequestHeaders.owned

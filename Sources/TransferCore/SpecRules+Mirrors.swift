@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What a task says of the places that have its file.
+/// Checks of a task's mirrors and pieces.
 extension SpecRules {
     func checkMirrors(_ spec: TaskSpec) throws(TransferError) {
         guard let mirrors = spec.mirrors, !mirrors.isEmpty else { return }

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension SpecRules {
-    /// What uploads and data tasks may and must say.
+    /// Checks fields of uploads and data tasks.
     func checkUpload(_ spec: TaskSpec) throws(TransferError) {
         switch spec.kind {
         case .upload: try checkSource(spec)
@@ -54,7 +54,7 @@ extension SpecRules {
         try check(spec, kind)
     }
 
-    /// - Parameter kind: nil for auto.
+    /// - Parameter kind: nil for `auto`.
     private func check(_ spec: TaskSpec, _ kind: UploadProtocol?) throws(TransferError) {
         try checkUses(spec, kind)
         if let method = spec.method?.uppercased(), ["GET", "HEAD", "CONNECT", "TRACE"].contains(method) {
@@ -72,7 +72,7 @@ extension SpecRules {
         if let url = s3.abortURL { try checkHTTP(url, "s3.abortURL") }
     }
 
-    /// RFC 9530 section 5 calls only two algorithms active; tus servers offer what they offer.
+    /// RFC 9530 section 5 has only two active algorithms; tus servers offer algorithms of their own.
     private func checkDigest(_ algorithm: DigestAlgorithm?, _ kind: UploadProtocol?) throws(TransferError) {
         guard let algorithm else { return }
         switch kind {
@@ -105,7 +105,7 @@ extension SpecRules {
         texts.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     }
 
-    /// Keys of Upload-Metadata are ASCII without blank and comma.
+    /// Keys of Upload-Metadata are ASCII, without blanks and commas.
     private func checkMetadata(_ metadata: [String: String]?) throws(TransferError) {
         guard Self.bytes(of: metadata ?? [:]) <= Bounds.metadataBytes else {
             throw bad("uploadMetadata", "at most \(Bounds.metadataBytes) bytes of names and values in total.")

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import TransferModel
 
-/// Checks what a client asks for before anything is stored: types are already right, values may not be.
+/// Checks a client's request before anything is stored: types are already right, but values may not be.
 ///
 /// Every refusal names the field by its path (`tasks[3].checksum.value`) and says what would be accepted.
 package struct SpecRules: Sendable {
@@ -10,7 +10,7 @@ package struct SpecRules: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// - Returns: the URL in its parts; nil if resume data is to name it.
+    /// - Returns: the parsed URL; nil if resume data must name it.
     /// - Throws: `request.bad_url`, `request.bad_field`.
     @discardableResult
     package func check(_ spec: TaskSpec) throws(TransferError) -> ParsedURL? {

@@ -102,7 +102,7 @@ package struct OriginRoster: Sendable {
         return min(taken, share) == .max ? .max : max(0, min(taken, share) - member.running)
     }
 
-    /// Some place is about to say which version it has.
+    /// Whether some mirror is about to tell its version.
     private func isProbing(at now: Int64) -> Bool {
         members.contains { member in
             !member.isBound && !member.isLeft && member.failures == 0
@@ -125,7 +125,7 @@ package struct OriginRoster: Sendable {
     /// Its answer said which version it has.
     package mutating func bound(_ origin: OriginID) { members[origin].isBound = true }
 
-    /// A segment ended, however that was.
+    /// A segment ended, for whatever reason.
     package mutating func ended(_ origin: OriginID, _ count: ByteCount, at now: Int64) {
         members[origin].fetched += count
         tick(origin, at: now)
@@ -137,13 +137,14 @@ package struct OriginRoster: Sendable {
         members[origin].watch = nil
     }
 
-    /// It gave what it was asked for.
+    /// It delivered what it was asked for.
     package mutating func succeeded(_ origin: OriginID) {
         members[origin].failures = 0
         members[origin].failure = nil
     }
 
-    /// A segment of it, which has `ended`, failed. Where others of it are at work that says only how many it takes.
+    /// A segment of this mirror, which has already `ended`, failed. If others of it are running, that only shows how
+    /// many it accepts.
     package mutating func failed(_ origin: OriginID, _ failure: AttemptFailure, at now: Int64) {
         let isRefusal = members[origin].running > 0
         if isRefusal { members[origin].refusals += 1 } else { members[origin].failures += 1 }
@@ -160,20 +161,20 @@ package struct OriginRoster: Sendable {
         members[origin].restUntil = now + delay
     }
 
-    /// Nothing more is asked from it in this attempt.
+    /// Drops the mirror: nothing more is requested from it in this attempt.
     package mutating func leave(_ origin: OriginID, _ failure: AttemptFailure?) {
         members[origin].isLeft = true
         members[origin].failure = failure ?? members[origin].failure
     }
 
-    /// Everything begins anew: whatever versions were known are not any more.
+    /// Everything starts over: no version is known any more.
     package mutating func forgetVersions() { for origin in members.indices { members[origin].isBound = false } }
 
     // MARK: Who is too slow
 
-    /// Looks at what came so far; about once a second.
-    /// - Parameter running: bytes that the segments which run have fetched, by place.
-    /// - Returns: places to leave for being far slower than another.
+    /// Examines the progress so far; called about once a second.
+    /// - Parameter running: bytes that the running segments have fetched, by mirror.
+    /// - Returns: mirrors that are dropped because they are far slower than another.
     package mutating func sampled(_ running: [OriginID: ByteCount], at now: Int64) -> [OriginID] {
         var watched: Set<OriginID> = []
         for origin in members.indices where members[origin].running > 0 {

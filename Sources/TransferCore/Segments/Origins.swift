@@ -1,9 +1,9 @@
 import TransferModel
 
-/// The places that one file may be fetched from: the task's own URL, then its mirrors, each once.
+/// The mirrors that one file may be fetched from: the task's own URL, then its mirrors, each once.
 package struct Origins: Sendable, Hashable {
     package struct Place: Sendable, Hashable {
-        /// As the client gave it, user info included.
+        /// As the client wrote it, user info included.
         package var url: String
         /// As a checkpoint names it; nil for the task's own URL.
         package var name: String?
@@ -15,7 +15,7 @@ package struct Origins: Sendable, Hashable {
 
     package private(set) var places: [Place]
 
-    /// This place alone.
+    /// Only this mirror.
     package init(only place: Place) { places = [place] }
 
     package init(_ spec: TaskSpec) { self.init(spec.url ?? "", mirrors: spec.mirrors) }
@@ -30,8 +30,8 @@ package struct Origins: Sendable, Hashable {
         }
     }
 
-    /// Further places that the server of an answer names (RFC 6249), each once; never by plain text where the file was
-    /// asked for encrypted.
+    /// Adds mirrors that the server of an answer names (RFC 6249), each once; never in plain text if the file was
+    /// requested encrypted.
     package mutating func learn(from fields: [HeaderField], at url: String) {
         let isEncrypted = [places[0].url, url].contains { (try? URLRules.parse($0))?.scheme.isPlaintext == false }
         var known = Set(places.compactMap { (try? URLRules.parse($0.url))?.requestURL })
@@ -43,21 +43,21 @@ package struct Origins: Sendable, Hashable {
         }
     }
 
-    /// Mirrors that are taken of one answer.
+    /// The most mirrors accepted from one answer.
     package static let learntLimit = 16
 
     package var count: Int { places.count }
 
-    /// Which place the held bytes are of; nil if nothing is held, or it is no place of this task any more.
+    /// The mirror that the held bytes come from; nil if nothing is held, or that mirror no longer belongs to this task.
     package func place(of checkpoint: Checkpoint?) -> Int? {
         checkpoint.flatMap { held in places.firstIndex { $0.name == held.origin } }
     }
 }
 
 extension Origins {
-    /// What is held, with the name that its place has among those of a task that was changed. A new URL in place of the
-    /// one that the bytes are of has to prove that it has the same version, if only by the last byte of a whole file; a mirror
-    /// that is gone has no successor.
+    /// The checkpoint, with the name that its mirror has among those of a changed task. If a new URL replaces the one
+    /// that the bytes come from, it must prove that it has the same version, if only by the last byte of a whole file.
+    /// A removed mirror has no successor.
     /// - Returns: nil if nothing changes.
     package static func renamed(_ held: Checkpoint, from old: TaskSpec, to new: TaskSpec) -> Checkpoint? {
         let (before, after) = (Origins(old), Origins(new))
@@ -75,17 +75,17 @@ extension Origins {
     }
 }
 
-/// The places beside the one that is asked first.
+/// The mirrors other than the one that is asked first.
 package struct OtherOrigins: Sendable {
-    /// As the task's own URL is asked.
+    /// The request that the task's own URL gets.
     package var base: StrategyRequest
     package var places: [Origins.Place]
-    /// The task says what the whole file must hash to.
+    /// The task names a digest of the whole file.
     package var hasDigest: Bool
-    /// Parts must not be of several places: a digest was wrong already.
+    /// Segments must not come from several mirrors, because a digest was already wrong.
     package var mustNotMix: Bool
-    /// The place fills gaps of what others brought, under a digest of the whole: it is asked for these parts alone,
-    /// whichever version it says that it has, and what it cannot give is its failure.
+    /// The mirror fills gaps that others left, under a digest of the whole. Only these ranges are requested from it,
+    /// whatever version it says that it has, and anything that it cannot deliver is its failure.
     package var fillsGaps: Bool
 
     package init(
@@ -99,20 +99,20 @@ package struct OtherOrigins: Sendable {
         self.fillsGaps = fillsGaps
     }
 
-    /// How the place is asked; nil if parts cannot be asked for there.
+    /// The download from this mirror; nil if it cannot be asked for segments.
     func download(at place: Origins.Place) -> HTTPDownload? {
         var request = base.directed(to: place)
         request.checkpoint = nil
         return try? StrategyRegistry.httpDownload(for: request)
     }
 
-    /// Digests that are strong enough to prove a file of several places, as servers name them.
+    /// Digests that are strong enough to prove a file from several mirrors, as servers name them.
     package static let strongDigests: Set<String> = ["sha-256", "sha-384", "sha-512"]
 }
 
 extension StrategyRequest {
-    /// The request as it goes to a mirror: to another origin nothing goes along that says who asks.
-    /// - Parameter place: no other than the task's own URL is changed for.
+    /// The request as it goes to a mirror: another origin gets nothing that identifies the caller.
+    /// - Parameter place: nothing changes for the task's own URL.
     package func directed(to place: Origins.Place) -> StrategyRequest {
         guard let name = place.name else { return self }
         var request = self
@@ -132,15 +132,15 @@ extension StrategyRequest {
         return request
     }
 
-    /// The request with what may be continued there of the bytes that are held.
-    /// - Parameter sharesBytes: a whole-file digest will prove the result, whatever places its bytes are from.
+    /// The request, with the held bytes that can be continued from this mirror.
+    /// - Parameter sharesBytes: a whole-file digest will prove the result, whatever mirrors its bytes come from.
     package func continuing(_ held: Checkpoint?, sharesBytes: Bool) -> StrategyRequest {
         var request = self
         request.checkpoint = held
         guard var held, held.origin != origin else { return request }
         request.checkpoint = nil
         guard sharesBytes, held.total != nil, held.contentCoding == nil else { return request }
-        // The other place's validators say nothing here.
+        // The validators of the other mirror mean nothing here.
         held.validators = Validators()
         held.origin = origin
         request.checkpoint = held

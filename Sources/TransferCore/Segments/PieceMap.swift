@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Where the pieces of a file lie whose digests are known.
+/// The ranges of a file's pieces, whose digests are known.
 package struct PieceMap: Sendable, Hashable {
     package let total: ByteCount
     package let length: ByteCount
@@ -22,11 +22,11 @@ package struct PieceMap: Sendable, Hashable {
 
     package func range(of piece: Int) -> ByteRange {
         let start = ByteCount(length.rawValue * Int64(piece))
-        // The last one ends with the file; so far a sum cannot overflow.
+        // The last piece ends with the file; the sum of the others cannot overflow.
         return ByteRange(start, piece == count - 1 ? total : start + length)
     }
 
-    /// The whole file but for these pieces.
+    /// The whole file except these pieces.
     package func all(but pieces: [Int]) -> ByteRangeSet {
         var missing = ByteRangeSet()
         for piece in pieces { missing.insert(range(of: piece)) }

@@ -1,33 +1,33 @@
 import TransferModel
 
-/// Decides how a file with wrong pieces is repaired: they are fetched again, whole, from one place at a time, a limited
-/// number of times.
+/// Decides how a file with wrong pieces is repaired: they are fetched again, whole, from one mirror at a time, a
+/// limited number of times.
 ///
-/// If several places filled a piece together, nobody knows which of them was wrong. So every place is asked once for the whole
-/// piece before the task fails. Places that are not suspected come first.
+/// If several mirrors filled a piece together, nobody knows which of them was wrong. So every mirror is asked once for
+/// the whole piece before the task fails. Mirrors that are not suspected come first.
 package struct PieceRepair: Sendable {
     package enum Decision: Sendable, Hashable {
-        /// Keep these bytes and fetch the rest from this place alone; nil is the task's own URL.
+        /// Keep these bytes and fetch the rest from this mirror alone; nil is the task's own URL.
         case refetch(keeping: ByteRangeSet, from: String?)
         case giveUp(AttemptFailure)
     }
 
-    /// How often wrong pieces are fetched again, with fewer places than that.
+    /// How often wrong pieces are fetched again; if there are more mirrors than this, once per mirror.
     package static let limit = 4
-    /// Pieces that an error or event names at most.
+    /// The most pieces that an error or event names.
     private static let named = 16
 
     private let map: PieceMap
     private let algorithm: DigestAlgorithm
-    /// Places that may be asked, the next one first.
+    /// Mirrors that may be asked, the next one first.
     private var queue: [String?]
     private var left: Int
     private var hasSuspects = false
-    /// A place gave all of a wrong piece.
+    /// A mirror delivered all of a wrong piece.
     private var wasAnswered = false
     private var failures: [AttemptFailure] = []
 
-    /// - Parameter places: all that have the file, as checkpoints name them, in order; one at least.
+    /// - Parameter places: all mirrors of the file, as checkpoints name them, in order; at least one.
     package init(_ map: PieceMap, _ algorithm: DigestAlgorithm, places: [String?]) {
         self.map = map
         self.algorithm = algorithm
@@ -36,8 +36,8 @@ package struct PieceRepair: Sendable {
     }
 
     /// - Parameters:
-    ///   - wrong: numbers of pieces, from 0; one at least.
-    ///   - brought: which bytes came from where at first, as far as that is known.
+    ///   - wrong: numbers of pieces, from 0; at least one.
+    ///   - brought: which bytes first came from which mirror, as far as that is known.
     package mutating func next(wrong: [Int], brought: [String?: ByteRangeSet]) -> Decision {
         if !hasSuspects {
             hasSuspects = true
@@ -49,7 +49,7 @@ package struct PieceRepair: Sendable {
         return ask(wrong)
     }
 
-    /// The place that was asked last failed before it had given everything: it is not asked again.
+    /// The mirror that was asked last failed before it had delivered everything: it is not asked again.
     package mutating func next(wrong: [Int], after failure: AttemptFailure) -> Decision {
         failures.append(failure)
         queue.removeLast()
@@ -66,8 +66,8 @@ package struct PieceRepair: Sendable {
         return .refetch(keeping: map.all(but: wrong), from: place)
     }
 
-    /// Places that are suspected: each that brought a wrong piece alone, and all that brought one together, unless one of
-    /// them is suspected already.
+    /// The suspected mirrors: each that brought a wrong piece alone, and all that brought one together, unless one of
+    /// them is already suspected.
     private func bringers(of wrong: [Int], _ brought: [String?: ByteRangeSet]) -> Set<String?> {
         let places = wrong.map { piece in
             Set(brought.filter { touches($0.value, map.range(of: piece)) }.keys)
@@ -77,7 +77,7 @@ package struct PieceRepair: Sendable {
         return unexplained.reduce(into: alone) { $0.formUnion($1) }
     }
 
-    /// Says which pieces are wrong.
+    /// Tells which pieces are wrong.
     package func error(_ wrong: [Int], isFinal: Bool = false) -> TransferError {
         let first = wrong.first.map { map.range(of: $0) } ?? ByteRange(.zero, .zero)
         let what =

@@ -1,11 +1,11 @@
 import TransferModel
 
-/// Judges the answer to a request for one part of a file of which others are fetched beside it: nothing but a part of
-/// the very version may be written, at the very place.
+/// Judges the answer to a request for one segment while others of the file are fetched: only the requested range of
+/// exactly this version may be written, at exactly its offset.
 struct SegmentJudge: ResponseJudge, Hashable {
-    /// What is known of the version; its offset is where the part begins.
+    /// What is known of the version; its offset is where the segment begins.
     var held: HeldBytes
-    /// The request carried If-Range, so a 200 with the held validator deserves one try without.
+    /// The request carried If-Range, so a 200 with the held validator is worth one try without it.
     var isConditional: Bool
     var now: Timestamp
 
@@ -15,7 +15,7 @@ struct SegmentJudge: ResponseJudge, Hashable {
         case .stop(let reason): return .stop(reason)
         case .accept(let acceptance):
             if acceptance.offset == held.offset, !acceptance.truncate, head.status == 206 { return .accept(acceptance) }
-            // All of the version that is held: nothing has changed but what the server offers.
+            // The answer is the whole of the held version: only what the server offers has changed.
             let isSame =
                 held.isConfirmed(by: acceptance.validators) && held.contentCoding == acceptance.contentCoding
                 && acceptance.total == held.total
@@ -23,7 +23,7 @@ struct SegmentJudge: ResponseJudge, Hashable {
         }
     }
 
-    /// The server has the version, and gives it whole only.
+    /// The server has the version, but sends it only as a whole.
     static let withoutParts = TransferError(
         .httpProtocol, "The server does not send parts of the file after all; it is fetched over one connection.",
         retryable: true)

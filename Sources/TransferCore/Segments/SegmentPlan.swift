@@ -2,12 +2,12 @@ import TransferModel
 
 /// Decides which byte ranges to fetch next, and over how many connections; never touches the network.
 ///
-/// Every byte of the file is, at any time, in exactly one of three places: held, in one running segment, or in a gap
+/// At any time, every byte of the file is in exactly one of three places: held, in one running segment, or in a gap
 /// that nobody fetches yet. Times are milliseconds on a monotonic clock.
 package struct SegmentPlan: Sendable {
     package struct Running: Sendable, Hashable {
         package var range: ByteRange
-        /// Where the answer it reads ends: its own end may be moved up to here.
+        /// Where the answer that it reads ends: the segment's own end may be moved up to here.
         var reach: ByteCount
     }
 
@@ -23,17 +23,17 @@ package struct SegmentPlan: Sendable {
     private var nextID: SegmentID
     private let began: Int64
     private let heldAtFirst: ByteCount
-    /// Bytes per millisecond on one connection, as last sampled.
+    /// Bytes per millisecond on one connection, as last measured.
     private var rate = 0.0
 
-    /// A piece smaller than this is not worth a request of its own.
+    /// On fast connections, a segment smaller than this is not worth a request of its own.
     package static let largestPiece = ByteCount.mebibytes(1)
-    /// On slow connections smaller ones are, so that the last of them do not end long after the others.
+    /// On slow connections, smaller segments are used, so that the last ones do not end long after the others.
     package static let smallestPiece = ByteCount.kibibytes(128)
     private static let pieceTime = 500.0
     private static let alignment: Int64 = 4096
 
-    /// - Parameter firstID: above every id that was used before in this attempt.
+    /// - Parameter firstID: higher than every id used before in this attempt.
     package init(
         total: ByteCount, held: ByteRangeSet, policy: ConnectionPolicy, firstID: SegmentID = 0, at now: Int64
     ) {
@@ -47,7 +47,7 @@ package struct SegmentPlan: Sendable {
 
     package var isComplete: Bool { running.isEmpty && held.covers(total) }
 
-    /// What neither is held nor runs, in order.
+    /// Ranges that are neither held nor running, in order.
     package var gaps: [ByteRange] {
         var taken = held
         for segment in running.values { taken.insert(segment.range) }
@@ -56,13 +56,13 @@ package struct SegmentPlan: Sendable {
 
     // MARK: What happened
 
-    /// An exchange that began before there was a plan fetches from `start` to the end of the file.
+    /// An exchange that began before the plan existed fetches from `start` to the end of the file.
     package mutating func adopt(_ id: SegmentID, from start: ByteCount) {
         running[id] = Running(range: ByteRange(start, total), reach: total)
         nextID = max(nextID, id + 1)
     }
 
-    /// The segment ended; everything before `offset` of it is written.
+    /// The segment ended; everything before `offset` in it is written.
     package mutating func ended(_ id: SegmentID, at offset: ByteCount) {
         guard let segment = running.removeValue(forKey: id) else { return }
         held.insert(ByteRange(segment.range.start, min(offset, segment.range.end)))
@@ -70,12 +70,12 @@ package struct SegmentPlan: Sendable {
 
     package mutating func accepted(at now: Int64) { pace.accepted(at: now) }
 
-    /// A segment's connection was refused or broke; it has `ended`.
+    /// A segment's connection was refused or broke; the segment has already `ended`.
     package mutating func failed(retryAfter: Seconds?, at now: Int64) {
         pace.failed(running.count, retryAfter: retryAfter, at: now)
     }
 
-    /// The server gives no parts after all.
+    /// The server gives no ranges after all.
     package mutating func stopOpening() { pace.stop() }
 
     /// - Parameter spare: further connections that the host may have.
@@ -92,8 +92,8 @@ package struct SegmentPlan: Sendable {
 
     // MARK: What next
 
-    /// Segments to begin now: gaps first, then the larger parts of what runs, as many as connections are free.
-    /// - Parameter room: connections that servers take now.
+    /// Segments to begin now, as many as connections are free: gaps first, then parts of the longest running segments.
+    /// - Parameter room: connections that servers accept now.
     package mutating func open(_ ends: some SegmentEnds, room: Int = .max) -> [Opened] {
         // One connection is always worth a try, whatever the server said to the others.
         let allowed = running.isEmpty ? max(1, pace.allowed(0)) : pace.allowed(running.count)
@@ -108,17 +108,17 @@ package struct SegmentPlan: Sendable {
         return opened
     }
 
-    /// A stretch, and how many connections shall fetch it.
+    /// A range, and how many connections are to fetch it.
     private struct Part {
         var range: ByteRange
-        /// Who fetches it already.
+        /// The segment that already fetches it.
         var segment: SegmentID?
         var connections: Int
 
         func length(with connections: Int) -> ByteCount { ByteCount(range.count.rawValue / Int64(connections)) }
     }
 
-    /// Hands out `free` connections, each where most is left for one.
+    /// Distributes `free` connections, each to the range with most left per connection.
     private func parts(for free: Int, _ ends: some SegmentEnds) -> [Part] {
         var parts = gaps.map { Part(range: $0, segment: nil, connections: 0) }
         for (id, segment) in running.sorted(by: { $0.key < $1.key }) {
@@ -144,7 +144,7 @@ package struct SegmentPlan: Sendable {
         var cuts = (0...part.connections).map { cut(part, $0) }
         var first = 0
         if let id = part.segment {
-            // What it took meanwhile stays its own.
+            // Bytes that it took in the meantime stay its own.
             let end = ends.shrink(id, to: cuts[1])
             running[id]?.range.end = end
             cuts = cuts.map { max($0, end) }
@@ -159,7 +159,7 @@ package struct SegmentPlan: Sendable {
         }
     }
 
-    /// The beginning of piece `index` of the part.
+    /// The start of portion `index` of the range.
     private func cut(_ part: Part, _ index: Int) -> ByteCount {
         guard index > 0 else { return part.range.start }
         guard index < part.connections else { return part.range.end }
@@ -167,7 +167,7 @@ package struct SegmentPlan: Sendable {
         return max(part.range.start, ByteCount(place.rawValue / Self.alignment * Self.alignment))
     }
 
-    /// A gap that got no connection is left to the segment before it, if that one's answer goes on into it.
+    /// A gap that got no connection is left to the segment before it, if that segment's answer continues into the gap.
     private mutating func lend(_ ends: some SegmentEnds) {
         for gap in gaps {
             guard let (id, segment) = running.first(where: { $0.value.range.end == gap.start }) else { continue }
@@ -177,7 +177,7 @@ package struct SegmentPlan: Sendable {
         }
     }
 
-    /// What half a second brings on one connection, within bounds.
+    /// What one connection brings in half a second, within bounds.
     private var piece: ByteCount {
         guard rate > 0 else { return Self.largestPiece }
         return min(Self.largestPiece, max(Self.smallestPiece, ByteCount(Int64(min(rate * Self.pieceTime, 1e12)))))

@@ -1,11 +1,11 @@
 import TransferModel
 
-/// The places that parts come from.
+/// The mirrors that segments come from.
 extension SegmentedDownload {
-    /// Takes the other places in where a digest will prove the whole.
+    /// Adds the other mirrors if a digest will prove the whole.
     /// - Parameters:
-    ///   - serverDigests: what the server said of the whole file.
-    ///   - answer: may name further copies (RFC 6249).
+    ///   - serverDigests: the server's digests of the whole file.
+    ///   - answer: may name further mirrors (RFC 6249).
     mutating func share(_ serverDigests: [String: String], answer: ResponseHead? = nil) {
         let strong = serverDigests.filter { OtherOrigins.strongDigests.contains($0.key) }
         guard let others, others.hasDigest || !strong.isEmpty else { return }
@@ -25,7 +25,7 @@ extension SegmentedDownload {
         }
     }
 
-    /// What is fetched next may be of another version than what was.
+    /// Bytes fetched from now on may belong to another version.
     mutating func forgetVersions() {
         for origin in sources.indices {
             sources[origin].version = nil
@@ -44,25 +44,25 @@ extension SegmentedDownload {
         return source.download.exchange(for: range, of: version, conditional: source.isConditional)
     }
 
-    /// Places that were asked for something, as checkpoints name them.
+    /// Mirrors that were asked for something, as checkpoints name them.
     package var asked: Set<String?> { Set(roster.asked.map { sources[$0].download.origin }) }
 
-    /// Which bytes came from where, as far as this attempt knows.
+    /// Which bytes came from which mirror, as far as this attempt knows.
     package var bringers: [String?: ByteRangeSet] {
         Dictionary(uniqueKeysWithValues: brought.map { (sources[$0.key].download.origin, $0.value) })
     }
 
-    /// Scheme, name and port of the server that a running segment is asked from.
+    /// Scheme, name and port of the server that a running segment is requested from.
     package func host(of segment: SegmentID) -> String? { origins[segment].map { sources[$0].download.host } }
 
-    /// Where a running segment is asked from, without user info; nil if there is one place only.
+    /// The URL that a running segment is requested from, without user info; nil if there is only one mirror.
     package func url(of segment: SegmentID) -> String? {
         sources.count > 1 ? origins[segment].map { sources[$0].download.requestURL } : nil
     }
 
-    /// Something is known of the whole file, so that further parts of it may be asked for.
+    /// Length and version are known, so that further segments may be requested.
     package var isParted: Bool { plan != nil }
 
-    /// Those of all places that are not left.
+    /// The hosts of all mirrors that are not dropped.
     package var hosts: Set<String> { Set(roster.remaining.map { sources[$0].download.host }) }
 }

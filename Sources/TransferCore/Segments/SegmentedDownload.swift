@@ -1,13 +1,13 @@
 import TransferModel
 
-/// A download over HTTP of which several parts may be fetched side by side: which exchanges run, and what their ends
-/// mean for the whole. Steps a `SegmentPlan`; everything that needs one stream only is left to `HTTPDownload`.
+/// A download over HTTP whose segments may be fetched at the same time: decides which exchanges run, and what their
+/// ends mean for the whole. It drives a `SegmentPlan`. Everything that needs only one stream is left to `HTTPDownload`.
 ///
-/// The first exchange is an ordinary request. Once its answer says length and version, it becomes the segment whose end
-/// moves down as others open; nothing is asked that a small file would have to wait for.
+/// The first exchange is an ordinary request. Once its answer tells length and version, it becomes the segment whose
+/// end moves down as others open. So a small file waits for nothing.
 ///
-/// Under a digest of the whole file parts come from several places (`OriginRoster`): each is bound to its own version by
-/// its own strong validator, and has the same length.
+/// Under a digest of the whole file, segments come from several mirrors (`OriginRoster`). Each mirror is bound to its
+/// own version by its own strong validator, and must have the same length.
 package struct SegmentedDownload: Sendable {
     package enum Effect: Sendable {
         case run(SegmentID, Exchange, ByteRange)
@@ -22,31 +22,31 @@ package struct SegmentedDownload: Sendable {
         case failure(AttemptFailure)
     }
 
-    /// One place that parts are asked from.
+    /// One mirror that segments are requested from.
     struct Source: Sendable {
         var download: HTTPDownload
-        /// The version that all its parts must be of.
+        /// The version that all its segments must have.
         var version: HeldBytes?
-        /// Parts are asked for with If-Range; without, if the server answers that with everything.
+        /// Segments are requested with If-Range; without it, if the server answers it with the whole file.
         var isConditional = true
     }
 
-    /// Restarts that parts of other versions may cause before the attempt goes on over one connection.
+    /// Restarts that segments of other versions may cause before the attempt continues over one connection.
     static let restartLimit = 2
 
-    /// The first is where the download began.
+    /// The first is the one that the download began with.
     var sources: [Source]
-    /// The place whose strategy speaks for the whole.
+    /// The mirror whose strategy represents the whole.
     var lead: OriginID = 0
     var roster: OriginRoster
-    /// Which place each running segment is asked from.
+    /// The mirror that each running segment is requested from.
     var origins: [SegmentID: OriginID] = [:]
-    /// What each place brought.
+    /// The ranges that each mirror brought.
     package internal(set) var brought: [OriginID: ByteRangeSet] = [:]
-    /// Segments that are stopped because their place is left.
+    /// Segments that are stopped because their mirror is dropped.
     private var leaving: Set<SegmentID> = []
     let others: OtherOrigins?
-    /// What the whole file must hash to, as far as it is known, by algorithm.
+    /// The digests that the whole file must have, as far as they are known, by algorithm.
     var digests: [String: String] = [:]
     private let policy: ConnectionPolicy
     @BoxedOptional private(set) var checkpoint: Checkpoint?
@@ -88,7 +88,7 @@ package struct SegmentedDownload: Sendable {
         return open(at: now, ends)
     }
 
-    /// Begins with this exchange, alone: what was held is dropped, or was never there.
+    /// Begins with only this exchange: held bytes are dropped, or there were none.
     package mutating func lead(_ exchange: Exchange, at now: Int64) -> [Effect] {
         defer { nextID += 1 }
         origins[nextID] = lead
@@ -105,7 +105,7 @@ package struct SegmentedDownload: Sendable {
 
     // MARK: What happens
 
-    /// The head of a running exchange was accepted.
+    /// The header of a running exchange was accepted.
     package mutating func accepted(
         _ id: SegmentID, _ head: ResponseHead, _ acceptance: Acceptance, at now: Int64, _ ends: some SegmentEnds
     ) -> [Effect] {
@@ -133,12 +133,12 @@ package struct SegmentedDownload: Sendable {
         return open(at: now, ends)
     }
 
-    /// What the only place cannot give is asked of another one, later.
+    /// Ranges that the only mirror cannot deliver are requested from another one later.
     private var fillsGaps: Bool { others?.fillsGaps == true }
 
     private var maySegment: Bool { policy.most > 1 && givesParts && partRestarts < Self.restartLimit }
 
-    /// Nobody is asked for parts unbidden who does not say that it gives them.
+    /// By default, only servers that say they support ranges are asked for segments.
     private func offersParts(_ head: ResponseHead) -> Bool {
         switch policy {
         case .fixed: true
@@ -146,7 +146,7 @@ package struct SegmentedDownload: Sendable {
         }
     }
 
-    /// An exchange ended; what it wrote is in its outcome.
+    /// An exchange ended; its outcome says what it wrote.
     package mutating func ended(
         _ id: SegmentID, _ outcome: ExchangeOutcome, at now: Int64, _ ends: some SegmentEnds
     ) -> [Effect] {
@@ -190,7 +190,7 @@ package struct SegmentedDownload: Sendable {
         return open(at: now, ends)
     }
 
-    /// Looks at what came; about once a second.
+    /// Examines the progress so far; called about once a second.
     /// - Parameter spare: further connections that the hosts may have.
     package mutating func sampled(spare: Int, at now: Int64, _ ends: some SegmentEnds) -> [Effect] {
         guard closing == nil, let running = plan?.running else { return [] }
@@ -208,7 +208,7 @@ package struct SegmentedDownload: Sendable {
 
     // MARK: What it means
 
-    /// Notes what an outcome means for the others; the failure, if it was one that leaves them alone.
+    /// Notes what an outcome means for the other segments. Returns the failure, if it was one that lets them continue.
     private mutating func judge(
         _ outcome: ExchangeOutcome, of origin: OriginID, asked range: ByteRange, at now: Int64
     ) -> AttemptFailure? {
@@ -258,7 +258,8 @@ package struct SegmentedDownload: Sendable {
         return failure
     }
 
-    /// The place has another version now: if others stand in for it, it is left, and the digest judges what it gave.
+    /// The mirror has another version now. If there are other mirrors, it is dropped, and the digest proves the bytes
+    /// that it brought.
     private mutating func changed(
         _ origin: OriginID, _ error: TransferError, _ outcome: ExchangeOutcome
     ) -> AttemptFailure? {
@@ -280,7 +281,7 @@ package struct SegmentedDownload: Sendable {
         sources[origin].download.failure(outcome).with(progressed: hasProgressed, held: plan?.held.count ?? .zero)
     }
 
-    /// A signed target that has expired: the original URL gives a new one.
+    /// A signed target has expired: the original URL leads to a new one.
     private mutating func resolvesAgain(
         _ failure: AttemptFailure, _ outcome: ExchangeOutcome, of origin: OriginID
     ) -> Bool {
@@ -293,7 +294,7 @@ package struct SegmentedDownload: Sendable {
 
     private mutating func open(at now: Int64, _ ends: some SegmentEnds) -> [Effect] {
         var room = roster.room(at: now)
-        // Something must be at work.
+        // At least one segment must run.
         if plan?.running.isEmpty == true { room = max(1, room) }
         guard let total = plan?.total, let opened = plan?.open(ends, room: room) else { return [] }
         return opened.map { segment in
@@ -305,7 +306,7 @@ package struct SegmentedDownload: Sendable {
         }
     }
 
-    /// Stops what runs; concludes once nothing does.
+    /// Stops what runs; concludes once nothing runs.
     private mutating func close() -> [Effect] {
         guard let closing, let plan else { return [] }
         guard plan.running.isEmpty else { return plan.running.keys.sorted().map { .abort($0) } }

@@ -1,26 +1,26 @@
 import TransferModel
 
-/// Decides what becomes of a coded body (RFC 9110 section 8.4). The answer to a data task is decoded. Of a download that came
-/// coded although identity was asked for, codings that are known are undone at delivery, and the name says those that
-/// stay: under a plain name there is plain content.
+/// Decides what happens to a coded body (RFC 9110 section 8.4). The answer to a data task is decoded. If a download
+/// came coded although identity was requested, known codings are decoded at delivery, and the file's name tells those
+/// that remain: under a plain name there is plain content.
 package enum ContentCodingRules {
-    /// A coding that the daemon undoes, by its name in HTTP; in the order in which they are asked for.
+    /// A coding that the daemon can decode, by its name in HTTP; in the order in which codings are requested.
     package enum Undoable: String, Sendable, Hashable, CaseIterable {
         case gzip, deflate, br, zstd
     }
 
-    /// What is done at delivery.
+    /// What happens at delivery.
     package struct Plan: Sendable, Hashable {
-        /// What to undo, the outermost first.
+        /// Codings to decode, the outermost first.
         package var undone: [Undoable] = []
-        /// Name of the file with what remains coded.
+        /// Name of the file, including the codings that remain.
         package var name: String
     }
 
-    /// More layers than these are an attack, not a file.
+    /// More layers than this are an attack, not a file.
     static let mostLayers = 4
 
-    /// Extensions that say a coding; the first is the one to append.
+    /// Extensions that indicate a coding; the first is the one to append.
     private static let extensions: [String: [String]] = [
         "gzip": ["gz", "tgz", "gzip", "svgz", "taz", "emz", "z"], "br": ["br"], "zstd": ["zst", "zstd", "tzst"],
         "compress": ["Z", "taz"], "deflate": ["zz", "deflate"], "bzip2": ["bz2", "tbz", "tbz2"], "xz": ["xz", "txz"],
@@ -31,13 +31,13 @@ package enum ContentCodingRules {
         "x-gzip": "gzip", "x-compress": "compress", "x-bzip2": "bzip2", "bzip": "bzip2", "x-zstd": "zstd", "x-xz": "xz",
     ]
 
-    /// Words that are no codings and stand in Content-Encoding all the same: character sets, transfer encodings, and what
-    /// object stores keep of how a file was sent to them.
+    /// Words in Content-Encoding that are not codings: character sets, transfer encodings, and information that object
+    /// stores keep about how a file was sent to them.
     private static let meaningless: Set<String> = [
         "identity", "none", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "aws-chunked",
     ]
 
-    /// Media types of files that have a coding's format.
+    /// Media types of files whose own format is that of a coding.
     private static let ownTypes: [String: Set<String>] = [
         "gzip": ["application/gzip", "application/x-gzip", "application/x-tgz"],
         "zstd": ["application/zstd", "application/x-zstd"],
@@ -47,8 +47,8 @@ package enum ContentCodingRules {
 
     /// Codings in the order in which they were applied; nil if there is none (RFC 9110 section 8.4).
     ///
-    /// The innermost does not count if the media type names its format: servers say of a `.tar.gz` that it is of type
-    /// `application/gzip` and coded with gzip, and mean one and the same.
+    /// The innermost coding does not count if the media type names its format: servers say that a `.tar.gz` has type
+    /// `application/gzip` and is coded with gzip, and mean the same thing by both.
     package static func coding(of head: ResponseHead) -> String? {
         let fields = head.values("content-encoding")
         guard !fields.isEmpty else { return nil }
@@ -64,16 +64,16 @@ package enum ContentCodingRules {
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 
-    /// What a decoded body may have at most, in bytes: what goes beyond is a bomb. Codings that are made to deceive reach a
-    /// ratio of 1,032 (deflate) up to some millions; files that people have seldom reach 100.
+    /// The most bytes that a decoded body may have; anything longer is a bomb. Codings made to deceive reach a ratio of
+    /// 1,032 (deflate) up to some millions; real files seldom reach 100.
     /// - Parameter coded: bytes of the whole coded body.
     package static func mostDecoded(of coded: ByteCount) -> ByteCount {
         let (product, overflows) = coded.rawValue.multipliedReportingOverflow(by: Bounds.decodedRatio)
         return overflows ? ByteCount(.max) : max(ByteCount(product), ByteCount(Bounds.decodedAlways))
     }
 
-    /// All codings of a body, the outermost first; nil if one of them cannot be undone, or if there are too many.
-    /// - Parameter coding: what `coding(of:)` gave.
+    /// All codings of a body, the outermost first; nil if one of them cannot be decoded, or if there are too many.
+    /// - Parameter coding: the result of `coding(of:)`.
     package static func undoingAll(_ coding: String) -> [Undoable]? {
         let codings = layers(coding)
         guard codings.count <= mostLayers else { return nil }
@@ -86,9 +86,9 @@ package enum ContentCodingRules {
     }
 
     /// - Parameters:
-    ///   - coding: what `coding(of:)` gave.
-    ///   - name: that the file would have without; where it says the innermost codings already (`x.tar.gz`), these are of
-    ///     the file itself and stay.
+    ///   - coding: the result of `coding(of:)`.
+    ///   - name: the file's name without codings. If it already tells the innermost codings (`x.tar.gz`), these belong
+    ///     to the file itself and stay.
     package static func plan(_ coding: String?, name: String) -> Plan {
         guard let coding else { return Plan(name: name) }
         let codings = layers(coding)
@@ -105,8 +105,8 @@ package enum ContentCodingRules {
         return plan
     }
 
-    /// The coding to undo or to say; nil if there is none, or if a name of the file already says all of it.
-    /// - Parameter names: names that the file has or might get, the wanted one first: the first counts.
+    /// The coding to decode or to tell; nil if there is none, or if the file's name already tells all of it.
+    /// - Parameter names: names that the file has or might get, the preferred one first; only the first counts.
     static func unstated(_ coding: String?, names: @autoclosure () -> [String]) -> String? {
         guard let coding, let name = names().first else { return coding }
         let plan = plan(coding, name: name)
@@ -118,7 +118,7 @@ package enum ContentCodingRules {
             .map { otherNames[$0] ?? $0 }
     }
 
-    /// How many of the codings, from the innermost on, the name says with its last extensions.
+    /// How many of the codings, from the innermost on, the last extensions of the name tell.
     private static func stated(_ codings: [String], by name: String) -> Int {
         let endings = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().map { $0.lowercased() }
         return (0...min(codings.count, endings.count)).last { count in
@@ -130,7 +130,7 @@ package enum ContentCodingRules {
 
     private static func undoable(_ coding: String) -> Undoable? { Undoable(rawValue: coding) }
 
-    /// What a server says may be anything; what is no plain word is not repeated in a name.
+    /// A server may send any text; only a plain word is repeated in a name.
     private static func ending(_ coding: String) -> String {
         if let known = extensions[coding]?.first { return known }
         let isWord = coding.utf8.allSatisfy { byte in

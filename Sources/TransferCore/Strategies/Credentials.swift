@@ -1,8 +1,8 @@
 import TransferModel
 
-/// Decides which of the given credentials counts: explicit header, bearer, user name (also in the URL), netrc.
+/// Decides which of the given credentials is used: explicit header, bearer, user name (also in the URL), netrc.
 enum Credentials {
-    /// Leaves in `network` only what the engine is to use.
+    /// Leaves in `network` only the credentials that the engine must use.
     static func resolve(_ network: inout NetworkOptions, url: ParsedURL, headers: [HeaderField]) {
         if headers.contains(where: { $0.isNamed("authorization") }) {
             clear(&network)
@@ -20,7 +20,8 @@ enum Credentials {
         }
     }
 
-    /// As `resolve`; the same box if nothing changes: equal options are one object to whoever compares them.
+    /// Like `resolve`, but returns the same box if nothing changes: code that compares options then compares only
+    /// identities.
     static func resolved(
         _ network: Boxed<NetworkOptions>, url: ParsedURL, headers: [HeaderField]
     ) -> Boxed<NetworkOptions> {

@@ -3,7 +3,7 @@ import TransferModel
 /// Decodes data URLs (RFC 2397).
 package enum DataURL {
     package struct Content: Sendable, Hashable {
-        /// With its parameters, as written; `text/plain;charset=US-ASCII` where the URL names none.
+        /// With its parameters, as written; `text/plain;charset=US-ASCII` if the URL names none.
         package var mediaType: String
         package var bytes: [UInt8]
     }
@@ -25,7 +25,7 @@ package enum DataURL {
         return Content(mediaType: name(type), bytes: bytes)
     }
 
-    /// Where `;base64` begins, if the type ends in it.
+    /// Index of `;base64`, if the type ends with it.
     private static func base64Marker(_ type: String) -> String.Index? {
         guard let semicolon = type.lastIndex(of: ";") else { return nil }
         return type[type.index(after: semicolon)...].trimmed.lowercased() == "base64" ? semicolon : nil

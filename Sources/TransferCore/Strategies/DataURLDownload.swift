@@ -1,6 +1,6 @@
 import TransferModel
 
-/// "Downloads" what a data URL carries; the engine decodes it with `DataURL.decode` and writes it like any body.
+/// "Downloads" the content of a data URL; the engine decodes it with `DataURL.decode` and writes it like any body.
 package struct DataURLDownload: TransferStrategy {
     package static let descriptor = StrategyDescriptor(schemes: [.data], canResume: false, usesHTTP: false)
 

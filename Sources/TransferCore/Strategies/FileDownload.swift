@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Copies a local file; the open file itself says size and modification time, so no probe is needed.
+/// Copies a local file; the open file itself tells size and modification time, so no probe is needed.
 package struct FileDownload: TransferStrategy {
     package static let descriptor = StrategyDescriptor(schemes: [.file], canResume: true, usesHTTP: false)
 
@@ -69,7 +69,7 @@ package struct FileDownload: TransferStrategy {
     }
 }
 
-/// Continues a copy only from the file that was begun: same size, same modification time.
+/// Resumes a copy only from the same file: same size, same modification time.
 struct FileJudge: ResponseJudge {
     var held: Checkpoint?
     var trustedDigest: Bool

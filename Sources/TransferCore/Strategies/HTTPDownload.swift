@@ -1,10 +1,11 @@
 import TransferModel
 
-/// Downloads over HTTP: one open-ended range after another until the representation is whole, never two versions.
+/// Downloads over HTTP: one open-ended range after another until the representation is complete, never from two
+/// versions.
 package struct HTTPDownload: TransferStrategy {
     package static let descriptor = StrategyDescriptor(
         schemes: [.http, .https], canResume: true, usesHTTP: true, canSegment: true)
-    /// Answers that cannot be continued, in one attempt, before the server is given a rest.
+    /// Answers in one attempt that cannot be continued, before the server is left alone for a while.
     static let restartLimit = 3
 
     @Boxed private var url: ParsedURL
@@ -31,10 +32,10 @@ package struct HTTPDownload: TransferStrategy {
     private var hasLookedBack = false
     private var crumbs = Crumbs()
     var resolvedAgain = false
-    /// What is stored before a request that must not be made twice; nil if it may be.
+    /// What is stored before a request that must not be repeated; nil if it may be.
     @BoxedOptional private var begun: UploadProgress?
     @BoxedOptional package internal(set) var progress: Acceptance?
-    /// Set while a request is under way that must not be made twice.
+    /// Set while a request that must not be repeated is under way.
     @BoxedOptional package private(set) var upload: UploadProgress?
 
     /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent, `source.changed`.
@@ -119,12 +120,13 @@ package struct HTTPDownload: TransferStrategy {
     /// Ranges are defined for GET only (RFC 9110 section 14.2).
     var isSafe: Bool { method == "GET" }
 
-    /// One that takes any answer takes the first: parts would be answers too, and be asked about.
+    /// A task that accepts any answer takes the first: the answers for segments would count, and clients would be asked
+    /// about them.
     package var parting: HTTPDownload? {
         isSafe && payload == .none && !acceptsAnyStatus && redirects == .follow && hold == nil ? self : nil
     }
 
-    /// - Parameter conditional: use If-Range where a validator allows it.
+    /// - Parameter conditional: use If-Range if a validator allows it.
     private mutating func exchange(conditional: Bool) -> Exchange {
         var range = isSafe ? held?.rangeRequest : nil
         if !conditional { range?.ifRange = nil }
@@ -149,10 +151,10 @@ package struct HTTPDownload: TransferStrategy {
         guard let accepted = accepted(outcome) else { return failed(outcome) }
         progress = accepted
         if let expected = accepted.expected, outcome.offset < accepted.offset + expected { return failed(outcome) }
-        // Where a part does not tell the whole's length, only a 416 tells that there is no more.
+        // If a part does not tell the length of the whole, only a 416 tells that there is no more.
         if accepted.total.map({ outcome.offset < $0 }) ?? !accepted.truncate {
             held = HeldBytes(accepted, offset: outcome.offset, trustedDigest: trustedDigest)
-            // A server that gave one part is asked for the next only as the first was: with proof.
+            // After a server sent one part, the next is requested like the first: only with proof of the version.
             guard held?.rangeRequest != nil else { return restart(noProof, outcome) }
             guard !crumbs.isTooMany(after: outcome.received) else { return failed(outcome, with: Crumbs.failure) }
             return .run(exchange(conditional: true))
@@ -160,8 +162,8 @@ package struct HTTPDownload: TransferStrategy {
         return arrived(outcome, total: outcome.offset)
     }
 
-    /// The server says that the file ends where we are, though it announced more, and does not say of which version (416 of
-    /// most servers): the answer to a request for the last byte does.
+    /// The server says that the file ends at our offset, although it announced more, and does not say for which version
+    /// (like most servers with a 416). The answer to a request for the last byte tells the version.
     private mutating func lookBack(_ outcome: ExchangeOutcome) -> Step<Arrival>? {
         guard !hasLookedBack, let head = outcome.head, let held, held.strongValidator != nil, held.offset > 1,
             HTTPJudge.unsatisfiedTotal(head) == held.offset
@@ -174,7 +176,7 @@ package struct HTTPDownload: TransferStrategy {
         return .run(exchange(conditional: true))
     }
 
-    /// What the engine's judge accepted; it is asked again if the engine does not say.
+    /// What the engine's judge accepted; the judge is asked again if the engine does not say.
     private func accepted(_ outcome: ExchangeOutcome) -> Acceptance? {
         guard let head = outcome.head, case .accept(let accepted) = outcome.verdict ?? judge.judge(head)
         else { return nil }
@@ -200,7 +202,7 @@ package struct HTTPDownload: TransferStrategy {
         return .restart(error, then: exchange(conditional: true))
     }
 
-    /// A redirection to a signed URL that has expired shows as one of these; the original URL gives a new one.
+    /// A redirect to a signed URL that has expired shows as one of these statuses; the original URL leads to a new one.
     func mayResolveAgain(_ error: TransferError, _ outcome: ExchangeOutcome) -> Bool {
         let status = Int(error.details["status"]?.integerValue ?? 0)
         return !resolvedAgain && (outcome.head?.redirects ?? 0) > 0 && [400, 401, 403, 410].contains(status) && isSafe
@@ -230,7 +232,7 @@ package struct HTTPDownload: TransferStrategy {
         return ShortEnd(outcome, from: accepted.offset, to: end, of: accepted.total ?? end, host: url.host)
     }
 
-    /// Of a part: `held` bytes from the beginning are all that is there.
+    /// For a segment: `held` bytes from the beginning are all that there are.
     func shortEnd(_ outcome: ExchangeOutcome, asked range: ByteRange, held: ByteRangeSet, of total: ByteCount)
         -> ShortEnd?
     {
@@ -243,13 +245,14 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
-        // An abort that came after everything was sent leaves the question open.
+        // An abort after everything was sent leaves open whether the server acted.
         if case .aborted = outcome.end, !mayRepeat(after: outcome) { return failure }
         upload = nil
         return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: payload.length, outcome: outcome)
     }
 
-    /// Requests that are not idempotent are not sent twice once the server may have acted on them (RFC 9110 section 9.2.2).
+    /// A request that is not idempotent is not sent twice once the server may have acted on it (RFC 9110 section
+    /// 9.2.2).
     private func mayRepeat(after outcome: ExchangeOutcome) -> Bool {
         RepeatRules.mayRepeat(method, payload: payload.length, after: outcome)
     }
@@ -284,18 +287,18 @@ extension HTTPDownload {
     var host: String { url.hostKey }
     var requestURL: String { url.requestURL }
 
-    /// What parts are to be of: the version that an accepted answer has; nil if parts cannot be asked for safely.
+    /// The version that segments must have, from an accepted answer; nil if segments cannot be requested safely.
     func version(of head: ResponseHead, _ acceptance: Acceptance) -> HeldBytes? {
         guard head.values("accept-ranges").first?.trimmed.lowercased() != "none" else { return nil }
         return segmentable(HeldBytes(acceptance, offset: acceptance.offset, trustedDigest: trustedDigest))
     }
 
-    /// The version that a checkpoint with gaps has.
+    /// The version of a checkpoint with gaps.
     func version(of checkpoint: Checkpoint) -> HeldBytes? {
         segmentable(HeldBytes(checkpoint, trustedDigest: trustedDigest))
     }
 
-    /// One version only: without a strong validator nothing would tell its parts from another's.
+    /// Requires a strong validator: without one, nothing would tell this version's segments from another's.
     private func segmentable(_ version: HeldBytes) -> HeldBytes? {
         guard isSafe, payload == .none, version.total != nil, version.contentCoding == nil,
             version.strongValidator != nil
@@ -303,7 +306,7 @@ extension HTTPDownload {
         return version
     }
 
-    /// The request for one part, on a connection of its own.
+    /// The request for one segment, on a connection of its own.
     func exchange(for range: ByteRange, of version: HeldBytes, conditional: Bool) -> Exchange {
         var held = version
         held.offset = range.start
@@ -312,8 +315,8 @@ extension HTTPDownload {
             SegmentJudge(held: held, isConditional: conditional, now: now))
     }
 
-    /// The request for one part, where it is not known yet which version is there.
-    /// - Parameter digests: what the whole file must hash to, as far as that is known.
+    /// The request for one segment from a mirror whose version is not known yet.
+    /// - Parameter digests: the digests that the whole file must have, as far as they are known.
     func exchange(for range: ByteRange, total: ByteCount, digests: [String: String]) -> Exchange {
         exchange(
             for: range, ifRange: nil, MirrorJudge(offset: range.start, total: total, digests: digests, now: now))
@@ -326,7 +329,7 @@ extension HTTPDownload {
         exchange.ownHeaders = RequestHeaders.own(
             beside: baseHeaders, range: RangeRequest(offset: range.start, last: range.end - 1, ifRange: ifRange))
         exchange.startOffset = range.start
-        // Streams of one connection would share what the server gives to one.
+        // Streams on one connection would share the bandwidth that the server gives to it.
         exchange.network.httpVersion = .v11
         return exchange
     }

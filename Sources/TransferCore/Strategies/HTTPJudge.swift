@@ -1,13 +1,13 @@
 import TransferModel
 
-/// Judges the head of an HTTP answer: write its body, where, or what else.
+/// Judges the header of an HTTP answer: whether and where to write the body, or what else to do.
 package struct HTTPJudge: ResponseJudge, Hashable {
-    /// What the request continued; nil if it asked for everything.
+    /// The held bytes that the request continued; nil if it asked for everything.
     var held: HeldBytes?
-    /// The request carried If-Range, so a 200 with the held validator deserves one try without.
+    /// The request carried If-Range, so a 200 with the held validator is worth one try without it.
     var mayTryBareRange: Bool
     var now: Timestamp
-    /// An answer of another status than a success is wanted too.
+    /// An answer with any status is wanted.
     var acceptsAnyStatus = false
     var asksChallenges = false
 
@@ -43,8 +43,8 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         return whole(head, length)
     }
 
-    /// A page without any validator where the held version had one: a network that wants a login first answers in the
-    /// server's place (a captive portal, RFC 8952). What is held stays; the server is asked again.
+    /// A page without any validator, although the held version had one: a network that requires a login answers in the
+    /// server's place (a captive portal, RFC 8952). The held bytes stay, and the server is asked again.
     private func isPageOfAnother(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
         guard let type = MessageFraming.mediaType(head), ["text/html", "application/xhtml+xml"].contains(type)
         else { return false }
@@ -59,14 +59,14 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         "A web page came instead of the file: this network may require a login. The bytes held are kept.",
         retryable: true)
 
-    /// The held version by its strong validator, and yet not by its length: one of the two answers was wrong.
+    /// The same version by its strong validator, but another length: one of the two answers was wrong.
     private func contradictsItself(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
         guard let length, let total = held.total, MessageFraming.contentCoding(head) == held.contentCoding
         else { return false }
         return length != total && held.isConfirmed(by: MessageFraming.validators(head))
     }
 
-    /// Some content networks answer If-Range with everything although nothing changed.
+    /// Some content networks answer If-Range with the whole file although nothing changed.
     private func isSameVersion(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
         guard held.isConfirmed(by: MessageFraming.validators(head)),
             MessageFraming.contentCoding(head) == held.contentCoding,
@@ -76,7 +76,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         return length == total
     }
 
-    /// The body replaces whatever is held; a Content-Range on it means nothing.
+    /// The body replaces the held bytes; a Content-Range on it means nothing.
     private func whole(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         .accept(
             Acceptance(
@@ -104,7 +104,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         if let what = held.contradicts(validators, digests: digests, coding: MessageFraming.contentCoding(head)) {
             return restart(what)
         }
-        // Without If-Range nothing but the answer itself can confirm the version.
+        // Without If-Range, only the answer itself can confirm the version.
         if !mayTryBareRange, held.strongValidator != nil, !held.isConfirmed(by: validators) {
             return restart("a part without its validator")
         }
@@ -115,7 +115,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
                 serverDigests: held.digests.merging(digests) { held, _ in held }))
     }
 
-    /// Nobody asked for a part: usable only where it is the whole.
+    /// No part was requested: it is usable only if it is the whole.
     private func unaskedPartial(
         _ head: ResponseHead, _ first: ByteCount, _ expected: ByteCount, _ total: ByteCount?
     ) -> Verdict {
@@ -139,13 +139,13 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     private func unsatisfied(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         guard let held else { return other(416, head, length) }
-        // Also where another length was announced: that of the range is of what is really there.
+        // This holds even if another length was announced: the length in the range is the real one.
         guard Self.unsatisfiedTotal(head) == held.offset, held.isConfirmed(by: MessageFraming.validators(head))
         else { return restart("no such range") }
         return .stop(.complete)
     }
 
-    /// The length that a 416 gives for what is there.
+    /// The length that a 416 reports.
     static func unsatisfiedTotal(_ head: ResponseHead) -> ByteCount? {
         guard head.status == 416, let text = head.values("content-range").first,
             case .unsatisfied(let total) = ContentRange(text)
@@ -153,13 +153,13 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         return total
     }
 
-    /// Not what was asked for: the attempt fails, or this is the answer. As nothing in it is of the file, nothing of it
-    /// is ever continued.
+    /// Not what was requested: the attempt fails, or this is the answer. Nothing in it belongs to the file, so it is
+    /// never continued.
     private func other(_ status: Int, _ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         guard acceptsAnyStatus, !(asksChallenges && ProtectionSpace.isAskedFor(head)) else {
             return .stop(failure(status, head))
         }
-        // The length is of what has not changed (RFC 9110 section 8.6).
+        // The length is that of the unchanged representation (RFC 9110 section 8.6).
         let length = status == 304 ? 0 : length
         return .accept(
             Acceptance(
@@ -187,7 +187,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 }
 
 extension Validators {
-    /// What is missing here, from a later answer of the same version.
+    /// Fills in missing validators from a later answer of the same version.
     func filled(from other: Validators) -> Validators {
         Validators(
             etag: etag ?? other.etag, lastModified: lastModified ?? other.lastModified, date: date ?? other.date)

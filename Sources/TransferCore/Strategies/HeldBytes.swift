@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The bytes of one version that are on disk, and whether more of it may be asked for.
+/// The bytes of one version that are on disk, and whether more of it may be requested.
 struct HeldBytes: Sendable, Hashable {
     var offset: ByteCount
     var total: ByteCount?
@@ -19,7 +19,7 @@ struct HeldBytes: Sendable, Hashable {
         self.trustedDigest = trustedDigest
     }
 
-    /// What is held after more of an accepted answer arrived.
+    /// The held bytes after more of an accepted answer arrived.
     init(_ acceptance: Acceptance, offset: ByteCount, trustedDigest: Bool) {
         self.offset = offset
         total = acceptance.total
@@ -29,10 +29,10 @@ struct HeldBytes: Sendable, Hashable {
         self.trustedDigest = trustedDigest
     }
 
-    /// Every byte of a length that the server had said is here.
+    /// The server told the length, and every byte of it is here.
     var isComplete: Bool { total.map { $0 == offset && $0 > 0 } ?? false }
 
-    /// The next request, or nil if the held bytes prove nothing and must be dropped.
+    /// The next request; nil if the held bytes prove nothing and must be dropped.
     var rangeRequest: RangeRequest? {
         guard offset > 0, total.map({ offset < $0 }) ?? true else { return nil }
         if let validator = strongValidator {
@@ -45,13 +45,13 @@ struct HeldBytes: Sendable, Hashable {
 
     var hasStrongTag: Bool { validators.etag.map(EntityTag.isStrong) ?? false }
 
-    /// What may stand in If-Range (RFC 9110 section 13.1.5); with a weak tag no date either.
+    /// The validator for If-Range (RFC 9110 section 13.1.5); with a weak tag, not even a date.
     var strongValidator: String? {
         if let etag = validators.etag { return EntityTag.isStrong(etag) ? etag : nil }
         return hasStrongDate ? validators.lastModified : nil
     }
 
-    /// RFC 9110 section 8.8.2.2 asks for one second between the change and the answer; we ask for sixty.
+    /// RFC 9110 section 8.8.2.2 requires one second between the change and the answer; we require sixty.
     private var hasStrongDate: Bool {
         guard let modified = validators.lastModified.flatMap(HTTPDate.parse),
             let date = validators.date.flatMap(HTTPDate.parse)
@@ -63,14 +63,14 @@ struct HeldBytes: Sendable, Hashable {
         trustedDigest || digests.keys.contains { ["sha-256", "sha-384", "sha-512"].contains($0) }
     }
 
-    /// The answer is of the version that is held: the strong validator is there and equal.
+    /// Whether the answer has the held version: the strong validator is there and equal.
     func isConfirmed(by other: Validators) -> Bool {
         if hasStrongTag { return other.etag == validators.etag }
         guard validators.etag == nil, hasStrongDate else { return false }
         return other.lastModified == validators.lastModified
     }
 
-    /// The answer says something that the held version did not.
+    /// What in the answer contradicts the held version.
     func contradicts(_ other: Validators, digests otherDigests: [String: String], coding: String?) -> String? {
         if let tag = other.etag, let held = validators.etag, tag != held { return "another ETag" }
         if validators.etag == nil || other.etag == nil, let date = other.lastModified,
@@ -84,7 +84,7 @@ struct HeldBytes: Sendable, Hashable {
         return changed ? "another digest" : nil
     }
 
-    /// The answer has validators, and yet none that can be compared with what is held: it speaks of something else. After
+    /// The answer has validators, but none that can be compared with the held ones: it describes something else. After
     /// If-Range it may have none at all (RFC 9110 section 15.3.7).
     private func hasOnlyOtherKinds(_ other: Validators) -> Bool {
         guard validators.etag != nil || validators.lastModified != nil else { return false }

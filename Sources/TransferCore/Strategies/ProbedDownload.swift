@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Downloads over FTP and SFTP, where size and modification time are the only validators: asks for both before each
+/// Downloads over FTP and SFTP, where size and modification time are the only validators. It asks for both before each
 /// attempt, because REST alone proves nothing (RFC 3659).
 struct ProbedDownload: TransferStrategy {
     static let ftp = StrategyDescriptor(schemes: [.ftp, .ftps], canResume: true, usesHTTP: false)
@@ -13,7 +13,7 @@ struct ProbedDownload: TransferStrategy {
     private let trustedDigest: Bool
     private let checkpoint: Checkpoint?
     private let startOffset: ByteCount
-    /// Answers to REST that mean "not from there": libcurl's QUOTE_ERROR (a command of ours was refused),
+    /// libcurl's errors that mean the server cannot resume from an offset: QUOTE_ERROR (a command of ours was refused),
     /// FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME.
     private static let cannotResume: Set<Int> = [21, 31, 33, 36]
 
@@ -112,7 +112,7 @@ struct ProbedDownload: TransferStrategy {
         Arrival(total: checkpoint.offset, lengthProven: true, head: outcome.head)
     }
 
-    /// The file changed between probe and fetch, or offsets do not work here: once more from the probe on, from 0.
+    /// The file changed between probe and fetch, or offsets do not work here: start again with the probe, from 0.
     private mutating func restart(_ error: TransferError) -> Step<Arrival> {
         restarts += 1
         progress = nil
@@ -129,11 +129,11 @@ struct ProbedDownload: TransferStrategy {
     }
 }
 
-/// A probe has no body that could go anywhere.
+/// A probe has no body.
 struct ProbeJudge: ResponseJudge {
-    /// Whether a refusal counts: that of a question only says that there is no answer to it.
+    /// Whether a refusal counts: the refusal of a probe only means that there is no answer to it.
     var isStrict = false
-    /// Address of the proxy between, if one is named.
+    /// Address of the proxy in between, if one is named.
     var proxy: String?
 
     func judge(_ head: ResponseHead) -> Verdict {
@@ -143,7 +143,7 @@ struct ProbeJudge: ResponseJudge {
 }
 
 extension ResponseHead {
-    /// An HTTP proxy speaks FTP in our place, and answers with a status: its page of an error is not the file.
+    /// An HTTP proxy speaks FTP on our behalf and answers with a status: its error page is not the file.
     fileprivate func refusal(byGateway proxy: String?) -> Verdict? {
         guard let status, !(200..<300).contains(status) else { return nil }
         return .stop(
@@ -151,7 +151,7 @@ extension ResponseHead {
     }
 }
 
-/// Accepts the file that the probe saw, at the offset that was asked for.
+/// Accepts the file that the probe saw, at the requested offset.
 struct StatJudge: ResponseJudge {
     var offset: ByteCount
     var size: ByteCount?

@@ -1,10 +1,10 @@
 import TransferModel
 
-/// The request body that the caller gives with downloads and data requests.
+/// The request body that the caller gives for downloads and data requests.
 enum RequestBodies {
-    /// - Parameter source: the open file of the body; if there is one it is what is sent.
-    /// - Throws: `request.bad_field` if the body is none or more than one of text, base64 and file, or a file that
-    ///   is not open.
+    /// - Parameter source: the open file of the body; if there is one, it is sent.
+    /// - Throws: `request.bad_field` if the body is not exactly one of text, base64 and file, or is a file that is not
+    ///   open.
     static func payload(of body: RequestBody?, source: SourceIdentity?) throws(TransferError) -> Payload {
         guard let body else { return .none }
         guard [body.text, body.base64, body.file].compactMap({ $0 }).count == 1 else {

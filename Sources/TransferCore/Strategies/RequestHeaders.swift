@@ -1,27 +1,28 @@
 import TransferModel
 
-/// Builds the header fields of a download request from the session's, the caller's and dld's own.
+/// Builds the header fields of a download request from those of the session, the caller and dld.
 package enum RequestHeaders {
-    /// Fields that frame the message or choose the range: dld's own business, dropped from what callers give.
+    /// Fields that frame the message, or choose the range or the coding: dld sets them, and drops them from those of
+    /// callers.
     static let owned: Set<String> = framing.union(["range", "if-range", "accept-encoding"])
 
-    /// Fields that frame the message alone.
+    /// Fields that only frame the message.
     static let framing: Set<String> = [
         "te", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "upgrade",
         "trailer",
     ]
 
-    /// Fields of the caller that go along to another origin, besides Accept and its kin: they say what is asked for, not
-    /// who asks.
+    /// The caller's fields that go to another origin, besides Accept and its relatives: they say what is requested, not
+    /// who requests it.
     private static let carriedAcross: Set<String> = ["user-agent", "range", "if-range"]
 
-    /// Whether a field of the caller may go to another origin: a redirect's target, a mirror.
+    /// Whether a field of the caller may go to another origin, such as a redirect's target or a mirror.
     package static func crossesOrigins(_ name: String) -> Bool {
         let name = name.lowercased()
         return name == "accept" || name.hasPrefix("accept-") || carriedAcross.contains(name)
     }
 
-    /// Methods are case-sensitive (RFC 9110 section 9.1), but nobody means another one by `get`.
+    /// Methods are case-sensitive (RFC 9110 section 9.1), but a caller who writes `get` means GET.
     static func method(_ given: String?, hasBody: Bool) -> String {
         guard let given else { return hasBody ? "POST" : "GET" }
         let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"]
@@ -57,11 +58,11 @@ package enum RequestHeaders {
     /// The fields that a download adds.
     /// - Parameters:
     ///   - base: the merged fields of session and caller.
-    ///   - range: where to start, and what proves that the server still has the same version.
+    ///   - range: where to start, and the proof that the server still has the same version.
     static func own(beside base: [HeaderField], range: RangeRequest?) -> [HeaderField] {
         var headers: [HeaderField] = []
         if !base.contains(where: { $0.isNamed("want-repr-digest") }) { headers.append(DigestFields.want) }
-        // Offsets must count the bytes of the file, not of a coding of it.
+        // Offsets must count the bytes of the file, not of a coded form.
         headers.append(HeaderField("Accept-Encoding", "identity"))
         guard let range else { return headers }
         headers.append(HeaderField("Range", "bytes=\(range.offset)-\(range.last.map(\.description) ?? "")"))
@@ -70,7 +71,7 @@ package enum RequestHeaders {
     }
 }
 
-/// One range, with the validator of If-Range where one may be used.
+/// One range, with the validator for If-Range if one may be used.
 struct RangeRequest: Sendable, Hashable {
     var offset: ByteCount
     /// Its last byte; nil = to the end of the file.

@@ -1,30 +1,31 @@
 import TransferModel
 
-/// What a strategy is given: the task, what is held of it, and how to reach the server.
+/// What a strategy is given: the task, its held bytes, and how to reach the server.
 package struct StrategyRequest: Sendable {
     @Boxed package var spec: TaskSpec
     /// Its offset was verified against the part file; nil if nothing is held.
     @BoxedOptional package var checkpoint: Checkpoint?
     @Boxed package var network: NetworkOptions
-    /// The finished file is checked against a digest of the caller, so no splice can go unnoticed.
+    /// The finished file is compared with a digest from the caller, so bytes of two versions cannot go unnoticed.
     package var trustedDigest: Bool
     package var sessionHeaders: [HeaderField]
     package var now: Timestamp
     /// The open source of an upload, or the file of a request's body; nil if there is none.
     @BoxedOptional package var source: SourceIdentity?
-    /// What was stored of the upload; nil for one that never began.
+    /// The stored progress of the upload; nil if it never began.
     @BoxedOptional package var upload: UploadProgress?
-    /// Nobody can guess it: multipart boundaries are made of it. Letters and digits; nil = a new one where it is needed.
+    /// Unpredictable text for multipart boundaries: letters and digits; nil = a new one when needed.
     package var nonce: String?
     /// Longest answer of a data request.
     package var dataLimit = ByteCount(Int64(Bounds.dataAnswer))
-    /// Content codings that can be undone here.
+    /// Content codings that can be decoded here.
     package var codings = ContentCodingRules.Undoable.allCases
-    /// Every final HTTP answer is what the task is for, whatever its status.
+    /// Every final HTTP answer completes the task, whatever its status.
     package var acceptsAnyStatus = false
-    /// A 401 or 407 that can be answered with credentials is no answer of the task: a client is asked.
+    /// A 401 or 407 that credentials can answer is not the task's answer: credentials are looked for, or a client is
+    /// asked.
     package var asksChallenges = false
-    /// Data tasks: what the client has of a body that goes to it as it comes; nil if the body is kept.
+    /// Data tasks: what the client already has of a stream; nil if the body is kept.
     package var streamed: StreamedBody?
     package var redirects = RedirectRule.follow
     package var hold: ResponseHold?
@@ -42,7 +43,7 @@ package struct StrategyRequest: Sendable {
             nonce: nonce)
     }
 
-    /// With the boxes of the task and its policy: thousands of transfers that wait hold a request each.
+    /// Shares the boxes of the task and its policy: thousands of waiting transfers hold a request each.
     package init(
         sharing spec: Boxed<TaskSpec>, _ network: Boxed<NetworkOptions>, checkpoint: Checkpoint? = nil,
         trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp,
@@ -59,10 +60,10 @@ package struct StrategyRequest: Sendable {
         self.nonce = nonce
     }
 
-    /// Of the task.
+    /// The task's URL.
     package var url: String? { spec.url }
 
-    /// A new URL of the task means another place, where nothing was begun.
+    /// With a new URL, the task goes to another place, where nothing has begun.
     fileprivate func begun(at url: ParsedURL) -> StrategyRequest {
         guard upload.map({ !$0.belongs(to: url) }) ?? false else { return self }
         var request = self
@@ -79,13 +80,13 @@ package struct StrategyRequest: Sendable {
 package struct StrategyDescriptor: Sendable, Hashable {
     package var schemes: [URLScheme]
     package var canResume: Bool
-    /// Header fields, methods and bodies of the task mean something.
+    /// Header fields, methods and bodies of the task have an effect.
     package var usesHTTP: Bool
-    /// Parts of one file may be fetched side by side.
+    /// Segments of one file may be fetched at the same time.
     package var canSegment = false
 }
 
-/// Knows which strategy carries which scheme; nothing else names the concrete types.
+/// Knows which strategy serves which scheme; nothing else names the concrete types.
 package enum StrategyRegistry {
     package static let descriptors: [StrategyDescriptor] = [
         HTTPDownload.descriptor, ProbedDownload.ftp, ProbedDownload.sftp, FileDownload.descriptor,
@@ -103,8 +104,8 @@ package enum StrategyRegistry {
         return try download(request.begun(at: url), url)
     }
 
-    /// The strategy of an upload or of a data task.
-    /// - Throws: as `download(for:)`.
+    /// The strategy of an upload or data task.
+    /// - Throws: like `download(for:)`.
     package static func upload(
         for request: StrategyRequest
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
@@ -113,8 +114,8 @@ package enum StrategyRegistry {
     }
 
     /// Refuses what the task's strategy would refuse.
-    /// - Parameter url: the task's.
-    /// - Throws: as `download(for:)`.
+    /// - Parameter url: the task's URL.
+    /// - Throws: like `download(for:)`.
     package static func check(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         try checkPlaintext(request, url)
         switch request.$spec.wrappedValue.kind {
@@ -123,7 +124,7 @@ package enum StrategyRegistry {
         }
     }
 
-    /// The URL of the task.
+    /// The task's parsed URL.
     private static func admitted(_ request: StrategyRequest) throws(TransferError) -> ParsedURL {
         let url = try URLRules.parse(request.url ?? "")
         try checkPlaintext(request, url)
@@ -138,9 +139,9 @@ package enum StrategyRegistry {
         }
     }
 
-    /// The strategy for a download of several parts at once, or of one that has gaps; nil if that is not possible or
-    /// one stream from one place is all that is wanted.
-    /// - Parameter others: further places that parts may be asked from, under a digest of the whole file.
+    /// The strategy for a segmented download, or for one that has gaps; nil if that is not possible, or only one stream
+    /// from one mirror is wanted.
+    /// - Parameter others: further mirrors that segments may be requested from, under a digest of the whole file.
     package static func segmented(
         for request: StrategyRequest, beside others: OtherOrigins? = nil, _ policy: ConnectionPolicy
     ) throws(TransferError) -> SegmentedDownload? {
@@ -152,7 +153,7 @@ package enum StrategyRegistry {
     }
 
     /// The strategy of a download over HTTP; nil for other protocols.
-    /// - Throws: as `download(for:)`.
+    /// - Throws: like `download(for:)`.
     static func httpDownload(for request: StrategyRequest) throws(TransferError) -> HTTPDownload? {
         let url = try admitted(request)
         switch url.scheme {
@@ -223,7 +224,7 @@ extension StrategyRegistry {
     }
 
     /// The request that ends a begun upload at its server (DELETE of tus, resumable, contentRange and S3); nil if the
-    /// protocol has none or nothing began. Its answer matters to nobody. `request.source` may be absent.
+    /// protocol has none or nothing began. Its answer has no further effect. `request.source` may be absent.
     package static func cancellation(for request: StrategyRequest) -> Exchange? {
         guard let upload = request.upload,
             let url = try? URLRules.parse(request.spec.url ?? "")
@@ -231,7 +232,7 @@ extension StrategyRegistry {
         var request = request
         let source = request.source ?? upload.source
         request.source = source
-        // The file may have changed; the upload is to end all the same.
+        // The file may have changed; the upload must end all the same.
         request.upload?.source = source
         guard let context = try? UploadRequest(request, url) else { return nil }
         if upload.uploadProtocol == .s3Multipart { return S3MultipartUpload.cancellation(context) }

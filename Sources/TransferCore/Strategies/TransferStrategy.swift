@@ -1,17 +1,19 @@
 import TransferModel
 
-/// A transfer protocol: says which exchange comes next, never performs one.
+/// A transfer protocol: names the next exchange, and never performs one.
 package protocol TransferStrategy<Yield>: Sendable {
-    /// What it has in the end: a file (`Arrival`), or a server's answer (`UploadResult`).
+    /// What it yields in the end: a file (`Arrival`), or a server's answer (`UploadResult`).
     associatedtype Yield: Sendable
     /// What to do first, or after `outcome`.
     mutating func next(after outcome: ExchangeOutcome?) -> Step<Yield>
     /// What a checkpoint stores with the offset; nil until an answer was accepted.
     var progress: Acceptance? { get }
-    /// What is known of the upload, or of a request that must not be made twice; stored whenever an attempt ends, be it
-    /// by an abort, whose outcome is handed to `next(after:)` too (its step is not taken). nil if nothing is.
+    /// What is known of the upload, or of a request that must not be repeated; nil if nothing is. Stored whenever an
+    /// attempt ends, even by an abort. The outcome of an abort goes to `next(after:)` too, but the resulting step is
+    /// not performed.
     var upload: UploadProgress? { get }
-    /// Itself as it stands, if it may go on in several parts once an answer turns out to be long; nil if it never may.
+    /// This strategy as it stands, if it may continue in several segments once an answer turns out to be long; nil if
+    /// it never may.
     var parting: HTTPDownload? { get }
 }
 
@@ -25,15 +27,15 @@ package indirect enum Step<Yield: Sendable>: Sendable {
     /// Everything has arrived, or was sent and answered.
     case finished(Yield)
     case failed(AttemptFailure)
-    /// Bytes are dropped and the part emptied before the next step; the error goes to `task.restarted`. Uploads: the
-    /// stored `UploadProgress` is removed first; downloads: replaced by `upload`.
+    /// Before the next step, the bytes are dropped and the part file is emptied. The error goes to `task.restarted`.
+    /// Uploads: the stored `UploadProgress` is removed first; downloads: it is replaced by `upload`.
     case restart(TransferError, then: Exchange)
-    /// The progress is durable before the exchange begins.
+    /// The progress is stored durably before the exchange begins.
     case store(UploadProgress, then: Exchange)
 }
 
 extension Step {
-    /// What is performed next; nil after the strategy's last step.
+    /// The exchange to perform next; nil after the strategy's last step.
     package var exchange: Exchange? {
         switch self {
         case .run(let exchange), .restart(_, then: let exchange), .store(_, then: let exchange): exchange
@@ -42,17 +44,17 @@ extension Step {
     }
 }
 
-/// A representation that is whole on disk.
+/// A complete representation on disk.
 package struct Arrival: Sendable, Hashable {
     package var total: ByteCount
     package var lengthProven: Bool
     package var head: ResponseHead?
     package var contentCoding: String?
-    /// Digests the server gave for the whole file, by algorithm, lower-case hexadecimal.
+    /// The server's digests of the whole file, by algorithm, lower-case hexadecimal.
     package var serverDigests: [DigestAlgorithm: String]
     /// When the file was last changed, as the server wrote it.
     package var lastModified: String?
-    /// Asking for it once more cannot make the server act twice.
+    /// A repeated request cannot make the server act twice.
     package var mayBeFetchedAgain = true
 
     package init(

@@ -1,26 +1,26 @@
 import TransferModel
 
-/// Says whether the wall clock may be believed when it is to decide what is dropped for good.
+/// Decides whether the wall clock can be trusted for deletions that are final.
 ///
-/// A clock that is wrong by years, for a minute before it is set or after a battery died, must not cost the history and the
-/// events that somebody has not fetched. So a leap forward has to stand for a while on the boot clock first.
+/// A clock that is wrong by years, for a minute before it is set or after a battery failed, must not delete the
+/// history, or events that somebody has not fetched. So a forward leap must first last for a while on the boot clock.
 package struct RetentionGate: Sendable {
-    /// A leap too small to wait for: the little that goes early by it was to go soon.
+    /// A leap too small to wait for: it deletes only what was due soon anyway.
     package static let harmlessLeap: Seconds = 604_800
-    /// How long a longer one has to stand.
+    /// How long a larger leap must last.
     package static let patience: Seconds = 3600
 
     private var last: ClockReading
-    /// Boot clock, milliseconds; nil while the wall clock is believed.
+    /// Boot clock, milliseconds; nil while the wall clock is trusted.
     private var doubtedSince: Int64?
 
-    /// - Parameter lastKnown: the newest time in the store: before it no daemon ran; nil in a new store.
+    /// - Parameter lastKnown: the newest time in the store; no daemon ran after it. nil in a new store.
     package init(lastKnown: Timestamp?, at now: ClockReading) {
         last = now
         if let lastKnown, now.wall.since(lastKnown) > Self.harmlessLeap { doubtedSince = now.boot }
     }
 
-    /// Call from time to time.
+    /// Must be called from time to time.
     package mutating func allows(at now: ClockReading) -> Bool {
         let expected = last.wall.advanced(by: Seconds(Double(now.boot - last.boot) / 1000))
         let leap = now.wall.since(expected)
@@ -28,7 +28,7 @@ package struct RetentionGate: Sendable {
         if leap > Self.harmlessLeap {
             doubtedSince = now.boot
         } else if leap.rawValue < -Self.harmlessLeap.rawValue {
-            // It was wrong, and is not any more.
+            // The clock was wrong and has been corrected.
             doubtedSince = nil
         }
         guard let doubtedSince else { return true }

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// The clock of a session's tasks: the boot clock, which stands while the session is paused. What counts time for a task
-/// reads it in place of the boot clock, so that no task has to be changed when its session is paused.
+/// The clock of a session's tasks: the boot clock, stopped while the session is paused. Code that counts time for a
+/// task reads it instead of the boot clock, so that a pause of the session changes no task.
 extension SessionPause {
     package func reading(_ now: ClockReading) -> ClockReading {
         let open = since.map { max(0, now.boot - $0) } ?? 0
@@ -23,8 +23,8 @@ extension SessionPause {
         return true
     }
 
-    /// After a reboot the boot clock has begun anew: earlier pauses do not count on it, and one that lasts continues.
-    /// - Parameter isSameBoot: as far as that is known; what lies ahead of the clock is of another boot all the same.
+    /// After a reboot, the boot clock has begun anew: earlier pauses no longer count, and a current pause continues.
+    /// - Parameter isSameBoot: as far as that is known; a time ahead of the clock shows another boot all the same.
     /// - Returns: whether anything changed.
     package mutating func recalled(at now: ClockReading, isSameBoot: Bool) -> Bool {
         guard !isSameBoot || since ?? 0 > now.boot || time > now.boot else { return false }

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// Notices that the wall clock was set, by what the boot clock says went by.
+/// Notices that the wall clock was set, by comparison with the boot clock.
 package struct WallClockWatch: Sendable {
-    /// Smaller differences are those of two readings, or of a clock that is being slowed down or sped up.
+    /// Smaller differences come from the two readings, or from a clock that is being slowed down or sped up.
     package static let tolerance: Seconds = 1
 
     private var anchor: ClockReading
 
     package init(at now: ClockReading) { anchor = now }
 
-    /// By how much it was set since this was asked last, negative if it went back; nil if it was not.
+    /// By how much the clock was set since the last call, negative if it went back; nil if it was not set.
     package mutating func jump(at now: ClockReading) -> Seconds? {
         let expected = anchor.wall.advanced(by: Seconds(Double(now.boot - anchor.boot) / 1000))
         let jump = now.wall.since(expected)

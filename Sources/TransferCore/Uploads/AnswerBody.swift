@@ -1,14 +1,14 @@
 import TransferModel
 
-/// Decides what becomes of an answer's body that is kept and may have content codings.
+/// Decides what happens to the body of an answer that is kept and may have content codings.
 package enum AnswerBody: Sendable, Hashable {
     case asItCame
-    /// What to undo, the outermost first.
+    /// Codings to decode, the outermost first.
     case coded([ContentCodingRules.Undoable])
-    /// There is no body to keep; with an error if that is what is wrong with the answer.
+    /// There is no body to keep; with an error if that makes the answer unusable.
     case unreadable(TransferError?)
 
-    /// Part of a body (206) stays as it came: it begins in the middle of the coded one.
+    /// Part of a body (206) stays as it came: it begins in the middle of the coded body.
     package init(of outcome: ExchangeOutcome, to exchange: Exchange) {
         guard exchange.decodesBody, !outcome.body.isEmpty, let head = outcome.head, head.status != 206,
             let coding = ContentCodingRules.coding(of: head)
@@ -36,13 +36,13 @@ package enum AnswerBody: Sendable, Hashable {
 }
 
 extension ExchangeOutcome {
-    /// Puts the decoded body in the place of the coded one; nil if it is longer than may be kept.
+    /// Replaces the coded body by the decoded one; nil if that is longer than may be kept.
     package mutating func keep(_ decoded: [UInt8]?) {
         body = decoded ?? []
         isBodyTruncated = decoded == nil
     }
 
-    /// Drops a body that cannot be decoded. An answer that was whole counts no more.
+    /// Drops a body that cannot be decoded. The answer then no longer counts as complete.
     package mutating func dropBody(because error: TransferError?) {
         body = []
         if let error, end == .finished { end = .stopped(.failure(error, retryAfter: nil)) }

@@ -1,13 +1,13 @@
 import TransferModel
 
-/// An upload that any final answer completes: what its strategy would fail of because of a status is the result.
+/// An upload that any final answer completes: if its strategy would fail because of a status, the answer is the result.
 ///
-/// What a protocol itself does about a status (ask for the offset, begin anew, send smaller pieces) it still does.
+/// The protocol's own reactions to a status (asking for the offset, starting over, sending smaller pieces) stay.
 struct AnyStatusUpload: TransferStrategy {
     private var strategy: any TransferStrategy<UploadResult>
     private let size: ByteCount
     private let asksChallenges: Bool
-    /// Servers are asked what they can do with it: its answer is not that to the upload.
+    /// Asks a server what it supports: its answer is not the answer to the upload.
     private static let inquiry = "OPTIONS"
     private var method: String?
 

@@ -1,17 +1,17 @@
 import TransferModel
 
-/// Asks the server with OPTIONS which upload protocol it speaks, then becomes that protocol; put is what all speak, and
-/// then a URL that ends in a slash is the folder that the file goes into.
+/// Asks the server with OPTIONS which upload protocol it supports, then becomes that protocol. All servers support put;
+/// with put, a URL that ends in a slash is the folder that the file goes into.
 package struct AutoUpload: TransferStrategy {
     private let request: UploadRequest
     private var chosen: (any TransferStrategy<UploadResult>)?
     private var wasAskedAgain = false
-    /// Servers that cannot answer OPTIONS: libcurl's WEIRD_SERVER_REPLY and GOT_NOTHING.
+    /// libcurl's errors for servers that cannot answer OPTIONS: WEIRD_SERVER_REPLY and GOT_NOTHING.
     private static let mute: Set<Int> = [8, 52]
-    /// Server errors that mean "not this method".
+    /// Server errors that mean that the method is not supported.
     private static let unknownMethod: Set<Int> = [501, 505]
-    /// Refusals of the moment, which say nothing of what the server speaks (RFC 9110 section 15.5.9, RFC 8470 section 5.2,
-    /// RFC 6585 section 4).
+    /// Temporary refusals, which say nothing about the protocols that the server supports (RFC 9110 section 15.5.9, RFC
+    /// 8470 section 5.2, RFC 6585 section 4).
     private static let notNow: Set<Int> = [408, 425, 429]
 
     package var upload: UploadProgress? { chosen?.upload }
@@ -22,7 +22,7 @@ package struct AutoUpload: TransferStrategy {
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         if chosen != nil { return chosen?.next(after: outcome) ?? .run(ask()) }
         guard let outcome else { return .run(ask()) }
-        // Once may be an accident, and another protocol would put the file elsewhere.
+        // One failure may be an accident, and another protocol would put the file elsewhere.
         if Self.isMute(outcome), !wasAskedAgain {
             wasAskedAgain = true
             return .run(ask())

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Uploads in chunks with Content-Range and 308 answers, Google Cloud Storage's way: a session is opened with a POST,
-/// unless the URL is one already; an empty PUT asks how much is there.
+/// Uploads in chunks with Content-Range and 308 answers, as Google Cloud Storage does: a POST opens a session, unless
+/// the URL already is one; an empty PUT asks how much the server has.
 package struct ContentRangeUpload: TransferStrategy {
     /// Every chunk but the last is a multiple of this.
     static let unit = ByteCount.kibibytes(256)
@@ -15,7 +15,7 @@ package struct ContentRangeUpload: TransferStrategy {
     private let request: UploadRequest
     private var stage = Stage.creating
     private var track: UploadTrack
-    /// The session was opened by this attempt, and nothing was sent to it yet.
+    /// This attempt opened the session, and nothing was sent to it yet.
     private var isNew = false
     package var upload: UploadProgress? { track.upload }
     package var progress: Acceptance? { nil }
@@ -25,7 +25,7 @@ package struct ContentRangeUpload: TransferStrategy {
         track = UploadTrack(request, .contentRange)
     }
 
-    /// The caller opened the session: its URL names it, or the method says so.
+    /// The caller opened the session: its URL or the method says so.
     private var urlIsSession: Bool {
         if request.spec.method?.uppercased() == "PUT" { return true }
         return request.url.query?.split(separator: "&").contains { $0.hasPrefix("upload_id=") } ?? false
@@ -53,8 +53,9 @@ package struct ContentRangeUpload: TransferStrategy {
         return begin(at: request.url.requestURL)
     }
 
-    /// Before its first byte a server is asked what it has: one that knows no ranges would take the same question, asked
-    /// after a lost answer, for an empty file, and its success for ours.
+    /// The server is asked what it has before the first byte is sent. A server that does not know ranges takes that
+    /// question for an empty file and answers with success. If it were asked only after a lost answer, its success
+    /// would pass for ours.
     private mutating func begin(at session: String, isNew: Bool = false) -> Step<UploadResult> {
         self.isNew = isNew
         let begun = track.fresh(at: session)
@@ -77,7 +78,7 @@ package struct ContentRangeUpload: TransferStrategy {
         var exchange = request.exchange(
             "PUT", track.resource ?? request.url.requestURL, own: [HeaderField("Content-Range", range)],
             contentType: type, payload: payload)
-        // 308 means "go on" here, and has no Location.
+        // 308 means "continue" here, and has no Location.
         exchange.finalStatuses = [308]
         return exchange
     }
@@ -118,7 +119,7 @@ package struct ContentRangeUpload: TransferStrategy {
     ) throws(AttemptFailure) -> Step<UploadResult> {
         switch status {
         case 308:
-            // A new session is empty; a server exists that says "bytes=0-0" of it, as of one with a byte.
+            // A new session is empty; some server says "bytes=0-0" for it, as for a session with one byte.
             let held = isNew ? 0 : try held(head)
             isNew = false
             return try confirmed(held, sent)
@@ -126,7 +127,7 @@ package struct ContentRangeUpload: TransferStrategy {
         case 404, 410:
             guard !urlIsSession else { throw FailureClassifier.answered(head, now: request.now) }
             return .restart(try track.vanish(status), then: create())
-        // Not the range it wants next.
+        // Not the range that the server expects next.
         case 409, 416:
             guard sent != nil else { throw FailureClassifier.answered(head, now: request.now) }
             try track.disappoint()
@@ -139,10 +140,10 @@ package struct ContentRangeUpload: TransferStrategy {
         }
     }
 
-    /// Bytes held by `Range: bytes=0-N`; no Range means none.
+    /// Bytes that `Range: bytes=0-N` reports; no Range means none.
     private func held(_ head: ResponseHead) throws(AttemptFailure) -> ByteCount {
         guard let text = head.values("range").first?.trimmed else { return 0 }
-        // Some write "bytes=0-N", some "0-N".
+        // Some servers write "bytes=0-N", some "0-N".
         let range = text.hasPrefix("bytes=") ? text.dropFirst(6) : text[...]
         guard range.hasPrefix("0-"), let last = ContentRange.number(range.dropFirst(2)),
             last.rawValue < .max
@@ -160,9 +161,9 @@ package struct ContentRangeUpload: TransferStrategy {
     ) throws(AttemptFailure) -> Step<UploadResult> {
         let isFirst = upload?.knowsRanges != true
         track.upload?.knowsRanges = true
-        // That nothing is there yet is what the first answer is about.
+        // The first answer is expected to report that nothing is there yet.
         if !isFirst || offset > 0 { try track.confirm(offset, after: sent) }
-        // Everything is there, but the server has not said so: it is asked.
+        // The server has everything but has not said so: ask it.
         if offset == request.size, request.size > 0 { return .run(ask()) }
         guard let upload else { return .run(send()) }
         return .store(upload, then: send())

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// A request whose answer is what the task is for. Its body is kept in memory, bounded, after one exchange; or it goes to
-/// the client as it comes, and is continued after a failure if the server proves that it has the same version.
+/// A request whose answer is the result of the task. Its body is kept in memory, within a limit, after one exchange. Or
+/// it is a stream to the client, which is resumed after a failure if the server proves that it has the same version.
 package struct DataRequest: TransferStrategy {
     private let url: ParsedURL
     private let method: String
@@ -15,7 +15,7 @@ package struct DataRequest: TransferStrategy {
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
 
-    /// - Throws: `request.bad_field` for what cannot be sent, `source.changed`.
+    /// - Throws: `request.bad_field` for a request that cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         let payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
         if let source = request.source { try UploadRequest.checkUnchanged(source, request.upload) }
@@ -37,7 +37,7 @@ package struct DataRequest: TransferStrategy {
         exchange.hold = request.hold
         exchange.method = method
         exchange.headers = headers.filter { $0.name.lowercased() != "expect" }
-        // Who asks for codings wants the body in them.
+        // A caller who asks for codings wants the coded body.
         if !headers.contains(where: { $0.isNamed("accept-encoding") }) {
             exchange.decodesBody = true
             exchange.ownHeaders.append(HeaderField("Accept-Encoding", Self.codings(request, headers)))
@@ -83,7 +83,7 @@ package struct DataRequest: TransferStrategy {
         }
     }
 
-    /// The codings to ask for. A range counts bytes of the coded body, and part of that cannot be decoded.
+    /// The codings to request. A range counts bytes of the coded body, and part of a coded body cannot be decoded.
     private static func codings(_ request: StrategyRequest, _ headers: [HeaderField]) -> String {
         guard !headers.contains(where: { $0.isNamed("range") }), !request.codings.isEmpty else { return "identity" }
         return request.codings.map(\.rawValue).joined(separator: ", ")
@@ -131,7 +131,7 @@ package struct DataRequest: TransferStrategy {
 // MARK: - Streams
 
 extension DataRequest {
-    /// Asks for what the client does not have yet.
+    /// Requests the bytes that the client does not have yet.
     private mutating func rest(of body: StreamedBody) -> Step<UploadResult> {
         guard let held = body.held, body.isContinuable else {
             return .failed(
@@ -142,7 +142,7 @@ extension DataRequest {
         return held.isComplete ? finished() : .run(exchange(for: held, ifRange: held.strongValidator))
     }
 
-    /// - Parameter ifRange: nil if the server ignores If-Range: then its answer must have the validator.
+    /// - Parameter ifRange: nil if the server ignores If-Range: then its answer must contain the validator.
     private func exchange(for held: HeldBytes, ifRange: String?) -> Exchange {
         var exchange = exchange
         exchange.ownHeaders.removeAll { $0.isNamed("accept-encoding") }
@@ -187,7 +187,7 @@ extension DataRequest {
         .finished(UploadResult(head: nil, total: exchange.payload.sourceLength))
     }
 
-    /// Why the rest of a body cannot be asked for.
+    /// Why the rest of a body cannot be requested.
     private func whyFinal(_ body: StreamedBody) -> String {
         if method != "GET" || exchange.payload != .none {
             return "only the answer to a GET without a body can be continued"

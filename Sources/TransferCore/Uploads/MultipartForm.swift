@@ -1,6 +1,7 @@
 import TransferModel
 
-/// A multipart/form-data body (RFC 7578): the fields, then the file, so that servers know the fields when it comes.
+/// A multipart/form-data body (RFC 7578): first the fields, then the file, so that servers know the fields when it
+/// comes.
 struct MultipartForm: Sendable {
     let boundary: String
     let payload: Payload
@@ -8,7 +9,7 @@ struct MultipartForm: Sendable {
     var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
     init(_ request: UploadRequest) {
-        // Nobody can guess it, so no file can contain it by intent; 1 to 70 characters (RFC 2046 section 5.1.1).
+        // Unpredictable, so that no file contains it intentionally; 1 to 70 characters (RFC 2046 section 5.1.1).
         let boundary = "dld-\(request.nonce)"
         var head = ""
         for (name, value) in (request.spec.formFields ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -23,8 +24,8 @@ struct MultipartForm: Sendable {
             head: Array(head.utf8), offset: 0, length: request.size, tail: Array("\r\n--\(boundary)--\r\n".utf8))
     }
 
-    /// Percent-encodes what would end the quoted string or the line; other characters go as UTF-8 (RFC 7578 section
-    /// 4.2 and the HTML standard).
+    /// Percent-encodes characters that would end the quoted string or the line; others are sent as UTF-8 (RFC 7578
+    /// section 4.2 and the HTML standard).
     static func quoted(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

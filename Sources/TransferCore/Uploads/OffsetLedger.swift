@@ -1,13 +1,13 @@
 import TransferModel
 
-/// Keeps what the server confirmed in one attempt: its offset is the offset of record, behind or ahead of ours.
+/// Keeps what the server confirmed in one attempt: the server's offset counts, whether it is behind or ahead of ours.
 struct OffsetLedger: Sendable {
-    /// Answers in a row that bring nothing new before the server is given a rest.
+    /// Answers in a row without progress before the server is left alone for a while.
     static let patience = 3
 
     let size: ByteCount
-    /// The furthest that any attempt had come, in this upload or one that vanished: only what lies beyond is progress, or
-    /// a server that loses bytes again and again would never be given a rest.
+    /// The highest offset that any attempt reached, in this upload or one that vanished. Only bytes beyond it are
+    /// progress; otherwise a server that loses bytes again and again would never be left alone.
     private let furthestBefore: ByteCount
     private(set) var furthest: ByteCount
     private var last: ByteCount
@@ -23,7 +23,7 @@ struct OffsetLedger: Sendable {
 
     var progressed: Bool { furthest > furthestBefore }
 
-    /// - Throws: permanently if the server claims more than there is; for a rest if it stopped getting on.
+    /// - Throws: permanently if the server claims more than there is; temporarily if it no longer makes progress.
     mutating func confirm(_ offset: ByteCount) throws(AttemptFailure) {
         guard offset <= size else {
             throw FailureClassifier.permanent(
@@ -52,9 +52,9 @@ struct OffsetLedger: Sendable {
         }
     }
 
-    /// The next offset need not be a new one: the server had a reason.
+    /// The next offset may be an old one: the server had a reason.
     mutating func excuse() { isExcused = true }
 
-    /// The upload is another one now, and empty.
+    /// The upload is now a new one, and empty.
     mutating func beginAnew() { last = 0 }
 }

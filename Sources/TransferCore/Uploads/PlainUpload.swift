@@ -1,7 +1,7 @@
 import TransferModel
 
-/// One request that carries the whole file (put, post, multipart): no standard lets it continue, so it begins again
-/// from 0, and only where that cannot make the server act twice.
+/// One request that carries the whole file (put, post, multipart). No standard allows it to be resumed, so it starts
+/// over from 0, and only if that cannot make the server act twice.
 package struct PlainUpload: TransferStrategy {
     private let request: UploadRequest
     private let kind: UploadProtocol
@@ -66,7 +66,7 @@ package struct PlainUpload: TransferStrategy {
 
     private var digests: [PayloadDigest] {
         guard let algorithm = request.spec.uploadChecksum else { return [] }
-        // A form is not a representation of the target; its digest is the message's.
+        // A form is not a representation of the target; its digest is that of the message.
         return kind == .multipart
             ? [PayloadDigest(name: "Content-Digest", algorithm: algorithm, scope: .payload, form: .structured)]
             : [PayloadDigest(name: "Repr-Digest", algorithm: algorithm, scope: .source, form: .structured)]
@@ -75,13 +75,13 @@ package struct PlainUpload: TransferStrategy {
     private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
         let length = exchange().payload.length
         let mayRepeat = RepeatRules.mayRepeat(method, payload: length, after: outcome)
-        // An abort that came after everything was sent leaves the question open.
+        // An abort after everything was sent leaves open whether the server acted.
         if case .aborted = outcome.end, !mayRepeat { return failure }
         upload = nil
         return Self.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
     }
 
-    /// The failure, made permanent where another try could make the server act twice.
+    /// The failure, made permanent if another try could make the server act twice.
     static func finalIfUnrepeatable(
         _ failure: AttemptFailure, method: String, payload: ByteCount?, outcome: ExchangeOutcome
     ) -> AttemptFailure {
@@ -95,7 +95,7 @@ package struct PlainUpload: TransferStrategy {
         return failure
     }
 
-    /// The request was under way when it was interrupted, be it by the daemon's end.
+    /// The request was interrupted while it was under way, for example by the end of the daemon.
     static var unknownAnswer: AttemptFailure {
         FailureClassifier.permanent(
             .networkLost,

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Uploads over FTP and SFTP: the size of the remote file says where to go on, if what is there is ours.
+/// Uploads over FTP and SFTP: the size of the remote file says where to resume, if the file there is ours.
 package struct RemoteFileUpload: TransferStrategy {
     private enum Stage {
         case probing
@@ -9,7 +9,7 @@ package struct RemoteFileUpload: TransferStrategy {
     }
 
     private let url: ParsedURL
-    /// Where the file goes: `url`, or under its name in it if that is a folder.
+    /// Where the file goes: `url`, or its name in that folder if `url` is a folder.
     private let place: String
     private let source: SourceIdentity
     private let network: NetworkOptions
@@ -21,9 +21,9 @@ package struct RemoteFileUpload: TransferStrategy {
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
 
-    /// "There is no such file", as libcurl says it for FTP and SFTP.
+    /// libcurl's errors for a missing file on FTP and SFTP.
     private static let absent: Set<Int> = [9, 19, 78]
-    /// "Not from there."
+    /// libcurl's errors if the server cannot resume from an offset.
     private static let cannotResume: Set<Int> = [31, 33, 36]
 
     /// - Throws: `request.bad_field` if there is no source, or no name for it in a folder; `source.changed`.
@@ -53,7 +53,7 @@ package struct RemoteFileUpload: TransferStrategy {
         }
     }
 
-    /// A URL that ends in a slash is the folder that the file goes into: nothing can be stored under a folder's name.
+    /// A URL that ends in a slash is the folder that the file goes into: a file cannot be stored under a folder's name.
     private static func place(of spec: TaskSpec, at url: ParsedURL) throws(TransferError) -> String {
         guard url.path.isEmpty || url.path.hasSuffix("/") else { return url.requestURL }
         guard let name = spec.uploadName else {
@@ -92,7 +92,7 @@ package struct RemoteFileUpload: TransferStrategy {
 
     // MARK: Probe
 
-    /// What the server has under the name; nil if it has nothing; throws if it cannot be asked.
+    /// The server's file of this name; nil if there is none.
     private func remote(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> RemoteFile? {
         switch outcome.end {
         case .finished:
@@ -124,11 +124,11 @@ package struct RemoteFileUpload: TransferStrategy {
         return .store(upload, then: send(from: offset))
     }
 
-    /// Bytes of this file that are there; 0 where what is there may be somebody else's, or is longer than the file.
+    /// Bytes of our file that are there; 0 if the file there may belong to somebody else, or is longer than ours.
     private func resumable(_ found: RemoteFile?) -> ByteCount {
         guard let found, let size = found.size, (0...source.size).contains(size) else { return 0 }
         if let before = upload?.remoteBefore, before.size == size {
-            // The same file as before the upload began, as far as anyone can tell.
+            // As far as anyone can tell, the same file as before the upload began.
             guard let then = before.modificationTime, let now = found.modificationTime, then != now else { return 0 }
         }
         return size
@@ -148,8 +148,8 @@ package struct RemoteFileUpload: TransferStrategy {
         }
     }
 
-    /// The remote file changed its length between the look and the sending: what a lost connection still had on the way
-    /// arrived, or somebody writes there.
+    /// The length of the remote file changed between probe and sending: bytes of a lost connection arrived late, or
+    /// somebody else writes there.
     private mutating func lookAgain(_ error: TransferError) -> Step<UploadResult> {
         restarts += 1
         guard restarts <= UploadTrack.restartLimit else {
@@ -177,12 +177,12 @@ package struct RemoteFileUpload: TransferStrategy {
         } catch {
             return fail(error)
         }
-        // A server that does not say sizes has taken every byte without complaint.
+        // A server that does not report sizes has accepted every byte without complaint.
         guard let size = found?.size, size != source.size else {
             upload?.offset = source.size
             return .finished(UploadResult(head: outcome.head, total: source.size))
         }
-        // Somebody else writes there, or bytes were lost in the middle: nothing of it can be trusted.
+        // Somebody else writes there, or bytes were lost in the middle: none of it can be trusted.
         upload = nil
         return fail(
             FailureClassifier.transient(

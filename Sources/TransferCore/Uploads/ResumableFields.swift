@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Header fields of draft-ietf-httpbis-resumable-upload, as each interop version in the field writes them.
+/// Header fields of draft-ietf-httpbis-resumable-upload, in the form of each interop version.
 struct ResumableFields: Sendable, Hashable {
     /// 3, 5, 6 or 8.
     var version: Int
@@ -9,7 +9,7 @@ struct ResumableFields: Sendable, Hashable {
 
     var interop: HeaderField { HeaderField("Upload-Draft-Interop-Version", "\(version)") }
 
-    /// Version 3 says the opposite under another name.
+    /// Version 3 has the opposite value under another name.
     func complete(_ isComplete: Bool) -> HeaderField {
         version == 3
             ? HeaderField("Upload-Incomplete", isComplete ? "?0" : "?1")
@@ -21,7 +21,7 @@ struct ResumableFields: Sendable, Hashable {
         version >= 6 ? [HeaderField("Upload-Length", "\(size)")] : []
     }
 
-    /// Whether the answer says that the target has answered; nil if it says nothing.
+    /// Whether the answer says that it comes from the target itself; nil if it does not say.
     func isComplete(_ head: ResponseHead) -> Bool? {
         if let complete = Self.boolean(head, "upload-complete") { return complete }
         return Self.boolean(head, "upload-incomplete").map { !$0 }
@@ -37,7 +37,7 @@ struct ResumableFields: Sendable, Hashable {
         }
     }
 
-    /// The offset a 409 carries: the field, or `expected-offset` of its problem document (RFC 9457).
+    /// The offset in a 409: the field, or `expected-offset` of its problem document (RFC 9457).
     static func expectedOffset(_ outcome: ExchangeOutcome) -> ByteCount? {
         if let offset = outcome.head?.count("upload-offset") { return offset }
         guard let problem = try? JSONCoding.decode(JSONValue.self, from: outcome.body),
@@ -47,12 +47,12 @@ struct ResumableFields: Sendable, Hashable {
     }
 }
 
-/// Upload-Limit: a Dictionary (RFC 9651 section 3.2) of what the server takes.
+/// Upload-Limit: a Dictionary (RFC 9651 section 3.2) of what the server accepts.
 struct UploadLimit: Sendable, Hashable {
     var maximumSize: ByteCount?
     var minimumSize: ByteCount?
     var maximumAppend: ByteCount?
-    /// Seconds the upload resource is kept.
+    /// How long the upload resource is kept.
     var maximumAge: Seconds?
 
     /// Ten years: beyond any upload, and far from where clocks overflow.
@@ -68,16 +68,16 @@ struct UploadLimit: Sendable, Hashable {
             switch pair[0].trimmed {
             case "max-size": maximumSize = number
             case "min-size": minimumSize = number
-            // Pieces of nothing would never end.
+            // Empty pieces would never end.
             case "max-append-size": maximumAppend = number > 0 ? number : nil
-            // Version 6 says expires, later ones max-age; both count seconds.
+            // Version 6 has expires, later ones max-age; both count seconds.
             case "max-age", "expires": maximumAge = Seconds(Double(min(number.rawValue, Self.longestAge)))
             default: continue
             }
         }
     }
 
-    /// - Throws: permanently if the server does not take a file of this size.
+    /// - Throws: permanently if the server does not accept a file of this size.
     func check(_ size: ByteCount) throws(AttemptFailure) {
         if let maximumSize, size > maximumSize {
             throw FailureClassifier.permanent(

@@ -16,7 +16,7 @@ package struct ResumableUpload: TransferStrategy {
     package var upload: UploadProgress? { track.upload }
     package var progress: Acceptance? { nil }
 
-    /// - Parameter limit: what OPTIONS said.
+    /// - Parameter limit: from the answer to OPTIONS.
     init(_ request: UploadRequest, limit: UploadLimit? = nil) {
         self.request = request
         track = UploadTrack(request, .resumable)
@@ -82,7 +82,7 @@ package struct ResumableUpload: TransferStrategy {
         begun.awaitsAnswer = true
         var exchange = creation(complete: true, payload: .source(offset: 0, length: request.size))
         exchange.interimReader = ResumptionReader(request: request, begun: fresh())
-        // Where it was begun it is resumed; another place would begin another one.
+        // The upload resumes where it was begun; a request to another place would begin another upload.
         exchange.isReplayable = false
         track.upload = begun
         return .store(begun, then: exchange)
@@ -144,18 +144,18 @@ package struct ResumableUpload: TransferStrategy {
         if isComplete == true || (isComplete == nil && !acknowledgesLess(head)) {
             return try complete(SentPiece(whole, outcome), head, outcome)
         }
-        // It took a part: the rest goes where it says.
+        // It accepted a part: the rest goes where it says.
         if track.resource == nil || !head.values("location").isEmpty {
             let place = try track.place(
                 head, orElse: "The server took only a part and does not say where the rest goes.")
             track.upload?.resourceURL = place
         }
-        // A daemon that died before would neither find it nor may send it once more.
+        // If the daemon ended without storing this, the next one could neither find the upload nor send it again.
         guard let upload else { return .run(locate()) }
         return .store(upload, then: locate())
     }
 
-    /// No final answer: what a 104 said is where it goes on.
+    /// No final answer: the upload resumes at the place that a 104 named.
     private mutating func lost(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         let failure = FailureClassifier.classify(outcome, url: request.url.requestURL)
         guard case .optimistic = stage else { return track.fail(failure) }
@@ -169,7 +169,7 @@ package struct ResumableUpload: TransferStrategy {
             PlainUpload.finalIfUnrepeatable(failure, method: method, payload: request.size, outcome: outcome))
     }
 
-    /// A refusal of an optimistic creation; one that a 104 gave a place is continued there.
+    /// A refusal of an optimistic creation; if a 104 named a place, the upload resumes there.
     private mutating func ended(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
         if track.resource != nil { return failure }
         track.upload = nil
@@ -256,7 +256,7 @@ package struct ResumableUpload: TransferStrategy {
 
     // MARK: Ending
 
-    /// The server says that it has all.
+    /// The server says that it has everything.
     private mutating func complete(
         _ sent: SentPiece, _ head: ResponseHead, _ outcome: ExchangeOutcome
     ) throws(AttemptFailure) -> Step<UploadResult> {
@@ -271,7 +271,7 @@ package struct ResumableUpload: TransferStrategy {
             .httpProtocol, "The server called the upload complete at \(offset) of \(request.size) bytes.")
     }
 
-    /// An answer of the target itself, given before it had the content.
+    /// Refuses an answer of the target itself that comes before it had the content.
     private func notAnswered(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) {
         guard fields.isComplete(head) == true else { return }
         guard (200..<300).contains(status) else { throw final(head) }
@@ -304,7 +304,7 @@ package struct ResumableUpload: TransferStrategy {
     }
 }
 
-/// Reads where the upload is from a 104 (Upload Resumption Supported), while its content is on the way.
+/// Reads the place of the upload from a 104 (Upload Resumption Supported), while its content is being sent.
 struct ResumptionReader: InterimReader {
     let request: UploadRequest
     let begun: UploadProgress

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The documents of S3's CompleteMultipartUpload, which may report an error under a 200.
+/// The documents of S3's CompleteMultipartUpload, which may report an error under status 200.
 enum S3Completion {
     /// Errors that a later attempt may not meet again.
     private static let transient: Set<String> = [
@@ -15,20 +15,20 @@ enum S3Completion {
         return Array((text + "</CompleteMultipartUpload>").utf8)
     }
 
-    /// Code and message of an error document; nil if the body is none.
+    /// Code and message of an error document; nil if the body is not one.
     static func error(_ body: [UInt8]) -> (code: String, message: String?)? {
         let text = String(decoding: body, as: UTF8.self)
         guard rootName(text) == "Error" else { return nil }
         return (element("Code", text) ?? "unknown", element("Message", text))
     }
 
-    /// The answer broke off before it said what its status means: in a 200 anywhere, else before the code of the error.
+    /// The answer broke off before it said what its status means: anywhere in a 200, otherwise before the error's code.
     static func isUntold(_ outcome: ExchangeOutcome, _ status: Int) -> Bool {
         if outcome.end == .finished || FailureClassifier.transientStatuses.contains(status) { return false }
         return (200..<300).contains(status) || element("Code", String(decoding: outcome.body, as: UTF8.self)) == nil
     }
 
-    /// Whether the store may have completed the upload all the same: it failed, or began its answer before it knew.
+    /// Whether the store may have completed the upload anyway: it failed, or began its answer before it knew.
     static func leavesOpen(_ code: String?, _ status: Int) -> Bool {
         status >= 500 || (200..<300).contains(status) && code.map(transient.contains) == true
     }
@@ -47,7 +47,7 @@ enum S3Completion {
             disposition: isTransient ? .transient(after: FailureClassifier.retryAfter(head, now: now)) : .permanent)
     }
 
-    /// What to do about an error that stays.
+    /// What to do about a permanent error.
     private static func advice(_ code: String) -> String {
         switch code {
         case "EntityTooSmall": "every part but the last must have 5 MiB or more: choose a larger partSize."
@@ -62,7 +62,7 @@ enum S3Completion {
         }
     }
 
-    /// Name of the outermost element, without a prefix.
+    /// Name of the outermost element, without prefix.
     private static func rootName(_ text: String) -> String? {
         var rest = text[...]
         while let open = rest.firstIndex(of: "<") {
@@ -72,7 +72,7 @@ enum S3Completion {
                 rest = rest[end...]
                 continue
             }
-            // The declaration comes before it.
+            // The XML declaration comes before the root.
             guard let first = rest.first, first != "?", first != "!" else { continue }
             let name = rest.prefix { !" \t\r\n>/".contains($0) }
             return name.split(separator: ":").last.map(String.init)

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Uploads to S3 through presigned URLs: part after part, only the missing ones, then the completion.
+/// Uploads to S3 through presigned URLs: one part after another, only the missing ones, then the completion.
 package struct S3MultipartUpload: TransferStrategy {
     private enum Stage {
         case sending(part: Int)
@@ -12,9 +12,9 @@ package struct S3MultipartUpload: TransferStrategy {
     private let parts: Int
     private var stage = Stage.completing
     private var state: UploadProgress
-    /// Parts that were there when the attempt began.
+    /// Parts that were uploaded when the attempt began.
     private let partsBefore: Int
-    /// By an attempt that did not learn what became of it.
+    /// An earlier attempt sent it and did not learn the result.
     private let completionWasSent: Bool
     package var upload: UploadProgress? { state }
     package var progress: Acceptance? { nil }
@@ -49,7 +49,7 @@ package struct S3MultipartUpload: TransferStrategy {
         completionWasSent = state.awaitsAnswer
     }
 
-    /// Ends the upload at the store; nil if its client gave no URL for that.
+    /// Ends the upload at the store; nil if the client gave no URL for that.
     static func cancellation(_ request: UploadRequest) -> Exchange? {
         request.spec.s3?.abortURL.map { request.exchange("DELETE", $0) }
     }
@@ -74,7 +74,7 @@ package struct S3MultipartUpload: TransferStrategy {
 
     // MARK: Requests
 
-    /// The first part that is missing, or the completion.
+    /// The first missing part, or the completion.
     private mutating func following() -> Exchange {
         guard let part = (1...parts).first(where: { state.partETags[$0] == nil }) else {
             stage = .completing
@@ -118,7 +118,7 @@ package struct S3MultipartUpload: TransferStrategy {
     }
 
     private mutating func completed(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
-        // A 200 is sent before the store knows; only the whole body says how it ended.
+        // A 200 is sent before the store knows the result; only the whole body tells it.
         guard case .head(let head, let status) = UploadAnswer(outcome),
             !S3Completion.isUntold(outcome, status)
         else {
@@ -143,13 +143,13 @@ package struct S3MultipartUpload: TransferStrategy {
         }
     }
 
-    /// Without an answer: by this request, or by one before it.
+    /// Whether the upload may be complete although there is no answer: by this request, or by an earlier one.
     private func mayBeDone(_ outcome: ExchangeOutcome) -> Bool {
         let length = ByteCount(Int64(S3Completion.request(state.partETags).count))
         return completionWasSent || !RepeatRules.mayRepeat("POST", payload: length, after: outcome)
     }
 
-    /// The store has lost parts it had confirmed. Once they are all sent again.
+    /// The store has lost parts that it had confirmed. They are all sent again, once.
     private mutating func startAnew() -> Step<UploadResult> {
         guard state.restarts == nil else {
             return fail(

@@ -1,8 +1,9 @@
 import TransferModel
 
 extension S3Upload {
-    /// Whether these URLs lead to the same multipart upload as `other` does: by `uploadId`, which a store gives once, whatever
-    /// name its host has; without one by place. They are signed anew when those that a waiting upload had have expired.
+    /// Whether these URLs lead to the same multipart upload as those of `other`. Compared by `uploadId`, which a store
+    /// gives only once, regardless of its host's name; without one, by place. URLs are signed anew when those of a
+    /// waiting upload have expired.
     package func isSameUpload(as other: S3Upload) -> Bool {
         if let abortURL, abortURL == other.abortURL { return true }
         let (mine, theirs) = (identity, other.identity)
@@ -22,8 +23,9 @@ extension S3Upload {
 }
 
 extension TaskSpec {
-    /// Progress of a multipart upload that a client has begun at the store, before a part is sent; nil for others, which
-    /// begin with their first request, and if nobody could end it. It is what ends the upload if the task never runs.
+    /// Progress of a multipart upload that a client has begun at the store, before a part is sent; it ends the upload
+    /// if the task never runs. nil for other uploads, which begin with their first request, and if there is no URL to
+    /// end it.
     package func s3Progress(of source: SourceIdentity?, at now: Timestamp) -> UploadProgress? {
         guard kind == .upload, s3?.abortURL != nil, let url = try? URLRules.parse(url ?? "") else { return nil }
         return UploadProgress(uploadProtocol: .s3Multipart, source: source, createdAt: now).begun(at: url)

@@ -1,11 +1,11 @@
 import TransferModel
 
-/// A body that goes to a client as it comes, and of which nothing is kept: what the client has of it, and whether it can be
-/// continued. No byte goes out twice, and none from another version.
+/// A stream, of which nothing is kept: what the client has of it, and whether it can be resumed. No byte is sent twice,
+/// and none from another version.
 package struct StreamedBody: Sendable, Hashable {
-    /// Bytes that the client has, content codings undone.
+    /// Bytes that the client has, decoded.
     package var offset: ByteCount
-    /// The answer that they are of; nil if none was accepted yet.
+    /// The answer that they come from; nil if none was accepted yet.
     package var acceptance: Acceptance?
 
     package init(offset: ByteCount = .zero, acceptance: Acceptance? = nil) {
@@ -13,8 +13,8 @@ package struct StreamedBody: Sendable, Hashable {
         self.acceptance = acceptance
     }
 
-    /// The rest can be asked for, or there is none: one version only, without a strong validator nothing would tell it from
-    /// another.
+    /// Whether the rest can be requested, or there is none. Requires a strong validator: without one, nothing would
+    /// tell the version from another.
     var isContinuable: Bool {
         guard let held else { return offset == .zero }
         return held.isComplete || held.strongValidator != nil && held.rangeRequest != nil
@@ -22,8 +22,8 @@ package struct StreamedBody: Sendable, Hashable {
 
     var held: HeldBytes? { acceptance.map { HeldBytes($0, offset: offset, trustedDigest: false) } }
 
-    /// The failure of an attempt after which the rest cannot be had.
-    /// - Parameter why: continues a sentence.
+    /// The failure of an attempt after which the rest cannot follow.
+    /// - Parameter why: completes a sentence.
     func lost(to failure: AttemptFailure, because why: String) -> AttemptFailure {
         var final = failure
         final.disposition = .permanent
@@ -34,13 +34,13 @@ package struct StreamedBody: Sendable, Hashable {
         return final
     }
 
-    /// Member of an error's details that says how many bytes of the body the client has.
+    /// Member of an error's details: bytes of the body that the client has.
     static let delivered = "delivered"
 }
 
-/// Judges the answer to a request whose body goes to a client as it comes: a body that is not wanted is not read.
+/// Judges the answer to a request whose body is streamed to a client: an unwanted body is not read.
 struct StreamJudge: ResponseJudge {
-    /// Judges the rest of a body; nil if nothing of it went out yet.
+    /// Judges the rest of a body; nil if none of it was sent yet.
     var rest: HTTPJudge?
     var isHead = false
     /// The body is wanted without its content codings.
@@ -66,7 +66,7 @@ struct StreamJudge: ResponseJudge {
         }
     }
 
-    /// What begins anywhere else is not the rest.
+    /// A body that begins anywhere else is not the rest.
     private func judge(_ head: ResponseHead, _ rest: HTTPJudge, from offset: ByteCount) -> Verdict {
         let verdict = rest.judge(head)
         guard case .accept(let acceptance) = verdict, acceptance.truncate || acceptance.offset != offset else {
@@ -83,7 +83,7 @@ struct StreamJudge: ResponseJudge {
     }
 
     private func acceptance(of head: ResponseHead, _ status: Int, _ length: ByteCount?) -> Acceptance {
-        // The length is of what a GET would bring (RFC 9110 section 8.6).
+        // The length is that of the answer to a GET (RFC 9110 section 8.6).
         let hasNone = isHead || [204, 205, 304].contains(status)
         let coding = ContentCodingRules.coding(of: head)
         let isDecoded = StreamCoding(head, decodes: decodes) != nil
@@ -102,13 +102,13 @@ struct StreamJudge: ResponseJudge {
     }
 }
 
-/// The content codings of an answer whose body is decoded as it comes.
+/// The content codings of an answer whose body is decoded as it arrives.
 package enum StreamCoding: Sendable, Hashable {
-    /// What to undo, the outermost first.
+    /// Codings to decode, the outermost first.
     case known([ContentCodingRules.Undoable])
     case unknown(TransferError)
 
-    /// nil if nothing is undone. Part of a body (206) stays as it came.
+    /// nil if nothing is decoded. Part of a body (206) stays as it came.
     package init?(_ head: ResponseHead, decodes: Bool) {
         guard decodes, head.status != 206, let coding = ContentCodingRules.coding(of: head) else { return nil }
         self = ContentCodingRules.undoingAll(coding).map { .known($0) } ?? .unknown(AnswerBody.unknown(coding))

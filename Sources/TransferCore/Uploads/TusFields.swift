@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What a tus server says of itself to OPTIONS.
+/// What a tus server says about itself in answer to OPTIONS.
 struct TusCapabilities: Sendable, Hashable {
     var extensions: Set<String>
     /// nil if the server sets no limit.
@@ -13,7 +13,7 @@ struct TusCapabilities: Sendable, Hashable {
         checksumAlgorithms = Self.list(head, "tus-checksum-algorithm")
     }
 
-    /// - Throws: permanently if the server cannot take this upload.
+    /// - Throws: permanently if the server cannot accept this upload.
     func check(_ request: UploadRequest) throws(AttemptFailure) {
         if let longestUpload, request.size > longestUpload {
             throw FailureClassifier.permanent(
@@ -37,8 +37,8 @@ struct TusCapabilities: Sendable, Hashable {
 
 /// Upload-Metadata: `key base64,key base64`.
 enum TusMetadata {
-    /// nil if the caller wants none (an empty map). Name and type of the file are added where the caller does not
-    /// say them: servers exist that refuse even HEAD without.
+    /// nil if the caller wants none (an empty map). Name and type of the file are added if the caller does not give
+    /// them: some servers refuse even HEAD without them.
     static func field(_ request: UploadRequest) -> String? {
         if request.spec.uploadMetadata?.isEmpty == true { return nil }
         var pairs = request.spec.uploadMetadata ?? [:]

@@ -1,8 +1,9 @@
 import TransferModel
 
-/// Uploads by tus 1.0.0: an upload resource is created and stored, then bytes are appended where its HEAD says.
+/// Uploads by tus 1.0.0: an upload resource is created and stored, then bytes are appended at the offset that its HEAD
+/// reports.
 package struct TusUpload: TransferStrategy {
-    /// With a checksum each chunk is verified and sent again by itself.
+    /// With a checksum, each chunk is verified and, if wrong, sent again by itself.
     static let checksumChunk = ByteCount.mebibytes(16)
 
     private enum Stage {
@@ -18,7 +19,7 @@ package struct TusUpload: TransferStrategy {
     package var upload: UploadProgress? { track.upload }
     package var progress: Acceptance? { nil }
 
-    /// - Parameter isChecked: OPTIONS was asked already and the server can take this upload.
+    /// - Parameter isChecked: OPTIONS was already asked, and the server can accept this upload.
     init(_ request: UploadRequest, isChecked: Bool = false) {
         self.request = request
         self.isChecked = isChecked
@@ -97,7 +98,7 @@ package struct TusUpload: TransferStrategy {
         var begun = track.fresh(at: place)
         begun.expiresAt = Self.expiry(head)
         track.upload = begun
-        // An empty file is complete with its creation.
+        // An empty file is complete once it is created.
         if request.size == 0 { return .finished(UploadResult(head: head, total: 0)) }
         return .store(begun, then: send())
     }
@@ -142,7 +143,7 @@ package struct TusUpload: TransferStrategy {
         }
     }
 
-    /// - Parameter outcome: of the append that brought it there.
+    /// - Parameter outcome: the outcome of the append that led here.
     private mutating func goOn(_ head: ResponseHead, _ outcome: ExchangeOutcome?) -> Step<UploadResult> {
         if let expiry = Self.expiry(head) { track.upload?.expiresAt = expiry }
         if track.offset == request.size {

@@ -1,17 +1,17 @@
 import TransferModel
 
-/// What came back of an exchange: an answer to act on, or none.
+/// What an exchange brought: an answer to act on, or none.
 enum UploadAnswer {
     case head(ResponseHead, status: Int)
     case none
 
-    /// - Parameter ofWhole: a success counts only where all was sent.
+    /// - Parameter ofWhole: a success counts only if everything was sent.
     init(_ outcome: ExchangeOutcome, ofWhole: Bool = true) {
         guard let head = outcome.head, let status = head.status else {
             self = .none
             return
         }
-        // Nobody has the rest.
+        // The server does not have the rest.
         if ofWhole, (200..<300).contains(status), !outcome.isSentWhole {
             self = .none
             return
@@ -42,7 +42,7 @@ extension ExchangeOutcome {
 }
 
 extension ResponseHead {
-    /// A non-negative integer field; nil if it is absent, repeated with other values, or no number.
+    /// A field with a non-negative integer; nil if it is absent, repeated with other values, or not a number.
     func count(_ name: String) -> ByteCount? {
         let values = Set(values(name).map(\.trimmed))
         guard values.count == 1, let text = values.first else { return nil }

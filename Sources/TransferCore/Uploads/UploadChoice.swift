@@ -1,13 +1,13 @@
 import TransferModel
 
-/// Which upload protocol a spec means.
+/// Which upload protocol a spec asks for.
 package enum UploadChoice {
-    /// What `uploadProtocol` may say.
+    /// The values that `uploadProtocol` accepts.
     package static let names: [String] =
         ["auto"] + UploadProtocol.allCases.filter { $0 != .file }.map(\.rawValue)
 
-    /// nil means: ask the server. Begun uploads go on as they began.
-    /// - Throws: `request.bad_field` for a name that is none.
+    /// nil means that the server must be asked. A begun upload keeps its protocol.
+    /// - Throws: `request.bad_field` for an unknown name.
     package static func `protocol`(
         of spec: TaskSpec, stored: UploadProgress? = nil
     ) throws(TransferError) -> UploadProtocol? {
@@ -22,7 +22,7 @@ package enum UploadChoice {
         return kind
     }
 
-    /// What other fields say where none is named.
+    /// The protocol that other fields imply if none is named.
     private static func implied(_ spec: TaskSpec) -> UploadProtocol? {
         if spec.s3 != nil { return .s3Multipart }
         if spec.formField != nil || spec.formFields != nil { return .multipart }

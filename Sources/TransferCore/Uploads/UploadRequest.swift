@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What every upload over HTTP knows, and how its exchanges are made.
+/// What every upload over HTTP has, and how its exchanges are made.
 struct UploadRequest: Sendable {
     let spec: TaskSpec
     private(set) var url: ParsedURL
@@ -14,13 +14,13 @@ struct UploadRequest: Sendable {
     private let headers: [HeaderField]
     private let network: NetworkOptions
 
-    /// Fields that upload protocols own, dropped from what callers give.
+    /// Fields that upload protocols set; they are dropped from those of callers.
     static let owned: Set<String> = [
         "content-range", "upload-offset", "upload-length", "upload-metadata", "upload-checksum",
         "upload-complete", "upload-incomplete", "upload-draft-interop-version", "upload-concat", "upload-defer-length",
         "tus-resumable", "x-upload-content-length", "x-upload-content-type",
     ]
-    /// Fields that may follow to another origin, besides Accept and its kin.
+    /// Fields that may go to another origin, besides Accept and its relatives.
     private static let harmless: Set<String> = ["user-agent"]
 
     /// - Throws: `request.bad_field` if there is no source or a header cannot be sent, `source.changed`.
@@ -48,16 +48,16 @@ struct UploadRequest: Sendable {
 
     var size: ByteCount { source.size }
 
-    /// Media type of the file: the spec's, else the caller's header.
+    /// Media type of the file: the spec's, otherwise that of the caller's header.
     var contentType: String? {
         spec.contentType ?? headers.first { $0.name.lowercased() == "content-type" }?.value
     }
 
-    /// What the file is called where the protocol has a place for it.
+    /// The file's name, for protocols that send one.
     var fileName: String { spec.uploadName ?? "file" }
 
-    /// The request to the place in a folder (a WebDAV collection) that the file is to have there. A URL that ends in no
-    /// slash, or is signed in its query, is that place already.
+    /// The request to the file's place in a folder (a WebDAV collection). If the URL does not end in a slash, or is
+    /// signed in its query, it already is that place.
     var inFolder: UploadRequest {
         guard url.path.hasSuffix("/"), url.query == nil, let name = spec.uploadName,
             let place = try? URLRules.parse(url.requestURL + PathSegment.encoded(name))
@@ -72,8 +72,8 @@ struct UploadRequest: Sendable {
     }
 
     /// - Parameters:
-    ///   - own: the protocol's fields; they replace the caller's of the same name.
-    ///   - contentType: of the payload; the caller's is not sent where this is nil.
+    ///   - own: the protocol's fields; they replace the caller's fields of the same name.
+    ///   - contentType: media type of the payload; if nil, not even the caller's is sent.
     func exchange(
         _ method: String, _ target: String, own: [HeaderField] = [], contentType: String? = nil,
         payload: Payload = .none
@@ -103,12 +103,12 @@ struct UploadRequest: Sendable {
         return exchange
     }
 
-    /// RFC 6454: a server that puts the upload elsewhere does not thereby get the caller's secrets there.
+    /// RFC 6454: a server that puts the upload at another origin does not get the caller's secrets sent there.
     private func isSameOrigin(_ target: String) -> Bool {
         (try? URLRules.parse(target))?.hostKey == url.hostKey
     }
 
-    /// Where the server says the upload is to be found; may not leave encryption where the session forbids plain text.
+    /// The place of the upload that the server names; it may not be unencrypted if the session forbids plain text.
     /// - Throws: `http.protocol`, `policy.plaintext_refused`.
     func location(_ outcome: ResponseHead) throws(TransferError) -> String? {
         guard let text = outcome.values("location").first?.trimmed, !text.isEmpty else { return nil }
@@ -125,7 +125,7 @@ struct UploadRequest: Sendable {
         headers.contains { $0.name.lowercased() == "expect" && $0.value.trimmed.lowercased() == "100-continue" }
     }
 
-    /// - Throws: `source.changed` if the stored upload was begun with another file or version of it.
+    /// - Throws: `source.changed` if the stored upload was begun with another file, or another version of it.
     static func checkUnchanged(_ source: SourceIdentity, _ upload: UploadProgress?) throws(TransferError) {
         guard let begun = upload?.source, begun != source else { return }
         throw TransferError(
@@ -136,7 +136,7 @@ struct UploadRequest: Sendable {
 }
 
 extension TaskSpec {
-    /// What the file that is sent is called; nil if it has no name.
+    /// The name of the file that is sent; nil if it has none.
     package var uploadName: String? {
         if let fileName { return fileName }
         let path = source?.path ?? body?.file ?? ""

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// What comes of the request that ends an upload at its server.
+/// The result of the request that ends an upload at its server.
 package enum UploadTermination: Sendable, Hashable {
-    /// The server has ended it, does not know it any more, or will never do it.
+    /// The server has ended the upload, no longer knows it, or will never end it.
     case done
-    /// To be asked again, after this long where the server says so.
+    /// The request must be repeated, after this delay if the server names one.
     case again(after: Seconds?)
     /// The daemon stopped the request.
     case aborted
 
-    /// Locked, by an append whose end the server has not noticed yet.
+    /// Locked by an append whose end the server has not noticed yet.
     private static let locked: Set<Int> = [409, 423]
 
     package init(_ outcome: ExchangeOutcome, now: Timestamp) {

@@ -1,17 +1,17 @@
 import TransferModel
 
-/// Where an upload is at its server and what one attempt made of it: what tus, resumable and contentRange share.
+/// The state of an upload at its server, and what one attempt made of it; shared by tus, resumable and contentRange.
 struct UploadTrack: Sendable {
-    /// Uploads that vanish without having got further before the server is given a rest.
+    /// Uploads that vanish without progress before the server is left alone for a while.
     static let restartLimit = 3
-    /// Pieces that the server finds too large are halved down to this.
+    /// Pieces that the server finds too large are halved, but not below this.
     static let smallestPiece = ByteCount.kibibytes(64)
 
     private let request: UploadRequest
     private let kind: UploadProtocol
     private var ledger: OffsetLedger
     private var crumbs = Crumbs()
-    /// What the pieces were made smaller to in this attempt, whatever the server says of them.
+    /// The length to which pieces were reduced in this attempt, whatever the server says about them.
     private var shrunk: ByteCount?
     /// What is known of the upload now; its place is nil if none was begun or the last one vanished.
     var upload: UploadProgress?
@@ -27,7 +27,7 @@ struct UploadTrack: Sendable {
     var resource: String? { upload?.resourceURL }
     var offset: ByteCount { upload?.offset ?? 0 }
 
-    /// An upload that holds nothing yet, with what is remembered of those before it.
+    /// An upload that holds nothing yet, with what is remembered of earlier ones.
     func fresh(at resource: String? = nil) -> UploadProgress {
         var begun = request.progress(kind, at: resource)
         begun.interopVersion = upload?.interopVersion
@@ -37,7 +37,7 @@ struct UploadTrack: Sendable {
         return begun
     }
 
-    /// What is to be sent next, in pieces of at most `limit` bytes.
+    /// The next range to send, at most `limit` bytes.
     func next(atMost limit: ByteCount? = nil) -> PayloadRange {
         let rest = request.size - offset
         return PayloadRange(
@@ -46,9 +46,10 @@ struct UploadTrack: Sendable {
 
     // MARK: What the server says
 
-    /// It holds so much.
-    /// - Parameter sent: what the request had brought; nil if it only asked.
-    /// - Throws: permanently if that cannot be; for a rest if the upload does not get on, or by a few bytes each time.
+    /// The server holds this many bytes.
+    /// - Parameter sent: what the request carried; nil if it only asked.
+    /// - Throws: permanently if that is impossible; temporarily if the upload makes no progress, or only by a few bytes
+    ///   each time.
     mutating func confirm(_ offset: ByteCount, after sent: SentPiece? = nil) throws(AttemptFailure) {
         if let sent, offset > sent.reach, offset <= request.size {
             throw FailureClassifier.permanent(
@@ -66,12 +67,12 @@ struct UploadTrack: Sendable {
         }
     }
 
-    /// It answered without getting on.
+    /// The server answered without progress.
     mutating func disappoint() throws(AttemptFailure) { try ledger.disappoint() }
 
-    /// It no longer has the upload.
-    /// - Returns: what to say of the restart.
-    /// - Throws: for a rest if uploads vanish again and again.
+    /// The server no longer has the upload.
+    /// - Returns: the error that the restart reports.
+    /// - Throws: temporarily if uploads vanish again and again.
     mutating func vanish(_ status: Int) throws(AttemptFailure) -> TransferError {
         let error = TransferError(
             .httpStatus, "The server no longer has the upload (\(status)); it starts over.", retryable: true,
@@ -86,12 +87,12 @@ struct UploadTrack: Sendable {
         return error
     }
 
-    /// It takes pieces of at most this length.
+    /// The server accepts pieces of at most this length.
     mutating func limit(to longest: ByteCount) {
         upload?.longestAppend = min(longest, shrunk ?? longest)
     }
 
-    /// It finds a piece of this length too large (413).
+    /// The server finds a piece of this length too large (413).
     /// - Parameter unit: pieces are multiples of it.
     /// - Throws: `refusal` if they would become too small.
     mutating func shrink(
@@ -99,7 +100,7 @@ struct UploadTrack: Sendable {
     ) throws(AttemptFailure) {
         let floor = max(unit, Self.smallestPiece)
         ledger.excuse()
-        // It may have said with that how long they may be.
+        // Its answer may also have said how long they may be.
         if let known = upload?.longestAppend, known < length { return }
         guard length > floor else {
             upload?.longestAppend = nil
@@ -110,8 +111,8 @@ struct UploadTrack: Sendable {
         upload?.longestAppend = half
     }
 
-    /// Where it put the upload.
-    /// - Throws: permanently if it is nowhere, or cannot be there.
+    /// Where the server put the upload.
+    /// - Throws: permanently if it names no place, or one that is not allowed.
     func place(_ head: ResponseHead, orElse sentence: String) throws(AttemptFailure) -> String {
         do throws(TransferError) {
             if let place = try request.location(head) { return place }
@@ -127,9 +128,9 @@ struct UploadTrack: Sendable {
         .failed(failure.with(progressed: ledger.progressed, held: offset))
     }
 
-    /// An answer that is no success.
+    /// An answer that is not a success.
     func refused(_ head: ResponseHead) -> AttemptFailure {
-        // By an append of ours whose end the server has not noticed yet.
+        // Locked by an append of ours whose end the server has not noticed yet.
         guard head.status == 423 else { return FailureClassifier.answered(head, now: request.now) }
         return AttemptFailure(
             error: TransferError(
@@ -139,17 +140,17 @@ struct UploadTrack: Sendable {
     }
 }
 
-/// The part of the source that one exchange carries.
+/// The range of the source that one exchange carries.
 struct PayloadRange: Sendable, Hashable {
     var offset: ByteCount
     var length: ByteCount
     var end: ByteCount { offset + length }
 }
 
-/// A part of the source that was sent, or was to be.
+/// A range of the source that was sent, or was meant to be.
 struct SentPiece: Sendable, Hashable {
     let range: PayloadRange
-    /// Offset before which everything had left when the answer came: no server can hold more.
+    /// Everything before this offset was sent when the answer came: no server can hold more.
     let reach: ByteCount
 
     init(_ range: PayloadRange, _ outcome: ExchangeOutcome) {
