@@ -7,6 +7,9 @@ import TransferModel
 final class SingleExchange: Sendable {
     private struct State {
         var running: RunningExchange?
+        /// How many exchanges began, and the last one of them that is over.
+        var begun = 0
+        var ended = 0
         var isCancelled = false
     }
 
@@ -25,16 +28,24 @@ final class SingleExchange: Sendable {
             outcome.wasSent = false
             return report(outcome)
         }
-        let running = engine.start(
-            exchange, into: part, sending: source, as: segment, context: context, then: report)
+        let number = state.withLock { state in
+            state.begun += 1
+            return state.begun
+        }
+        let running = engine.start(exchange, into: part, sending: source, as: segment, context: context) { outcome in
+            // What can stop an exchange holds what it reports to, which holds this: they would keep each other.
+            self.state.withLock { ($0.running, $0.ended) = (nil, number) }
+            report(outcome)
+        }
         let isCancelled = state.withLock { state in
+            guard state.ended < number else { return false }
             state.running = running
             return state.isCancelled
         }
         if isCancelled { running.cancel() }
     }
 
-    /// The exchange that began last; nil while the first one begins.
+    /// The exchange that began last; nil while it begins, and after its end.
     var running: RunningExchange? { state.withLock { $0.running } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
