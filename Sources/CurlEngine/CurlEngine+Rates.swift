@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Rate limits. All take effect on running transfers at once; 0 lifts a limit.
+/// Rate limits. All take effect on running transfers at once; 0 removes a limit.
 extension CurlEngine {
     package func setRateLimits(global rate: ByteRate) { reactor.post(.globalRate(rate, .receiving)) }
     package func setRateLimit(session: SessionKey, _ rate: ByteRate) {

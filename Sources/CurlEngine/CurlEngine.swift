@@ -5,20 +5,20 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Performs exchanges: one thread for the network, one writer per file system, and no decision of its own.
+/// Performs exchanges with one thread for the network and one writer per file system; makes no decision of its own.
 package final class CurlEngine: Sendable {
     package struct Configuration: Sendable {
-        /// The offset journal's file; its folder exists.
+        /// Path of the offset journal's file; its folder exists.
         package var journalPath: String
         /// Exchanges that may run at once without losing connection reuse or journal slots.
         package var maximumTransfers: Int
         package var userAgent: String
-        /// Bytes that bodies may take in memory before they reach their files.
+        /// Bytes of memory that bodies may take before they reach their files.
         package var bufferBound: ByteCount
-        /// Where `.ssh` with keys and known hosts is; nil = `HOME`.
+        /// The folder of `.ssh` with keys and known hosts; nil = `HOME`.
         package var homeDirectory: String?
         package var trace: EngineTrace?
-        /// What rate limits are held against: nanoseconds of a monotonic clock.
+        /// The clock of rate limits: nanoseconds of a monotonic clock.
         package var rateClock: @Sendable () -> Int64
 
         package init(
@@ -36,16 +36,16 @@ package final class CurlEngine: Sendable {
         }
     }
 
-    /// nil if the state folder has no room for it; resumption then starts from checkpoints.
+    /// nil if the state folder has no room for it; downloads then resume from checkpoints.
     package var journal: OffsetJournal? { files.journal }
     let reactor: Reactor
     private let files: FileSide
     private let homeDirectory: String?
     private let feeds: FeedFactory
-    /// Short calls that may block: looking for keys, waiting for disks at the end.
+    /// Short calls that may block: looking for keys, and waiting for disks at the end.
     private let errands: WorkQueue<@Sendable () -> Void>
 
-    /// - Throws: internal if the system gives no descriptors or threads.
+    /// - Throws: internal if the system provides no descriptors or threads.
     package init(_ configuration: Configuration) throws(TransferError) {
         guard Self.initialized == CURLE_OK else {
             throw TransferError(.internal, "libcurl cannot be initialized.")
@@ -69,17 +69,17 @@ package final class CurlEngine: Sendable {
 
     deinit { reactor.post(.stop {}) }
 
-    /// Milliseconds that a shutdown gives the disks.
+    /// Milliseconds that a shutdown waits for the disks.
     private static let patience = 1500
     private static let initialized = dld_curl_global_init()
 
-    /// The libcurl that runs.
+    /// The libcurl that is loaded.
     package static func versionInfo() -> (version: String, protocols: [String]) {
         (CurlVersion.current.text, CurlVersion.current.protocols)
     }
 
-    /// What the exchanges share that fetch parts of one file side by side.
-    /// - Parameter checkpoint: what of the part is held.
+    /// What the exchanges share that fetch segments of one file.
+    /// - Parameter checkpoint: the held ranges of the part file.
     package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
         files.board(for: part, checkpoint, context: context)
     }
@@ -88,7 +88,7 @@ package final class CurlEngine: Sendable {
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment?,
         context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) -> RunningExchange {
-        // Of a file in parts the others transfer already.
+        // The other segments of the file are already transferring.
         if segment == nil { context.counters.setTransferring(false) }
         if LocalExchange.handles(exchange.url) { return copy(exchange, part, context, report) }
         switch request(exchange) {
@@ -153,7 +153,7 @@ package final class CurlEngine: Sendable {
 
     // MARK: Life
 
-    /// Whether the network thread answers within `limit`; what a watchdog asks.
+    /// Whether the network thread answers within `limit`; a watchdog asks this.
     package func isResponsive(within limit: Duration) async -> Bool {
         let answered = Guarded<CheckedContinuation<Bool, Never>?>(nil)
         let answer: @Sendable (Bool) -> Void = { value in

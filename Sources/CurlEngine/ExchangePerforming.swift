@@ -4,19 +4,20 @@ import TransferModel
 
 /// Performs exchanges for supervision: `CurlEngine`, or a scripted network in simulations.
 package protocol ExchangePerforming: Sendable {
-    /// nil if resumption starts from checkpoints only.
+    /// nil if downloads resume only from checkpoints.
     var journal: OffsetJournal? { get }
 
-    /// Starts one exchange. `report` is called once, on any thread, maybe before this returns. It must not block.
+    /// Starts one exchange. `report` is called once, on any thread, possibly before this returns. It must not block.
     ///
-    /// The part must stay open until then. If `source`, which the exchange's payload takes its bytes from, changes after
-    /// it was opened, the exchange stops with source.changed. A `segment` makes it one of several parts of a file.
+    /// The part file must stay open until then. `source` provides the bytes of the exchange's payload; if it changes
+    /// after it was opened, the exchange stops with source.changed. A `segment` makes the exchange one of several for a
+    /// file.
     func start(
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment?,
         context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) -> RunningExchange
 
-    /// What the exchanges share that fetch parts of one file side by side.
+    /// What the exchanges share that fetch segments of one file.
     func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard
 
     func setRateLimits(global rate: ByteRate)
@@ -30,7 +31,7 @@ package protocol ExchangePerforming: Sendable {
 extension CurlEngine: ExchangePerforming {}
 
 extension ExchangePerforming {
-    /// Performs one exchange, as `start`. It ends with `.aborted` if the calling task is cancelled.
+    /// Performs one exchange, like `start`. It ends with `.aborted` if the calling task is cancelled.
     package func perform(
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
     ) async -> ExchangeOutcome {

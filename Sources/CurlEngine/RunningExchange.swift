@@ -1,9 +1,9 @@
-/// An exchange that was started, for the caller that may have to stop it.
+/// An exchange that was started, for a caller that may have to stop it.
 package struct RunningExchange: Sendable {
     private let stop: @Sendable () -> Void
 
     package init(stop: @escaping @Sendable () -> Void) { self.stop = stop }
 
-    /// Ends it with `.aborted` after what arrived is written. Has no effect if it is over.
+    /// Ends it with `.aborted` after the bytes that arrived are written. Has no effect if it has already ended.
     package func cancel() { stop() }
 }

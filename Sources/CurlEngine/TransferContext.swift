@@ -2,15 +2,15 @@ import Synchronization
 import TransferCore
 import TransferModel
 
-/// Whose exchange this is, and who watches it.
+/// Which task an exchange belongs to, and who watches it.
 package struct TransferContext: Sendable {
     package var task: TaskID
     package var session: SessionKey
     package var counters: TransferCounters
     package var observer: any TransferObserver
-    /// Takes the body of a `request` as it comes, in place of memory; nil if the answer is kept.
+    /// Receives the body of a `request` as it arrives, instead of memory; nil if the answer is kept.
     package var receiver: (any BodyReceiver)?
-    /// nil if servers set none and requests carry none.
+    /// nil if servers may set none and requests carry none.
     package var cookies: (any CookieKeeping)?
 
     package init(
@@ -38,12 +38,12 @@ package final class TransferCounters: Sendable {
 
     /// Next offset in the part file: everything before it is written.
     package var bytesReceived: ByteCount { ByteCount(received.load(ordering: .relaxed)) }
-    /// Whole length of the file, -1 if unknown.
+    /// Length of the whole file, -1 if unknown.
     package var bytesExpected: Int64 { expected.load(ordering: .relaxed) }
-    /// Uploads: next offset in the source, or bytes of a body that is more than the file (multipart). What the peer's
-    /// system has not acknowledged does not count while the exchange runs.
+    /// Uploads: next offset in the source, or bytes of a body that is more than the file (multipart). While the
+    /// exchange runs, bytes that the peer's system has not acknowledged do not count.
     package var bytesSent: ByteCount { ByteCount(sent.load(ordering: .relaxed)) }
-    /// Uploads: where `bytesSent` ends, -1 if unknown.
+    /// Uploads: the final value of `bytesSent`, -1 if unknown.
     package var bytesToSend: Int64 { toSend.load(ordering: .relaxed) }
     package var phase: TaskPhase { headArrived.load(ordering: .relaxed) ? .transferring : .connecting }
 
@@ -54,48 +54,50 @@ package final class TransferCounters: Sendable {
     package func setTransferring(_ value: Bool) { headArrived.store(value, ordering: .relaxed) }
 }
 
-/// Takes the body of an answer as it comes. Calls come from the engine's thread; they must not block.
+/// Receives the body of an answer as it arrives. Calls come from the engine's thread; they must not block.
 package protocol BodyReceiver: AnyObject, Sendable {
-    /// Bytes of the body that were taken, content codings undone, in all exchanges.
+    /// Bytes of the body that were taken, decoded, in all exchanges.
     var offset: ByteCount { get }
     /// The answer was accepted, and its body follows.
-    /// - Parameter wake: to be called, from any thread, once more can be taken after a `.held`.
+    /// - Parameter wake: must be called, from any thread, once more can be taken after a `.held`.
     func begin(_ head: ResponseHead, wake: @escaping @Sendable () -> Void)
     func take(_ bytes: UnsafeRawBufferPointer) -> BodyReception
 }
 
-/// What became of bytes that a `BodyReceiver` was given.
+/// What happened to bytes that a `BodyReceiver` was given.
 package enum BodyReception {
     case taken
-    /// Only so many of the first were taken. The transfer reads no further until it is woken, and gives the others again.
+    /// Only this many of the first bytes were taken. The transfer reads no further until it is woken, and gives the
+    /// others again.
     case held(Int)
     /// The body cannot be used.
     case refused(TransferError)
 }
 
-/// Hears what happens to an exchange. Calls come from the reactor and from writer threads, in order; they must not block.
+/// Learns what happens to an exchange. Calls come in order, from the reactor, from writer and sync threads, and from
+/// the threads of local copies; they must not block.
 package protocol TransferObserver: Sendable {
-    /// A redirect is being followed; `url` is without user info.
+    /// A redirect is being followed; `url` has no user info.
     func transferRedirected(to url: String, status: Int)
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
-    /// The part file is open and takes bytes from the checkpoint's offset on; not called for a body that is gathered.
-    /// Until `proceed` is called, from any thread, at most 1 MiB is written: a file that no store speaks of would be
-    /// lost with the daemon.
+    /// The part file is open and receives bytes from the checkpoint's offset on; not called for a body that stays in
+    /// memory. Until `proceed` is called, from any thread, at most 1 MiB is written: a file that the store does not
+    /// know would be lost with the daemon.
     func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
-    /// The exchange has lasted for a second and goes on; called again now and then.
+    /// The exchange has lasted for a second and continues; called again now and then.
     func transferLingers()
-    /// Bytes before the checkpoint's offset are synced: soon after the first bytes, every 1 s or 64 MiB while bytes
-    /// reach the file, and at the end of the exchange.
+    /// Bytes before the checkpoint's offset are synced: called soon after the first bytes, every 1 s or 64 MiB while
+    /// bytes reach the file, and at the end of the exchange.
     func transferCheckpointed(_ checkpoint: Checkpoint)
-    /// The part file is about to be emptied for another version, so the stored checkpoint must be replaced by this
-    /// one first: `proceed` is called, from any thread, when that is durable. No byte is written before.
+    /// The part file is about to be emptied for another version, so the stored checkpoint must first be replaced by
+    /// this one: `proceed` is called, from any thread, when that is durable. No byte is written before.
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
-    /// The head is of an answer that the exchange holds (`Exchange.hold`): no byte of its body is taken before `proceed` is
-    /// called, from any thread. That the connection is lost meanwhile may show only then.
+    /// The header belongs to an answer that the exchange holds (`Exchange.hold`): no byte of its body is taken before
+    /// `proceed` is called, from any thread. If the connection is lost in the meantime, that may show only then.
     func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void)
-    /// An interim answer told what is worth storing at once (the upload resource of a 104).
+    /// An interim answer told something that must be stored at once (the upload resource of a 104).
     func transferProgressed(_ progress: UploadProgress)
-    /// A request and its answer are over, of which the exchange may have several: redirects, repetitions, challenges.
+    /// One request and its answer are over; an exchange may have several: redirects, repetitions, challenges.
     func transferMeasured(_ metrics: ExchangeMetrics)
 }
 
@@ -105,7 +107,7 @@ extension TransferObserver {
     package func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) { proceed() }
     package func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) { proceed() }
 
-    /// For those who keep nothing back until then.
+    /// For code that holds nothing back until then.
     package func transferReachedFile(_ checkpoint: Checkpoint) { transferReachedFile(checkpoint) {} }
     package func transferLingers() {}
 

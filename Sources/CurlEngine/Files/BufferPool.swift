@@ -1,7 +1,8 @@
 import Glibc
 import Threading
 
-/// Bytes on their way from libcurl to a file. One owner at a time: the reactor fills it, then a writer empties it.
+/// Bytes on their way from libcurl to a file. They have one owner at a time: the reactor fills them, then a writer
+/// empties them.
 package final class Buffer: @unchecked Sendable {
     let bytes: UnsafeMutableRawPointer
     let capacity: Int
@@ -9,7 +10,7 @@ package final class Buffer: @unchecked Sendable {
 
     init(capacity: Int) {
         self.capacity = capacity
-        // A page of its own would double what a tiny one takes.
+        // A page of its own would double the memory of a tiny buffer.
         bytes = .allocate(byteCount: capacity, alignment: capacity < BufferPool.smallSize ? 16 : 4096)
     }
 
@@ -23,13 +24,13 @@ package final class Buffer: @unchecked Sendable {
     }
 }
 
-/// Bounds the memory that bodies take before they reach their files, and spares an allocation per chunk.
+/// Bounds the memory that bodies take before they reach their files, and saves an allocation per chunk.
 final class BufferPool: Sendable {
-    /// Scraps and tiny ones for slow transfers, of which there may be thousands; large where bytes come fast.
+    /// Scraps and tiny ones serve slow transfers, of which there may be thousands; large ones serve fast transfers.
     enum Size: Int, CaseIterable, Comparable, Sendable {
         case scrap, tiny, small, large
 
-        /// The smallest that so many bytes fit in, or the largest there is.
+        /// The smallest size that holds this many bytes, or the largest there is.
         init(holding count: Int) { self = Self.allCases.first { $0.bytes >= count } ?? .large }
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -43,7 +44,7 @@ final class BufferPool: Sendable {
             }
         }
 
-        /// Buffers that are kept for the next who asks.
+        /// Buffers that are kept for the next `acquire`.
         fileprivate var kept: Int {
             switch self {
             case .scrap: 256
@@ -53,7 +54,7 @@ final class BufferPool: Sendable {
             }
         }
 
-        /// What follows where this one fills, and where it stays nearly empty.
+        /// The size to use next if this one fills up, and if it stays nearly empty.
         var larger: Size { Size(rawValue: rawValue + 1) ?? .large }
         var smaller: Size { Size(rawValue: rawValue - 1) ?? .scrap }
     }
@@ -64,7 +65,7 @@ final class BufferPool: Sendable {
     static let largeSize = 512 << 10
 
     private struct State {
-        /// By size.
+        /// Free buffers, by size.
         var free = [[Buffer]](repeating: [], count: Size.allCases.count)
         var lent = 0
         var starved = false
@@ -80,7 +81,7 @@ final class BufferPool: Sendable {
     /// At most `bound` bytes are lent at once.
     init(bound: Int) { self.bound = bound }
 
-    /// An empty buffer of a size; a small one if no large one is free, nil if the bound is reached.
+    /// An empty buffer of a size; a small one if no large one is available, nil if the bound is reached.
     func acquire(_ size: Size) -> Buffer? {
         state.withLock { state in
             let wanted = size == .large && state.lent + Self.largeSize > bound ? .small : size
@@ -92,7 +93,7 @@ final class BufferPool: Sendable {
         }
     }
 
-    /// Takes a buffer back. True if `acquire` had to refuse since: somebody waits.
+    /// Takes a buffer back. Returns true if `acquire` had to refuse in the meantime: somebody waits.
     func release(_ buffer: Buffer) -> Bool {
         buffer.count = 0
         return state.withLock { state in

@@ -1,18 +1,19 @@
-/// When the bytes of one part file are made durable. A pure value: every time is an argument, in nanoseconds of the
-/// monotonic clock; `unsynced` counts the bytes that are written and not durable.
+/// Decides when the bytes of one part file are made durable. A pure value: every time is an argument, in nanoseconds of
+/// the monotonic clock. `unsynced` counts the bytes that are written but not durable.
 struct CheckpointPace: Sendable {
     enum Due: Sendable {
         case nothing
-        /// The store is told of the file, of which nothing new is durable yet.
+        /// The store learns about the file, of which nothing new is durable yet.
         case announcement
         case sync
     }
 
     static let interval: Int64 = 1_000_000_000
     static let bytes: Int64 = 64 << 20
-    /// With more that is not durable the reading stops until a checkpoint is done: the next takes no longer then.
+    /// With more bytes that are not durable, reading stops until a checkpoint is done: the next one then takes no
+    /// longer.
     static let unsyncedBytes: Int64 = 2 * bytes
-    /// A checkpoint later than this stops the reading until it is done.
+    /// If a checkpoint is later than this, reading stops until it is done.
     static let patience: Int64 = 1_800_000_000
     static let announceBytes: Int64 = 256 << 10
     static let announceDelay: Int64 = 100_000_000
@@ -34,8 +35,8 @@ struct CheckpointPace: Sendable {
         if oldestUnsynced == nil { oldestUnsynced = now }
     }
 
-    /// Takes the step that is due.
-    /// - Parameter isCrowded: rounds see to the files whose time has come.
+    /// Returns the step that is due, and counts it as begun.
+    /// - Parameter isCrowded: rounds sync the files that are due by time.
     mutating func step(unsynced: Int64, at now: Int64, isCrowded: Bool) -> Due {
         guard unsynced > 0, !isSyncing else { return .nothing }
         if !isAnnounced, unsynced >= Self.announceBytes || now - began >= Self.announceDelay {
@@ -48,7 +49,7 @@ struct CheckpointPace: Sendable {
         return .sync
     }
 
-    /// Begins a sync for a round, or for the end. False if there is nothing to sync, or a sync is under way.
+    /// Begins a sync for a round, or for the end. Returns false if there is nothing to sync, or a sync is under way.
     mutating func join(unsynced: Int64, at now: Int64) -> Bool {
         guard unsynced > 0, !isSyncing else { return false }
         begin(at: now)
@@ -61,7 +62,7 @@ struct CheckpointPace: Sendable {
     }
 
     /// Everything that was written when the sync began is durable.
-    /// - Parameter began: when the sync began: no byte that is left was written earlier.
+    /// - Parameter began: when the sync began: no remaining byte was written earlier.
     mutating func synced(began: Int64, unsynced: Int64) {
         isSyncing = false
         isAnnounced = true
@@ -70,7 +71,7 @@ struct CheckpointPace: Sendable {
 
     mutating func failed() { isSyncing = false }
 
-    /// Whether so much is not durable, or for so long, that nothing more should be read.
+    /// Whether so many bytes are not durable, or for so long, that nothing more should be read.
     func isLate(unsynced: Int64, at now: Int64) -> Bool {
         unsynced > Self.unsyncedBytes || oldestUnsynced.map { now - $0 > Self.patience } ?? false
     }

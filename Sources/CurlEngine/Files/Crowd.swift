@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Whether so many exchanges run that they are looked after together, once a second, and no longer each by itself.
+/// Whether so many exchanges run that they are served together, once a second, and no longer one by one.
 ///
-/// By itself is sooner for one; together is one sync, one transaction and a fraction of the wake-ups for all.
+/// Served alone, one exchange is faster. Served together, they share one sync and one transaction, and need a fraction
+/// of the wake-ups.
 final class Crowd: Sendable {
-    /// Exchanges from which there is a crowd, and below which there is none any more.
+    /// From this many exchanges on there is a crowd, and below `ends` there is none any more.
     static let begins = 64
     static let ends = 48
 
@@ -12,8 +13,8 @@ final class Crowd: Sendable {
 
     var isCrowded: Bool { crowded.load(ordering: .relaxed) }
 
-    /// Takes note of how many exchanges run.
-    /// - Returns: whether that made or dispersed a crowd.
+    /// Notes how many exchanges run.
+    /// - Returns: whether that started or ended a crowd.
     func note(_ count: Int) -> Bool {
         let now = count >= (isCrowded ? Self.ends : Self.begins)
         return crowded.exchange(now, ordering: .relaxed) != now

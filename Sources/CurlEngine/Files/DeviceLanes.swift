@@ -1,20 +1,20 @@
 import Threading
 import TransferModel
 
-/// What a sync thread does.
+/// The work of a sync thread.
 protocol Synchronizing: Sendable {
     func synchronize()
 }
 
-/// What can be made durable together with others.
+/// A file that can be made durable together with others.
 protocol RoundMember: Synchronizing {
-    /// Takes part in a sync of many files; nil if nothing is due.
+    /// Joins a sync of many files; nil if nothing is due.
     func joinRound(at now: Int64) -> SyncShare?
 }
 
 extension PartSink: RoundMember {}
 
-/// The threads that serve one file system: a slow or frozen one delays only its own transfers.
+/// The threads that serve one file system: a slow or hanging one delays only its own transfers.
 final class DeviceLane: Sendable {
     enum Write: Sendable {
         case begin(PartSink)
@@ -38,7 +38,7 @@ final class DeviceLane: Sendable {
     private let rounds: WorkQueue<SyncRound>
     let round: SyncRound
 
-    /// - Parameter inPlace: whoever posts something does it, without threads.
+    /// - Parameter inPlace: jobs run on the thread that posts them, without threads of their own.
     init(device: UInt64, ledger: SinkLedger = SinkLedger(), inPlace: Bool = false) {
         func threads(_ count: Int) -> Int { inPlace ? 0 : count }
         round = SyncRound(ledger: ledger)
@@ -57,7 +57,7 @@ final class DeviceLane: Sendable {
 
     func post(_ job: Write) { writer.post(job) }
     func sync(_ file: any Synchronizing) { syncer.post(file) }
-    /// Syncs what is posted by now, of all files, once it is written; not while the last round lasts.
+    /// Syncs everything posted so far, of all files, once it is written; does nothing while a round lasts.
     func beginRound() { if round.begin() { writer.post(.round(self)) } }
     func read(_ piece: PayloadFeed.Piece, for feed: PayloadFeed) { reader.post(Reading(piece: piece, feed: feed)) }
 
@@ -69,7 +69,7 @@ final class DeviceLane: Sendable {
     }
 }
 
-/// One lane per device number, made when its first part file comes.
+/// One lane per device number, made when its first part file arrives.
 final class DeviceLanes: Sendable {
     private let lanes = Guarded<[UInt64: DeviceLane]>([:])
     private let ledger: SinkLedger

@@ -1,7 +1,7 @@
 import TransferCore
 import TransferModel
 
-/// What exchanges store their bodies with: one for an engine.
+/// What exchanges store their bodies with; one per engine.
 package final class FileSide: Sendable {
     package let journal: OffsetJournal?
     let lanes: DeviceLanes
@@ -12,16 +12,16 @@ package final class FileSide: Sendable {
     let waker = BufferWaker()
 
     /// - Parameters:
-    ///   - journal: nil if resumption starts from checkpoints only.
-    ///   - bufferBound: bytes that bodies may take in memory before they reach their files.
-    ///   - inPlace: whoever hands something over does it, without threads.
+    ///   - journal: nil if downloads resume only from checkpoints.
+    ///   - bufferBound: bytes of memory that bodies may take before they reach their files.
+    ///   - inPlace: work is done on the thread that hands it over, without threads of its own.
     package init(journal: OffsetJournal?, bufferBound: ByteCount, inPlace: Bool = false) {
         self.journal = journal
         lanes = DeviceLanes(ledger: ledger, inPlace: inPlace)
         buffers = BufferPool(bound: Int(bufferBound.rawValue))
     }
 
-    /// `onChange` is called, on any thread, when the sink takes bytes again or its file failed.
+    /// `onChange` is called, on any thread, when the sink accepts bytes again or its file failed.
     package func sink(
         _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, on board: SegmentBoard? = nil,
         onChange: @escaping @Sendable () -> Void
@@ -31,16 +31,16 @@ package final class FileSide: Sendable {
             onChange: onChange)
     }
 
-    /// What the exchanges share that fetch parts of one file side by side.
-    /// - Parameter checkpoint: what of the part is held.
+    /// What the exchanges share that fetch segments of one file.
+    /// - Parameter checkpoint: the held ranges of the part file.
     package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
         SegmentBoard(part: part, checkpoint: checkpoint, context: context, services: services(for: part))
     }
 
-    /// An empty buffer with room for so many bytes; nil if the bound is reached.
+    /// An empty buffer with room for this many bytes; nil if the bound is reached.
     package func buffer(holding count: Int) -> Buffer? { buffers.acquire(BufferPool.Size(holding: count)) }
 
-    /// Hands out what an exchange sends, to be started and ended by whoever asks; nil if that is nothing.
+    /// The feed of what an exchange sends, which the caller starts and ends; nil if the exchange sends nothing.
     package func feed(_ exchange: Exchange, source: UploadSource?) -> PayloadFeed? {
         FeedFactory(self).make(exchange, source: source)
     }

@@ -2,16 +2,17 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// What the journal claims of one part file: the bytes from `base` to `offset` have this CRC-32C.
+/// What the journal claims about one part file: the bytes from `base` to `offset` have this CRC-32C.
 ///
-/// A hint, not a truth: it counts only in the boot it was written in, and only if the bytes read back match.
+/// It is a hint, not a truth: it counts only in the boot in which it was written, and only if the bytes, read back,
+/// match.
 struct JournalEntry: Hashable, Sendable {
     var task: TaskID
     var device: UInt64
     var inode: UInt64
-    /// Which version of the resource the bytes are of; see `identity(of:)`.
+    /// The version of the resource that the bytes belong to; see `identity(of:)`.
     var identity: UInt32
-    /// Where a segment among others begins; nil if everything before `base` is held.
+    /// Where the segment begins; nil if everything before `base` is held.
     var start: Int64?
     /// Offset of the last completed fdatasync.
     var base: Int64
@@ -20,8 +21,8 @@ struct JournalEntry: Hashable, Sendable {
     var crc: UInt32
     var boot: BootID
 
-    /// A short name of the version that a checkpoint's bytes belong to. Its length is no part of that: the answer to a
-    /// resumption may be the first that tells it.
+    /// A short name of the version that a checkpoint's bytes belong to. It does not depend on the length, because the
+    /// answer to a resumed request may be the first that tells it.
     static func identity(of checkpoint: Checkpoint) -> UInt32 {
         let validators = checkpoint.validators
         let parts = [validators.etag, validators.lastModified, checkpoint.contentCoding]
@@ -30,7 +31,7 @@ struct JournalEntry: Hashable, Sendable {
     }
 }
 
-/// The kernel's random name of this boot (`/proc/sys/kernel/random/boot_id`).
+/// The kernel's random id of this boot (`/proc/sys/kernel/random/boot_id`).
 package struct BootID: Hashable, Sendable {
     var high: UInt64
     var low: UInt64
@@ -49,7 +50,7 @@ package struct BootID: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
-    /// The boot that this process runs in; nil if /proc is not there, and then nothing is ever proven.
+    /// The boot that this process runs in; nil without /proc, and then nothing is ever proven.
     static func current() -> BootID? {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -62,7 +63,7 @@ package struct BootID: Hashable, Sendable {
 }
 
 extension JournalEntry {
-    /// Writes the entry at `place`, sealed so that a torn one is recognized.
+    /// Writes the entry at `place`, with a checksum that reveals a torn write.
     func encode(to place: UnsafeMutableRawPointer, generation: UInt64) {
         place.storeBytes(of: generation.littleEndian, toByteOffset: 0, as: UInt64.self)
         place.storeBytes(of: task.rawValue.littleEndian, toByteOffset: 8, as: Int64.self)
@@ -78,7 +79,7 @@ extension JournalEntry {
         place.storeBytes(of: dld_crc32c(0, place, 80).littleEndian, toByteOffset: 80, as: UInt32.self)
     }
 
-    /// The entry at `place`; nil if it is empty, torn or not one.
+    /// The entry at `place`; nil if it is empty, torn or something else.
     static func decode(_ place: UnsafeRawPointer) -> (entry: JournalEntry, generation: UInt64)? {
         func word(_ offset: Int) -> UInt64 {
             UInt64(littleEndian: place.loadUnaligned(fromByteOffset: offset, as: UInt64.self))

@@ -1,10 +1,10 @@
 import Glibc
 import TransferModel
 
-/// A system call on a local file that failed.
+/// A failed system call on a local file.
 package struct LocalFailure: Error, Sendable, Hashable {
     package var errno: Int32
-    /// The call, as its manual page is named.
+    /// The call, named like its manual page.
     package var operation: String
 
     init(_ operation: String, errno: Int32 = Glibc.errno) {
@@ -15,10 +15,10 @@ package struct LocalFailure: Error, Sendable, Hashable {
     /// The file is shorter than what was written to it.
     static let cut = LocalFailure("fstat", errno: ESTALE)
 
-    /// No room for these bytes says nothing against those before them; any other failure does.
+    /// A lack of room for these bytes says nothing against the bytes before them; any other failure does.
     var sparesWritten: Bool { operation == "pwrite" && [ENOSPC, EDQUOT, EFBIG].contains(errno) }
 
-    /// What a client is told; `path` names the file.
+    /// The error for a client; `path` names the file.
     func transferError(_ path: String) -> TransferError {
         let reason = String(cString: strerror(errno))
         let code: ErrorCode =

@@ -3,15 +3,15 @@ import Glibc
 import Threading
 import TransferModel
 
-/// Remembers how far active part files are written, in a memory-mapped file: `kill -9` loses none of it, at no cost. Where
-/// a mapping may meet a full disk, on file systems that copy on write, each claim is written to the file instead.
+/// Remembers how far active part files are written, in a memory-mapped file: `kill -9` loses nothing of it, at no cost.
+/// On file systems that copy on write, a mapping may meet a full disk, so each claim is written to the file instead.
 ///
-/// A slot holds two copies written in turn, so that one torn by a crash leaves the one before it. Slots of an earlier
-/// run stay until their task comes back or the room is needed.
+/// A slot holds two copies that are written in turn, so that a copy torn by a crash leaves the previous one. Slots of
+/// an earlier run stay until their task comes back or the room is needed.
 package final class OffsetJournal: @unchecked Sendable {
     static let slotSize = 256
     private static let copyDistance = 128
-    /// Of a file that is there: one that somebody made longer is not to take the memory and the disk. 16 MiB.
+    /// Limit for an existing file: one that somebody made longer must not take all memory and disk. 16 MiB.
     private static let mostSlots = 65536
 
     /// A slot held by one exchange; only that exchange's sink writes it, under the sink's lock.
@@ -22,25 +22,25 @@ package final class OffsetJournal: @unchecked Sendable {
     private struct Table {
         /// Held slots, by index.
         var held: [Bool]
-        /// Where the last claims of tasks are that nobody holds, oldest first.
+        /// Slots with the last claims of tasks that no exchange holds, oldest first.
         var left: [(task: TaskID, index: Int)]
         var free: [Int]
     }
 
     private let memory: UnsafeMutableRawPointer
     private let length: Int
-    /// Where claims are written to; -1 where `memory` is the file.
+    /// Where claims are written to; -1 if `memory` maps the file.
     private let file: Int32
     let boot: BootID?
     private let table: Guarded<Table>
 
-    /// Maps the file, creating or growing it to `slots` slots.
+    /// Maps the file, after creating it or extending it to `slots` slots.
     /// - Throws: disk.full or disk.io; without a journal a transfer falls back to its checkpoints.
     package convenience init(path: String, slots: Int) throws(TransferError) {
         try self.init(path: path, slots: slots, boot: BootID.current())
     }
 
-    /// As above, in the boot that the caller names; nil if nothing is ever proven.
+    /// The same, in the boot that the caller names; nil if nothing is ever proven.
     package init(path: String, slots: Int, boot: BootID?) throws(TransferError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_t(0o600))
         guard descriptor >= 0 else { throw LocalFailure("open").transferError(path) }
@@ -50,7 +50,7 @@ package final class OffsetJournal: @unchecked Sendable {
         guard fstat(descriptor, &status) == 0 else { throw LocalFailure("fstat").transferError(path) }
         let wanted = max(slots, min(Int(status.st_size) / Self.slotSize, Self.mostSlots), 1)
         let length = wanted * Self.slotSize
-        // Blocks are there before the mapping is written: a full disk must not become a SIGBUS.
+        // The blocks are allocated before the mapping is written: a full disk must not cause a SIGBUS.
         let code = posix_fallocate(descriptor, 0, off_t(length))
         guard code == 0 else { throw LocalFailure("posix_fallocate", errno: code).transferError(path) }
         let writesThrough = dld_copies_on_write(descriptor) != 0
@@ -83,11 +83,11 @@ package final class OffsetJournal: @unchecked Sendable {
         if file >= 0 { close(file) }
     }
 
-    /// A slot for an exchange of `task`: the one its last exchange left, else an empty one, else the oldest left behind.
-    /// nil if all are held, and for volatile tasks.
-    /// - Parameter alone: the exchange has the file to itself; what others left of the task counts no more.
+    /// A slot for an exchange of `task`: the one that its last exchange left, else an empty one, else the oldest one
+    /// left. nil if all are held, and for volatile tasks.
+    /// - Parameter alone: the exchange has the file to itself; older claims of the task no longer count.
     func claim(_ task: TaskID, alone: Bool = false) -> Slot? {
-        // No restart goes on with it, and nothing of it is to be on a disk.
+        // No restart resumes it, and nothing of it may reach a disk.
         guard !task.isVolatile else { return nil }
         if alone { forget(task, butNewest: true) }
         return table.withLock { table in
@@ -114,12 +114,12 @@ package final class OffsetJournal: @unchecked Sendable {
         writeThrough(copy, Self.copyDistance)
     }
 
-    /// Where there is no room the claim before stays, which is true of the bytes that it speaks of or does not match them.
+    /// If there is no room, the previous claim stays: it is either true of its bytes or does not match them.
     private func writeThrough(_ place: UnsafeMutableRawPointer, _ count: Int) {
         if file >= 0 { _ = pwrite(file, place, count, off_t(place - memory)) }
     }
 
-    /// Gives a slot back; `keeping` leaves its claim readable for a resumption, else it is wiped.
+    /// Gives a slot back. With `keeping`, its claim stays readable for a resumption; otherwise it is wiped.
     func release(_ slot: Slot, task: TaskID, keeping: Bool) {
         if !keeping { wipe(slot.index) }
         table.withLock { table in
@@ -132,8 +132,8 @@ package final class OffsetJournal: @unchecked Sendable {
         }
     }
 
-    /// Wipes the claims of the task that nobody holds.
-    /// - Parameter butNewest: the last one left stays.
+    /// Wipes the claims of the task that no exchange holds.
+    /// - Parameter butNewest: keeps the one that was left last.
     package func forget(_ task: TaskID, butNewest: Bool = false) {
         table.withLock { table in
             guard table.left.contains(where: { $0.task == task }) else { return }
@@ -152,12 +152,12 @@ package final class OffsetJournal: @unchecked Sendable {
         writeThrough(place, Self.slotSize)
     }
 
-    /// The newest claim of an exchange that had this very file to itself, in this boot.
+    /// The newest claim of an exchange that had this file to itself, in this boot.
     func entry(task: TaskID, device: UInt64, inode: UInt64) -> JournalEntry? {
         claims(task, device, inode).filter { $0.entry.start == nil }.max { $0.generation < $1.generation }?.entry
     }
 
-    /// Claims of segments of this very file, in this boot.
+    /// Claims of segments of this file, in this boot.
     func segments(task: TaskID, device: UInt64, inode: UInt64) -> [JournalEntry] {
         claims(task, device, inode).map(\.entry).filter { $0.start != nil }
     }

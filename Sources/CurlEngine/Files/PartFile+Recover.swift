@@ -4,14 +4,15 @@ import TransferCore
 import TransferModel
 
 extension PartFile {
-    /// Reopens the part file of `task` for resumption. Reads from disk: not for the reactor or an actor.
+    /// Reopens the part file of `task` to resume it. Reads from disk: not for the reactor or an actor.
     ///
-    /// Proven is what the checkpoint says, and beyond it what the journal says where it was written in this boot, for
-    /// this version, and the bytes it speaks of, read back, have its CRC. nil if the file is not the one of the
-    /// checkpoint, or where the journal knows that it was begun anew since: start from 0.
-    /// - Parameter mayHaveHoles: what was written may be none of it: copies of files with holes have some too.
-    /// - Returns: the part, and the checkpoint with what is proven; if that has no gaps the file is cut at its end.
-    /// - Throws: disk.io and its like if the disk fails.
+    /// The bytes of the checkpoint are proven. Beyond it, bytes are proven if the journal claims them in this boot, for
+    /// this version, and they have its CRC when they are read back. nil if the file is not the checkpoint's, or the
+    /// journal shows that it was started over since: start from 0.
+    /// - Parameter mayHaveHoles: written ranges may be holes, because copies of files with holes have holes too.
+    /// - Returns: the part file, and the checkpoint with what is proven. If that has no gaps, the file is cut at its
+    ///   end.
+    /// - Throws: disk.io and similar errors if the disk fails.
     package static func recover(
         _ checkpoint: Checkpoint, task: TaskID, journal: OffsetJournal?, directory: Int32? = nil,
         mayHaveHoles: Bool = false
@@ -24,18 +25,18 @@ extension PartFile {
         proven.offset = held.prefix
         proven.ranges = held.beyond
         if size > proven.reach.rawValue { try part.truncate(to: proven.reach) }
-        // What a checkpoint is built on must be durable.
+        // Bytes that a checkpoint builds on must be durable.
         if held != ByteRangeSet(checkpoint) { try part.sync() }
         return (part, proven)
     }
 
-    /// Whether some of these bytes, which were written, are not there: somebody cut the file, or cleared a part of it.
+    /// Whether some of these written bytes are missing: somebody cut the file, or cleared a part of it.
     ///
-    /// We never leave a hole, and a file system on which written zeros are data knows of none. Only as much is said as
-    /// blocks are long: what was cut within one reads as zeros (`isCut`).
+    /// We never leave a hole. On a file system that stores written zeros as data, none appears. The result is only as
+    /// precise as a block: what was cut within one reads as zeros (`isCut`).
     package func hasHole(in written: ByteRangeSet) -> Bool { Self.hasHole(fileDescriptor, in: written) }
 
-    /// As above, of an open file that was written up to `end`.
+    /// The same for an open file that was written up to `end`.
     package static func hasHole(_ file: Int32, upTo end: ByteCount) -> Bool {
         hasHole(file, in: ByteRangeSet([ByteRange(.zero, end)]))
     }
@@ -45,11 +46,11 @@ extension PartFile {
         func find() -> Bool {
             written.ranges.contains { dld_first_hole(file, $0.start.rawValue) < $0.end.rawValue }
         }
-        // Room that was reserved may count as a hole for a moment while its bytes reach the disk: not after a sync.
+        // Reserved room may briefly count as a hole while its bytes reach the disk, but not after a sync.
         return find() && (fdatasync(file) != 0 || find())
     }
 
-    /// What of the file is proven; nil if the journal is of another version, or of the same begun anew.
+    /// The proven ranges of the file; nil if the journal has another version, or the same one started over.
     private func proven(
         _ checkpoint: Checkpoint, _ task: TaskID, _ journal: OffsetJournal?, size: Int64
     ) -> ByteRangeSet? {
@@ -72,7 +73,7 @@ extension PartFile {
         entry.offset <= size && crc(from: entry.base, to: entry.offset) == entry.crc
     }
 
-    /// CRC-32C of a range of the file; nil if it cannot be read whole.
+    /// CRC-32C of a range of the file; nil if the range cannot be read completely.
     private func crc(from start: Int64, to end: Int64) -> UInt32? {
         let buffer = Buffer(capacity: 1 << 20)
         var crc: UInt32 = 0

@@ -4,9 +4,9 @@ import Synchronization
 import Threading
 import TransferModel
 
-/// The hidden file beside the destination that a download grows in; its identity is what a resumption checks.
+/// The hidden file beside the destination that a download grows in; resuming checks its identity.
 ///
-/// A planned one is made when its first bytes must be stored: a small body that comes at once never needs it.
+/// A planned file is made when its first bytes must be stored: a small body that comes at once never needs it.
 package final class PartFile: Sendable {
     /// Where a planned file will be made; the folder's descriptor lives as long as `keeper`.
     private struct Plan: Sendable {
@@ -15,9 +15,9 @@ package final class PartFile: Sendable {
     }
 
     package let path: String
-    /// The folder's while the file is planned.
+    /// The folder's device while the file is planned.
     package var device: UInt64 { UInt64(bitPattern: deviceNumber.load(ordering: .acquiring)) }
-    /// 0 and -1 while the file is planned.
+    /// While the file is planned, the inode is 0 and the descriptor -1.
     package var inode: UInt64 { UInt64(bitPattern: number.load(ordering: .acquiring)) }
     package var fileDescriptor: Int32 { descriptor.load(ordering: .acquiring) }
     private let deviceNumber: Atomic<Int64>
@@ -37,7 +37,7 @@ package final class PartFile: Sendable {
         length.store(Int64(status.st_size), ordering: .relaxed)
     }
 
-    /// A file that `open` will make in `directory`, which `keeper` keeps open, as `create` with `replacing` does.
+    /// A file that `open` will make in `directory`, like `create` with `replacing`; `keeper` keeps the folder open.
     package init(planned path: String, device: UInt64, directory: Int32, keeper: any Sendable) {
         self.path = path
         deviceNumber = Atomic(Int64(bitPattern: device))
@@ -51,8 +51,8 @@ package final class PartFile: Sendable {
     /// False while the file is planned.
     package var isOpen: Bool { fileDescriptor >= 0 }
 
-    /// Makes a planned file; blocks. Nothing happens where it was made before.
-    /// - Throws: as `create`.
+    /// Makes a planned file; blocks. Does nothing if it was made before.
+    /// - Throws: like `create`.
     package func open() throws(TransferError) {
         do {
             try makeIfPlanned()
@@ -66,7 +66,7 @@ package final class PartFile: Sendable {
         try plan.withLock { plan throws(LocalFailure) in
             guard let place = plan, !isOpen else { return }
             let (made, status) = try Self.make(path, in: place.directory, replacing: true)
-            // Not the folder's on every file system (overlays).
+            // On some file systems (overlays), this is not the folder's device.
             deviceNumber.store(Int64(bitPattern: UInt64(status.st_dev)), ordering: .releasing)
             number.store(Int64(bitPattern: UInt64(status.st_ino)), ordering: .releasing)
             descriptor.store(made, ordering: .releasing)
@@ -76,8 +76,8 @@ package final class PartFile: Sendable {
 
     /// Creates the file (O_EXCL, O_NOFOLLOW; 0666 less the umask).
     ///
-    /// With `directory` the last component of `path` is looked up in that open folder; `path` itself is only recorded.
-    /// `replacing` first removes what has the name: a part of this task that no checkpoint speaks of.
+    /// With `directory`, the last component of `path` is looked up in that open folder, and `path` is only recorded.
+    /// `replacing` first removes any file of this name: a part file of this task that no checkpoint names.
     /// - Throws: disk.full, disk.quota, disk.io, destination.not_writable or destination.bad_path.
     package static func create(
         path: String, directory: Int32? = nil, replacing: Bool = false
@@ -99,7 +99,7 @@ package final class PartFile: Sendable {
         let descriptor = openat(folder, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode_t(0o666))
         guard descriptor >= 0 else {
             let failure = LocalFailure("open")
-            // The folder is there, so nothing is gone: its file system, as /proc, takes no such file.
+            // The folder exists, so nothing is gone: its file system, such as /proc, accepts no such file.
             if failure.errno == ENOENT, let directory, isLinked(directory) { throw LocalFailure("open", errno: EINVAL) }
             throw failure
         }
@@ -112,15 +112,15 @@ package final class PartFile: Sendable {
         return (descriptor, status)
     }
 
-    /// A folder that was removed has no link left.
+    /// A removed folder has no link left.
     private static func isLinked(_ folder: Int32) -> Bool {
         var status = stat()
         return fstat(folder, &status) == 0 && status.st_nlink > 0
     }
 
-    /// Opens the very file a checkpoint names: regular, one link, same device and inode, at least as long as it says.
-    /// nil if it is not that file any more.
-    /// - Throws: disk.io and its like if the file may be there but cannot be read.
+    /// Opens exactly the file that a checkpoint names: regular, one link, same device and inode, at least as long as it
+    /// says. nil if it is no longer that file.
+    /// - Throws: disk.io and similar errors if the file may be there but cannot be read.
     static func open(
         _ checkpoint: Checkpoint, directory: Int32?
     ) throws(TransferError) -> (part: PartFile, size: Int64)? {
@@ -142,20 +142,20 @@ package final class PartFile: Sendable {
         return (part, Int64(status.st_size))
     }
 
-    /// Whether emptying the file would lose something.
+    /// Whether emptying the file would lose bytes.
     package var mayHoldBytes: Bool { length.load(ordering: .relaxed) > 0 }
 
     /// Bytes up to `end` were written.
     func noteBytes(upTo end: Int64) { _ = length.max(end, ordering: .relaxed) }
 
-    /// The file was cut at `end`, by us.
+    /// We cut the file at `end`.
     func noteCut(at end: Int64) { length.store(end, ordering: .relaxed) }
 
-    /// Somebody else cut the file, wrote to it, or put another in its place: nothing of it counts any more.
+    /// Somebody else cut the file, wrote to it, or replaced it: none of it counts any more.
     package var isDamaged: Bool { damaged.load(ordering: .relaxed) }
     package func noteDamage() { damaged.store(true, ordering: .relaxed) }
 
-    /// Whether the file is shorter than we left it: what is written next would stand behind a hole.
+    /// Whether the file is shorter than we left it: the next bytes would come after a hole.
     func isCut() -> Bool {
         var status = stat()
         guard fstat(fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -173,7 +173,7 @@ package final class PartFile: Sendable {
         noteCut(at: length.rawValue)
     }
 
-    /// Writes the whole content of a file that is empty.
+    /// Writes the whole content of an empty file.
     package func write(_ bytes: [UInt8]) throws(TransferError) {
         var done = 0
         while done < bytes.count {
@@ -189,12 +189,13 @@ package final class PartFile: Sendable {
         noteBytes(upTo: Int64(bytes.count))
     }
 
-    /// fdatasync(2). After a failure the bytes since the last success must be written again: a second call would lie.
+    /// fdatasync(2). After a failure, the bytes since the last success must be written again: a second call would
+    /// report a false success.
     package func sync() throws(TransferError) {
         guard fdatasync(fileDescriptor) == 0 else { throw LocalFailure("fdatasync").transferError(path) }
     }
 
-    /// The descriptor is gone after this; nothing may use the part any more.
+    /// Closes the descriptor; nothing may use the part file afterwards.
     package func close() {
         plan.withLock { $0 = nil }
         let held = fileDescriptor

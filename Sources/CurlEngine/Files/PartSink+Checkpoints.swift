@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What of a file survives power loss: synced first, then told.
+/// What of a file survives power loss: bytes are synced first, and reported then.
 extension PartSink {
     /// How far the file was written when a sync of it began.
     struct Mark: Sendable {
@@ -19,7 +19,7 @@ extension PartSink {
         }
     }
 
-    /// Starts a checkpoint where one is due; any thread. In a crowd, rounds see to those that are due by time.
+    /// Starts a checkpoint if one is due; on any thread. In a crowd, rounds start those that are due by time.
     func checkpointIfDue(at now: Int64) {
         if let board { return board.checkpointIfDue(at: now) }
         let isCrowded = services.crowd.isCrowded
@@ -58,10 +58,10 @@ extension PartSink {
         }
     }
 
-    /// What was written up to `mark` is durable, or will never be.
+    /// The bytes written up to `mark` are durable, or never will be.
     func syncEnded(_ mark: Mark, _ failure: LocalFailure?) {
         if failure == nil {
-            // A journal that is behind a checkpoint would veto it.
+            // A journal entry that lags behind a checkpoint would veto it.
             state.withLock { state in
                 guard state.crcUnknown else { return }
                 state.durable = mark.offset
@@ -82,13 +82,13 @@ extension PartSink {
             defer { state.readerWaits = false }
             return (state.readerWaits || failure != nil, state.finishing != nil)
         }
-        // What was written meanwhile may be so much that nobody writes until it is durable.
+        // So much may have been written in the meantime that nothing more is written until it is durable.
         checkpointIfDue(at: dld_monotonic_nanoseconds())
         if waited { onChange() }
         if ends { services.lane.post(.finish(self)) }
     }
 
-    /// All buffers are written: makes them durable where asked, and ends.
+    /// All buffers are written: makes them durable if requested, and ends.
     func finishWriting() {
         if let board { return end(on: board) }
         enum Next { case wait, sync, end }

@@ -4,10 +4,11 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The file side of one exchange: what was written, what is durable, and what the journal may claim.
+/// The file side of one exchange: what is written, what is durable, and what the journal may claim.
 ///
-/// The reactor hands buffers in, one writer thread empties them in order, sync threads make them durable. The three
-/// meet in `state` only; no system call is made under its lock.
+/// The reactor hands in buffers, one writer thread empties them in order, and sync threads make them durable. The three
+/// meet only in `state`. No system call is made under its lock, except the journal's pwrite(2) on file systems that
+/// copy on write.
 package final class PartSink: @unchecked Sendable {
     /// How the file stands when the exchange ends.
     package struct Ending: Sendable {
@@ -22,7 +23,7 @@ package final class PartSink: @unchecked Sendable {
         var buffers: BufferPool
         var ledger: SinkLedger
         var crowd = Crowd()
-        /// A buffer came back while somebody had been refused one.
+        /// A buffer came back after somebody had been refused one.
         var onBuffersFreed: @Sendable () -> Void
     }
 
@@ -33,10 +34,10 @@ package final class PartSink: @unchecked Sendable {
         /// CRC of the bytes from the exchange's start to `written`, and of those to `durable`.
         var crcWritten: UInt32 = 0
         var crcDurable: UInt32 = 0
-        /// Bytes went by that nobody saw (copy_file_range): the journal may claim only what is durable.
+        /// Bytes were copied unseen (copy_file_range): the journal may claim only durable bytes.
         var crcUnknown = false
         var pace: CheckpointPace
-        /// Before this the kernel writes already.
+        /// The kernel is already writing everything before this.
         var writtenBack: Int64
         var failure: LocalFailure?
         var buffersOutstanding = 0
@@ -50,12 +51,12 @@ package final class PartSink: @unchecked Sendable {
         var ended = false
         /// When the file was ready for this exchange's bytes.
         var opened: Int64 = .max
-        /// The store speaks of the file, so that the daemon's death costs no more than what was on its way.
+        /// The store knows the file, so the daemon's death costs only what was on its way.
         var isKnown = true
 
-        /// What the kernel is to write now, offset and length; nil if that is not worth a call yet, or a sync is under
-        /// way, which would have to wait for it.
-        /// - Parameter boardSyncs: the sync of all that write to the file, where there are others.
+        /// What the kernel should write now, as offset and length. nil if that is not worth a call yet, or a sync is
+        /// under way, which the call would wait for.
+        /// - Parameter boardSyncs: whether a board that several sinks share is syncing; nil without a board.
         mutating func takeWriteBack(_ boardSyncs: Bool? = nil) -> (offset: Int64, count: Int64)? {
             let begin = max(writtenBack, durable)
             guard !(boardSyncs ?? pace.isSyncing), written - begin >= WriteBack.bytes else { return nil }
@@ -64,9 +65,9 @@ package final class PartSink: @unchecked Sendable {
         }
     }
 
-    /// Buffers given to the writer while the next one fills.
+    /// Buffers that the writer has while the next one fills.
     static let buffersInFlight = 1
-    /// With one buffer more, the most that a file may hold of which the store does not know.
+    /// The most that a file unknown to the store may hold, less one buffer.
     static let unknownBytes = Int64((1 << 20) - BufferPool.largeSize)
     private static let reserveThreshold: Int64 = 256 << 10
     static let smallEnding: Int64 = 4 << 20
@@ -75,11 +76,11 @@ package final class PartSink: @unchecked Sendable {
     let acceptance: Acceptance
     let context: TransferContext
     let services: Services
-    /// Where the file is written in several places at once; nil if this sink has it alone.
+    /// Set if the file is written in several places at once; nil if this sink has it alone.
     let board: SegmentBoard?
     let start: Int64
     let state: Guarded<State>
-    /// The reader may go on, or the file failed; called on any thread.
+    /// The reader may continue, or the file failed; called on any thread.
     let onChange: @Sendable () -> Void
 
     init(
@@ -102,7 +103,7 @@ package final class PartSink: @unchecked Sendable {
         services.ledger.add(self)
     }
 
-    /// What a checkpoint at `offset` says.
+    /// The checkpoint at `offset`.
     static func checkpoint(_ part: PartFile, _ acceptance: Acceptance, offset: Int64) -> Checkpoint {
         Checkpoint(
             offset: ByteCount(offset), total: acceptance.total, validators: acceptance.validators,
@@ -115,7 +116,7 @@ package final class PartSink: @unchecked Sendable {
     /// Has the writer prepare the file; buffers may be submitted at once.
     package func open() { services.lane.post(.begin(self)) }
 
-    /// Whether another buffer may be handed over now; if not, `onChange` tells when to ask again.
+    /// Whether another buffer may be handed over now; if not, `onChange` says when to ask again.
     func admits(at now: Int64) -> Bool {
         let boardIsLate = board?.isLate(at: now)
         return state.withLock { state in
@@ -134,7 +135,7 @@ package final class PartSink: @unchecked Sendable {
 
     package var failure: LocalFailure? { state.withLock { $0.failure } }
 
-    /// No buffer follows. `completion` is called once, when all is written and, if `syncing`, durable.
+    /// No buffer follows. `completion` is called once, when all bytes are written and, if `syncing`, durable.
     package func finish(syncing: Bool, _ completion: @escaping @Sendable (Ending) -> Void) {
         state.withLock { state in
             state.finishing = completion
@@ -164,7 +165,7 @@ package final class PartSink: @unchecked Sendable {
         }
         if let board { return begin(on: board) }
         state.withLock { $0.slot = services.journal?.claim(context.task, alone: true) }
-        // The journal first: from here on it vetoes a checkpoint of the version that is being replaced.
+        // The journal first: from now on it vetoes a checkpoint of the version that is being replaced.
         state.withLock { claim($0) }
         var status = stat()
         guard fstat(part.fileDescriptor, &status) == 0 else { return fail(LocalFailure("fstat")) }
@@ -182,7 +183,7 @@ package final class PartSink: @unchecked Sendable {
         if let total = acceptance.total?.rawValue { reserve(from: start, to: total) }
     }
 
-    /// Tells of the file, and reads on without bounds once that is stored.
+    /// Reports the file; once that is stored, reading continues without a bound.
     /// - Parameter offset: everything before is in the file.
     func reachedFile(holding offset: Int64) {
         state.withLock { $0.isKnown = offset > 0 }
@@ -197,16 +198,17 @@ package final class PartSink: @unchecked Sendable {
         }
     }
 
-    /// Reserves room if it is worth a call.
+    /// Reserves room if that is worth a call.
     func reserve(from start: Int64, to end: Int64) {
         guard end - start >= Self.reserveThreshold else { return }
         var status = stat()
         guard fstat(part.fileDescriptor, &status) == 0 else { return fail(LocalFailure("fstat")) }
-        // fallocate takes what there is before it fails: a file that cannot fit must not fill the disk for everybody.
+        // fallocate takes all available room before it fails: a file that cannot fit must not fill the disk for
+        // everybody.
         let reserved = max(0, Int64(status.st_blocks) * 512 - start)
         let free = dld_free_space(part.fileDescriptor)
         guard free < 0 || free >= end - start - reserved else {
-            // No room that anybody could free would be enough.
+            // Even if all room were freed, it would not be enough.
             let isTooLong = end > dld_total_space(part.fileDescriptor)
             return fail(LocalFailure("fallocate", errno: isTooLong ? EFBIG : ENOSPC))
         }
@@ -220,7 +222,7 @@ package final class PartSink: @unchecked Sendable {
         recycle(buffer)
     }
 
-    /// Writes at the end of what was written; nothing after a failure.
+    /// Writes after the bytes written so far; does nothing after a failure.
     func append(_ bytes: UnsafeRawPointer?, _ count: Int) {
         let (failed, offset) = state.withLock { ($0.failure != nil, $0.written) }
         guard !failed, count > 0, let bytes, isWhole() else { return }
@@ -229,16 +231,16 @@ package final class PartSink: @unchecked Sendable {
         if let failure { fail(failure) }
     }
 
-    /// Fails where somebody cut the file since the last write.
+    /// Fails if somebody cut the file since the last write.
     func isWhole() -> Bool {
         guard part.isCut() else { return true }
         fail(.cut)
         return false
     }
 
-    /// Takes note of bytes that were written at the end of what was.
+    /// Notes bytes that were written after those so far.
     func wrote(_ end: Int64, crcOf bytes: UnsafeRawPointer?, _ count: Int) {
-        // Only this thread changes `crcWritten`, so it may be carried over the lock.
+        // Only this thread changes `crcWritten`, so it may be used outside the lock.
         let before = state.withLock { $0.crcWritten }
         let crc = bytes.map { dld_crc32c(before, $0, count) } ?? before
         let boardSyncs = board?.isSyncing
@@ -294,7 +296,7 @@ package final class PartSink: @unchecked Sendable {
         onChange()
     }
 
-    /// Rewrites the journal's slot; under the lock of `state`.
+    /// Rewrites the journal's slot; called under the lock of `state`.
     func claim(_ state: State) {
         guard let slot = state.slot, let journal = services.journal, let boot = journal.boot else { return }
         let end = state.crcUnknown ? state.durable : state.written
@@ -311,20 +313,22 @@ package final class PartSink: @unchecked Sendable {
     func end() {
         let failure = state.withLock { $0.failure }
         if let failure, !failure.sparesWritten {
-            // What the kernel holds beyond the last checkpoint may be lost or unwritten: it must be written again.
+            // Bytes that the kernel holds beyond the last checkpoint may be lost or unwritten: they must be written
+            // again.
             state.withLock { state in
                 state.written = state.durable
                 state.crcWritten = state.crcDurable
             }
         }
-        // Also gives back what was reserved beyond the end. A file that was cut would only grow by it.
+        // Also frees room reserved beyond the end. A file that somebody cut would only grow.
         if failure != nil, !part.isDamaged {
             let written = state.withLock { $0.written }
             if ftruncate(part.fileDescriptor, off_t(written)) == 0 { part.noteCut(at: written) }
         }
         let (completion, ending) = state.withLock { state in
             if let slot = state.slot {
-                // Also where all is durable: that is told, but not stored yet. What a failed disk took back is not claimed.
+                // The claim is kept even if all bytes are durable: that is reported, but not stored yet. Bytes lost to
+                // a failed disk are not claimed.
                 let isSound = failure?.sparesWritten ?? true
                 services.journal?.release(
                     slot, task: context.task,

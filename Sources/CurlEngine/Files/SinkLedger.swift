@@ -24,7 +24,7 @@ final class SinkLedger: Sendable {
     func add(_ board: SegmentBoard) { state.withLock { $0.boards[ObjectIdentifier(board)] = board } }
     func remove(_ board: SegmentBoard) { state.withLock { $0.boards[ObjectIdentifier(board)] = nil } }
 
-    /// Cancels local copies, waits for all ends, and abandons what a disk that does not answer still holds. Blocks.
+    /// Cancels local copies, waits for all ends, and abandons whatever a disk that does not answer still holds. Blocks.
     func drain(milliseconds: Int) {
         for local in state.withLock({ Array($0.locals.values) }) { local.cancel() }
         for _ in 0..<max(1, milliseconds / 2) {

@@ -1,9 +1,9 @@
 import CLinux
 
-/// Has the kernel begin to write what the next checkpoint would otherwise have to wait for: sync_file_range(2) with
-/// SYNC_FILE_RANGE_WRITE alone, which neither promises anything nor takes an error from the fdatasync(2) that follows.
+/// Has the kernel begin to write what the next checkpoint would otherwise wait for. Uses sync_file_range(2) with
+/// SYNC_FILE_RANGE_WRITE alone, which promises nothing and takes no error from the fdatasync(2) that follows.
 struct WriteBack: Synchronizing {
-    /// Bytes written since the last one, of one file, that make another worth a call.
+    /// Another call pays once this many bytes of one file were written since the last.
     static let bytes: Int64 = 8 << 20
 
     var part: PartFile

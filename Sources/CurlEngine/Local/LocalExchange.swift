@@ -5,18 +5,18 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// One exchange that needs no network: a file: URL is copied, a data: URL decoded, on a thread of its own.
+/// One exchange that needs no network: on a thread of its own, a file: URL is copied or a data: URL decoded.
 ///
 /// It writes through the same sink as any body, so checkpoints, failures and the end are those of a download.
 final class LocalExchange: Sendable {
-    /// Bytes between two looks at whether the exchange was cancelled.
+    /// Bytes between two checks whether the exchange was cancelled.
     private static let slice = 8 << 20
 
     private struct Source {
         var descriptor: Int32 = -1
         var status = stat()
         var bytes: [UInt8] = []
-        /// nil for a file whose end only reading finds.
+        /// nil if only reading finds the file's end.
         var size: Int64?
         var mediaType: String?
     }
@@ -40,7 +40,7 @@ final class LocalExchange: Sendable {
     }
 
     static func handles(_ url: String) -> Bool {
-        // Schemes are read byte by byte: this is asked of each exchange.
+        // Schemes are compared byte by byte, because this is called for each exchange.
         ["file:", "data:"].contains { scheme in
             url.utf8.count >= scheme.utf8.count && zip(url.utf8, scheme.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
         }
@@ -49,7 +49,7 @@ final class LocalExchange: Sendable {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
     private var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-    /// A shutdown waits for its end.
+    /// Starts the exchange; a shutdown waits for its end.
     func start() {
         files.ledger.add(self)
         if !NamedThread.start("dld-local", { self.run() }) {
@@ -85,7 +85,7 @@ final class LocalExchange: Sendable {
         return Source(bytes: content.bytes, size: Int64(content.bytes.count), mediaType: content.mediaType)
     }
 
-    /// Regular files only: a pipe or device has no end and no offset.
+    /// Only regular files: a pipe or device has no end and no offset.
     private func file() throws -> Source {
         guard let path = FilePath.decode(exchange.url) else {
             throw LocalFailure("open the source file", errno: EINVAL)
@@ -164,7 +164,7 @@ final class LocalExchange: Sendable {
     private func copyFile(_ source: Source, to sink: PartSink, _ head: ResponseHead) -> ExchangeOutcome.End {
         let size = source.size ?? .max
         var offset = sink.acceptance.offset.rawValue
-        // What has no length is made while it is read.
+        // A file without a known length is generated while it is read.
         var byKernel = source.size != nil
         while offset < size, sink.failure == nil {
             if isCancelled { return .aborted }
@@ -181,7 +181,7 @@ final class LocalExchange: Sendable {
                     sink.fail(LocalFailure("pwrite"))
                     return .finished
                 }
-                // Other file systems or other kernels: read and write.
+                // Other file systems or kernels: read and write.
                 byKernel = false
             }
             switch read(source, offset, wanted, sink) {
@@ -212,7 +212,7 @@ final class LocalExchange: Sendable {
     }
 }
 
-/// The path that a file: URL names (RFC 8089).
+/// The path in a file: URL (RFC 8089).
 enum FilePath {
     /// nil if it names another host, or has no absolute path.
     static func decode(_ url: String) -> String? {

@@ -3,7 +3,7 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// A URL as libcurl itself reads it, so that what is checked is what will be requested (curl_url_get(3)).
+/// A URL as libcurl itself reads it, so that the checked URL is the requested one (curl_url_get(3)).
 struct CurlURL: Hashable, Sendable {
     /// Without user info and fragment.
     var text: String
@@ -27,7 +27,7 @@ struct CurlURL: Hashable, Sendable {
         }
     }
 
-    /// `reference` as a Location field gives it, seen from this URL (RFC 3986 section 5).
+    /// Resolves `reference`, as a Location field has it, against this URL (RFC 3986 section 5).
     func resolving(_ reference: String) -> CurlURL? { CurlURL(base: text, reference: reference) }
 
     private init?(base: String?, reference: String) {
@@ -52,8 +52,8 @@ struct CurlURL: Hashable, Sendable {
         port = Self.part(handle, CURLUPART_PORT, flags: 1) ?? ""
     }
 
-    /// What libcurl makes of the origins that it has read, as they were written, with no path: its reading of a URL costs ten
-    /// times as much as the look for plain paths.
+    /// libcurl's reading of the origins that it has seen, as they were written, without path. libcurl takes ten times
+    /// as long to read a URL as the check for plain paths.
     private static let known = Guarded<[String: CurlURL]>([:])
     private static let mostKnown = 256
 
@@ -67,8 +67,8 @@ struct CurlURL: Hashable, Sendable {
         }
     }
 
-    /// Where the path begins, if libcurl leaves it as it is and the rest is an origin: nothing is to be encoded, no segment
-    /// begins with a dot, and there is no user info, which belongs to one URL alone.
+    /// Where the path begins, if libcurl leaves it unchanged and the rest is an origin: nothing needs encoding, no
+    /// segment begins with a dot, and there is no user info, which belongs to one URL only.
     private static func plainPath(in text: String) -> Int? {
         text.bytes { bytes in
             guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),

@@ -1,6 +1,6 @@
 import CCurl
 
-/// What the libcurl that runs (not the one this was built with) is and can do.
+/// The version and abilities of the libcurl that is loaded, not of the one this was built with.
 struct CurlVersion: Sendable {
     let text: String
     let number: UInt32
@@ -26,6 +26,6 @@ struct CurlVersion: Sendable {
         protocols = names
     }
 
-    /// Uploads over HTTP/2 spin with a full send window before 8.0.0.
+    /// Before 8.0.0, uploads over HTTP/2 spin when the send window is full.
     var uploadsSafelyOverHTTP2: Bool { number >= 0x080000 }
 }

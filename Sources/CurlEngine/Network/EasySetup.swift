@@ -3,7 +3,7 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Writes one request into an easy handle (curl_easy_setopt(3)); the first refused option ends it.
+/// Writes one request into an easy handle (curl_easy_setopt(3)); stops at the first refused option.
 struct EasySetup {
     let easy: UnsafeMutableRawPointer
     let userAgent: String
@@ -15,9 +15,9 @@ struct EasySetup {
     }
 
     /// - Parameters:
-    ///   - easy: as new, or reset.
-    ///   - isKept: it is still configured for a transfer with this one's recipe.
-    /// - Returns: libcurl's word on the first option it refused, `CURLE_OK` where there was none.
+    ///   - easy: new, or reset.
+    ///   - isKept: it is still configured for a transfer with the same recipe.
+    /// - Returns: libcurl's code for the first option that it refused, or `CURLE_OK`.
     static func configure(
         _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String, isKept: Bool = false
     ) -> CURLcode {
@@ -39,7 +39,7 @@ struct EasySetup {
         return setup.result
     }
 
-    /// What no two transfers share: the URL, and whom libcurl calls.
+    /// The options that no two transfers share: the URL, and the target of callbacks.
     private mutating func address(_ transfer: Transfer) {
         set(CURLOPT_URL, transfer.request.url.text)
         if result == CURLE_OK { result = dld_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText) }
@@ -60,7 +60,7 @@ struct EasySetup {
         if result == CURLE_OK { result = dld_easy_set_blob(easy, option, bytes, bytes.count) }
     }
 
-    /// Without libcurl's own value.
+    /// Removes libcurl's default.
     private mutating func clear(_ option: CURLoption) {
         if result == CURLE_OK { result = dld_easy_set_string(easy, option, nil) }
     }
@@ -69,9 +69,9 @@ struct EasySetup {
         if result == CURLE_OK, let value { result = dld_easy_set_string(easy, option, value) }
     }
 
-    /// Bytes read at a time of what may come fast. A little less than what malloc maps by itself (`Footprint.prepare`):
-    /// libcurl takes and frees one for each transfer, and mapping, touching and unmapping it costs more than a small file's
-    /// recv(2).
+    /// Bytes to read at a time if they may come fast. A little less than what malloc maps by itself
+    /// (`Footprint.prepare`): libcurl takes and frees one buffer for each transfer, and mapping, touching and unmapping
+    /// it costs more than a small file's recv(2).
     private static let fastBuffer = 248 << 10
     /// Answers to requests are short.
     private static let slowBuffer = 16 << 10
@@ -79,7 +79,7 @@ struct EasySetup {
     /// Each transfer of a crowd keeps as much of its buffer in memory as ever came at once.
     private static let crowdBuffer = 8 << 10
 
-    /// Of what is limited no more is read at a time than passes in a quarter of a second; libcurl takes 1 KiB at least.
+    /// A limited transfer reads at most what passes in a quarter of a second; libcurl's minimum is 1 KiB.
     static func bufferSize(of transfer: Transfer) -> Int {
         guard let rate = transfer.limits.map(\.bucket.rate).min() else {
             guard transfer.exchange.kind == .download || transfer.context.receiver != nil else { return slowBuffer }
@@ -91,7 +91,7 @@ struct EasySetup {
     private mutating func common(_ transfer: Transfer) {
         let network = transfer.exchange.network
         set(CURLOPT_NOSIGNAL, 1)
-        // Without it removing a handle waits for an unanswered name server.
+        // Without it, removing a handle waits for a name server that does not answer.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_BUFFERSIZE, Self.bufferSize(of: transfer))
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(network.connectTimeout.milliseconds)))
@@ -125,14 +125,14 @@ struct EasySetup {
         network.wrappedValue.proxy.map { !$0.isEmpty } ?? environmentHasProxies
     }
 
-    /// Whether the way may lead through a proxy that is reached over TLS itself.
+    /// Whether the route may lead through a proxy that is itself reached over TLS.
     static func mayUseSecureProxy(_ network: NetworkOptions) -> Bool {
         let named = network.proxy.map { [$0] } ?? environmentProxies
         return named.contains { $0.lowercased().hasPrefix("https:") }
     }
 
     private mutating func proxy(_ network: NetworkOptions) {
-        // libcurl would look for six variables in vain.
+        // Saves libcurl six pointless lookups of variables.
         if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") { set(CURLOPT_PROXY, proxy) }
         set(CURLOPT_PROXYAUTH, network.proxyCredential?.isNTLM == true ? DLD_AUTH_NTLM : DLD_AUTH_BASIC_DIGEST)
         if let credential = network.proxyCredential {
@@ -145,7 +145,7 @@ struct EasySetup {
         let network = transfer.exchange.network
         let texts = network.certificates
         if let authorities = texts.authorities {
-            // libcurl would look into the system's folder besides (CURLOPT_CAPATH(3)).
+            // libcurl would also search the system's folder (CURLOPT_CAPATH(3)).
             clear(CURLOPT_CAPATH)
             set(CURLOPT_CAINFO_BLOB, authorities)
             if network.proxy?.lowercased().hasPrefix("https://") == true {
@@ -180,8 +180,8 @@ struct EasySetup {
         set(CURLOPT_KEYPASSWD, password)
     }
 
-    /// A key that is trusted takes the place of verification, at that server alone: libcurl compares it before it sends
-    /// anything, and uses no connection again that was made under other conditions.
+    /// A trusted key replaces verification, at that server only. libcurl compares it before it sends anything, and does
+    /// not reuse a connection that was made under other conditions.
     private mutating func trust(_ key: String) {
         set(CURLOPT_PINNEDPUBLICKEY, key)
         set(CURLOPT_SSL_VERIFYPEER, 0)
@@ -193,7 +193,7 @@ struct EasySetup {
         set(CURLOPT_HTTPAUTH, request.credentials?.isNTLM == true ? DLD_AUTH_NTLM : DLD_AUTH_BASIC_DIGEST)
         let version = httpVersion(transfer)
         set(CURLOPT_HTTP_VERSION, version)
-        // Whoever may share a connection waits to learn whether the one that is being made can be shared.
+        // A request that may share a connection waits to learn whether the one being made can be shared.
         if request.url.scheme == "https", version != Int(CURL_HTTP_VERSION_1_1) { set(CURLOPT_PIPEWAIT, 1) }
         var usual = "GET"
         if transfer.isSending {
@@ -207,39 +207,39 @@ struct EasySetup {
             set(CURLOPT_CUSTOMREQUEST, request.method ?? method)
         }
         set(CURLOPT_EXPECT_100_TIMEOUT_MS, Self.expectationPatience)
-        // A server may close an idle connection just when it is used again; what cannot be repeated had better not
-        // meet that.
+        // A server may close an idle connection just when it is reused; a request that cannot be repeated should avoid
+        // that.
         if !request.isIdempotent { set(CURLOPT_MAXAGE_CONN, Self.freshSeconds) }
         beginCallback(transfer)
         headers(transfer)
     }
 
-    /// Fewer rounds than with 64 KiB; more would leave the caches between the copy into it and the one out of it.
+    /// Needs fewer rounds than 64 KiB; a larger buffer would leave the caches between the copy in and the copy out.
     private static let largestUploadBuffer = 256 << 10
     private static let freshSeconds = 5
-    /// Milliseconds for which a 100 is waited for.
+    /// Milliseconds to wait for a 100.
     private static let expectationPatience = 1000
 
     private func pointer(to transfer: Transfer) -> UnsafeMutableRawPointer {
         Unmanaged.passUnretained(transfer).toOpaque()
     }
 
-    /// A body that the transfer's feed brings.
+    /// Sets up a body that the transfer's feed provides.
     private mutating func upload(_ transfer: Transfer) {
         guard let feed = transfer.feed, result == CURLE_OK else { return }
         result = dld_easy_set_upload_callbacks(easy, sendBody, seekBody, pointer(to: transfer))
-        // libcurl takes off what the remote file has.
+        // libcurl subtracts the length of the remote file.
         let skipped = transfer.request.url.isHTTP ? 0 : transfer.exchange.startOffset.rawValue
         if result == CURLE_OK {
             result = dld_easy_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(feed.length + skipped))
         }
-        // libcurl's own takes 64 KiB, and 16 at least.
+        // libcurl's default is 64 KiB, and its minimum 16.
         let buffer = transfer.sendLimits.isEmpty ? min(feed.piece, Self.largestUploadBuffer) : Transfer.limitedPiece
         if buffer != 64 << 10 { set(CURLOPT_UPLOAD_BUFFERSIZE, buffer) }
     }
 
     private func httpVersion(_ transfer: Transfer) -> Int {
-        // A paused stream holds up its neighbours and a rate limit overshoots; uploads spin on old versions.
+        // A paused stream blocks its neighbours, and a rate limit overshoots; uploads spin on old versions.
         let mustBe11 =
             transfer.request.credentials?.isNTLM == true || !transfer.limits.isEmpty
             || transfer.exchange.network.httpVersion == .v11
@@ -276,10 +276,10 @@ struct EasySetup {
         }
     }
 
-    /// FTP: the body ends where the server ends it. Left to itself libcurl asks for SIZE, and stops after as many bytes: a
-    /// server that ignores REST and sends the file from its beginning would go unnoticed, as would a file that was
-    /// replaced by a longer one since the probe. So REST is sent right before RETR, and nothing is asked. An HTTP proxy
-    /// that speaks FTP in our place is asked by HTTP, with a range.
+    /// FTP: the body ends where the server ends it. By default, libcurl asks for SIZE and stops after as many bytes.
+    /// Then nobody would notice a server that ignores REST and sends the file from its beginning, or a file that was
+    /// replaced by a longer one since the probe. So REST is sent right before RETR, and SIZE is not asked. An HTTP
+    /// proxy that speaks FTP on our behalf gets an HTTP request with a range.
     private mutating func retrieve(_ transfer: Transfer) {
         let offset = transfer.exchange.startOffset.rawValue
         guard !transfer.exchange.network.mayMeetGateway else {
@@ -295,8 +295,8 @@ struct EasySetup {
         result = dld_easy_set_list(easy, CURLOPT_PREQUOTE, transfer.commandList)
     }
 
-    /// To continue, libcurl itself asks on the same connection, right before it sends, how long the remote file is, and
-    /// appends (FTP) or writes on from there (SFTP): `Transfer.seek` sees to it that this is where we mean to go on.
+    /// To resume, libcurl itself asks on the same connection, right before it sends, how long the remote file is. It
+    /// then appends (FTP) or writes on from there (SFTP). `Transfer.seek` checks that this is where we mean to resume.
     private mutating func store(_ transfer: Transfer) {
         upload(transfer)
         guard transfer.exchange.startOffset > 0, result == CURLE_OK else { return }

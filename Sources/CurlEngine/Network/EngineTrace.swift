@@ -1,16 +1,16 @@
 import CCurl
 import TransferModel
 
-/// Where libcurl's own words about a task's exchanges go (CURLOPT_DEBUGFUNCTION(3)). They have secrets in them.
+/// Where libcurl's own messages about a task's exchanges go (CURLOPT_DEBUGFUNCTION(3)). They contain secrets.
 package struct EngineTrace: Sendable {
     package enum Kind: Sendable {
         /// What libcurl does.
         case note
-        /// A line of a head, or a command of FTP, that was sent or received.
+        /// A header line, or an FTP command, that was sent or received.
         case sent, received
     }
 
-    /// Whether anybody reads them: asked once for each request.
+    /// Whether anybody reads the messages; asked once for each request.
     package var isWanted: @Sendable () -> Bool
     /// Called on the network thread; must not block.
     package var write: @Sendable (_ task: TaskID, _ kind: Kind, _ line: String) -> Void
@@ -23,7 +23,7 @@ package struct EngineTrace: Sendable {
         self.write = write
     }
 
-    /// Has libcurl tell of the transfer's request; bodies are left out.
+    /// Has libcurl report the transfer's request; bodies are left out.
     func follow(_ transfer: Transfer, on easy: UnsafeMutableRawPointer) -> CURLcode {
         dld_easy_set_trace(easy, heard, Unmanaged.passUnretained(transfer).toOpaque())
     }

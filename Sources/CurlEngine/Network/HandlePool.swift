@@ -2,8 +2,8 @@ import CCurl
 import TransferCore
 import TransferModel
 
-/// How a handle was configured, as far as it may stay so for the next transfer. A plain download over HTTP differs from
-/// another one with the same network options in its URL, its header lines and its callbacks only.
+/// How a handle was configured, if the next transfer may keep that. Two plain downloads over HTTP with the same network
+/// options differ only in URL, header lines and callbacks.
 struct HandleRecipe: Equatable {
     private let network: Boxed<NetworkOptions>
     private let scheme: String
@@ -24,15 +24,15 @@ struct HandleRecipe: Equatable {
     }
 }
 
-/// Easy handles for the next transfers. One that is used again keeps its options if the next transfer has the same recipe.
+/// Easy handles for the next transfers. A reused handle keeps its options if the next transfer has the same recipe.
 struct HandlePool {
-    /// Those without a recipe are as new.
+    /// Handles without a recipe are as good as new.
     private var idle: [(easy: UnsafeMutableRawPointer, recipe: HandleRecipe?)] = []
 
     private static let limit = 64
 
-    /// A used handle, or a new one if that refuses the request: one that left a connection which others still share (HTTP/2)
-    /// keeps its buffer, and then 7.88 does not take CURLOPT_BUFFERSIZE.
+    /// A used handle, or a new one if the used one refuses the request: if a handle left a connection that others still
+    /// share (HTTP/2), it keeps its buffer, and 7.88 then refuses CURLOPT_BUFFERSIZE.
     mutating func take(for transfer: Transfer, userAgent: String) -> (UnsafeMutableRawPointer?, CURLcode) {
         transfer.recipe = HandleRecipe(transfer)
         if let (used, recipe) = idle.popLast() {
@@ -46,8 +46,8 @@ struct HandlePool {
         return (new, EasySetup.configure(new, for: transfer, userAgent: userAgent))
     }
 
-    /// Keeps the handle only if libcurl itself ended the transfer without an error: after a name that did not resolve, 7.88
-    /// refuses CURLOPT_BUFFERSIZE on it for ever.
+    /// Keeps the handle only if libcurl itself ended the transfer without an error: after a name that did not resolve,
+    /// 7.88 refuses CURLOPT_BUFFERSIZE on it for ever.
     mutating func giveBack(_ easy: UnsafeMutableRawPointer, of transfer: Transfer) {
         guard transfer.isHandleClean, idle.count < Self.limit else { return curl_easy_cleanup(easy) }
         if transfer.recipe == nil { curl_easy_reset(easy) } else { dld_easy_forget(easy) }

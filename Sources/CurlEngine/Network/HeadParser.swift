@@ -2,9 +2,10 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Reads header lines as libcurl hands them out, and keeps those of the latest response only.
+/// Reads header lines as libcurl delivers them, and keeps only those of the latest response.
 ///
-/// RFC 9112 section 4 and 5; interim responses (1xx) are skipped, lines after the head are trailers.
+/// RFC 9112 sections 4 and 5. Interim responses (1xx) are reported separately; lines after the final header are
+/// trailers.
 package struct HeadParser {
     package enum Event: Equatable {
         case none
@@ -26,13 +27,13 @@ package struct HeadParser {
 
     package init() {}
 
-    /// Whether no head has begun since the last interim one ended.
+    /// Whether no header has begun since the last interim one ended.
     var isWaiting: Bool { stage == .waiting }
 
-    /// Whether a whole final head was read.
+    /// Whether a complete final header was read.
     var isComplete: Bool { stage == .ended }
 
-    /// The size that libcurl tells of an FTP file whose body was not asked for, in the form of a field.
+    /// The size that libcurl reports for an FTP file whose body was not requested, in the form of a field.
     var announcedLength: Int64? { announced.last.flatMap { Int64($0.value) } }
 
     package mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
@@ -59,7 +60,7 @@ package struct HeadParser {
         return .none
     }
 
-    /// Takes a line that is a trailer, whatever it looks like.
+    /// Reads a line as a trailer, whatever it looks like.
     mutating func trailer(_ bytes: UnsafeRawBufferPointer) {
         let line = Self.withoutEnd(bytes)
         if !line.isEmpty { Self.add(line, to: &trailers) }
@@ -88,7 +89,7 @@ package struct HeadParser {
         return .none
     }
 
-    /// Fields that most answers have at most.
+    /// Most answers have at most this many fields.
     private static let usualCount = 16
     private static let space = UInt8(ascii: " ")
     private static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == UInt8(ascii: "\t") }
@@ -100,8 +101,9 @@ package struct HeadParser {
         return bytes
     }
 
-    /// A line that begins with a blank continues the one before (obsolete folding); one without a colon says nothing. CR and
-    /// NUL become spaces, as RFC 9110 section 5.5 asks for: what a server sent may be sent back to it.
+    /// A line that begins with a blank continues the previous one (obsolete folding); a line without a colon is
+    /// ignored. CR and NUL become spaces, as RFC 9110 section 5.5 requires, because a server's text may be sent back to
+    /// it.
     private static func add(_ line: UnsafeRawBufferPointer, to fields: inout [HeaderField]) {
         if let field = plainField(line) { return fields.append(field) }
         if line.contains(where: { $0 == 13 || $0 == 0 }) {
@@ -123,7 +125,7 @@ package struct HeadParser {
         }
     }
 
-    /// A line of printable ASCII with a name at its beginning, as nearly all are; nil for any other.
+    /// A line of printable ASCII that begins with a name, as nearly all do; nil for any other.
     private static func plainField(_ line: UnsafeRawBufferPointer) -> HeaderField? {
         guard let first = line.first, !isBlank(first), isPlain(line), let start = line.baseAddress,
             let found = memchr(start, Int32(UInt8(ascii: ":")), line.count)
@@ -132,13 +134,13 @@ package struct HeadParser {
         return HeaderField(ascii(line, 0, colon), ascii(line, colon + 1, line.count))
     }
 
-    /// Whether the bytes are printable ASCII and tabs. Eight are looked at together.
+    /// Whether the bytes are printable ASCII and tabs. Eight bytes are checked at a time.
     private static func isPlain(_ line: UnsafeRawBufferPointer) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         var place = 0
         while place + 8 <= line.count {
             let word = line.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-            // The highest bit of a byte that is below a space, or above a tilde.
+            // The highest bit of each byte that is below a space or above a tilde.
             let found = (word &- ones &* 0x20) & ~word | (word &+ ones) | word
             if found & (ones &* 0x80) != 0 { break }
             place += 8
@@ -146,7 +148,7 @@ package struct HeadParser {
         return line[place...].allSatisfy { $0 >= space && $0 < 127 || $0 == UInt8(ascii: "\t") }
     }
 
-    /// These bytes without the blanks around them. (Validating costs ten times as much as this copy.)
+    /// These bytes without surrounding blanks. (Validating costs ten times as much as this copy.)
     private static func ascii(_ line: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> String {
         var (start, end) = (start, end)
         while start < end, isBlank(line[start]) { start += 1 }
@@ -162,7 +164,7 @@ package struct HeadParser {
         String(validating: bytes, as: UTF8.self)
     }
 
-    /// Bytes of a line that is not UTF-8 are ISO-8859-1, as they were before RFC 9110 (section 5.5).
+    /// The bytes of a line that is not UTF-8 are read as ISO-8859-1, as before RFC 9110 (section 5.5).
     private static func latin1(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
@@ -175,8 +177,8 @@ package struct HeadParser {
         return lengths.count == 1 && values("transfer-encoding").isEmpty ? Int64(lengths[0]) : nil
     }
 
-    /// Where the response says to go on, if it is a redirect that is followed, or that a client is asked about: then any
-    /// that names a place but 300 and 304.
+    /// The target of a redirect that is followed, or that a client is asked about: in that case, of any redirect that
+    /// names a target except 300 and 304.
     func redirectTarget(_ rule: RedirectRule = .follow) -> String? {
         guard let status else { return nil }
         switch rule {
@@ -186,11 +188,11 @@ package struct HeadParser {
         }
     }
 
-    /// Whether credentials are asked for.
+    /// Whether the response is a challenge.
     var isChallenge: Bool { status == 401 || status == 407 }
 
-    /// Whether the body's end is marked by a length or a last chunk. HTTP/2 without a length is not trusted: some
-    /// servers end a cut stream with NO_ERROR.
+    /// Whether a length or a last chunk marks the body's end. HTTP/2 without a length is not trusted: some servers end
+    /// a cut stream with NO_ERROR.
     var isDelimited: Bool {
         guard let status else { return true }
         if status == 204 || status == 304 || !values("content-length").isEmpty { return true }

@@ -1,12 +1,12 @@
 import CCurl
 import TransferModel
 
-/// A request's header lines as libcurl takes them. Most requests have the lines of the one before and share them.
+/// A request's header lines in libcurl's form. Most requests have the same lines as the previous one and share them.
 final class HeaderLines {
     private let headers: [HeaderField]
     private let ownHeaders: [HeaderField]
     private let storedCookies: String?
-    /// What is said of `Expect`; nil if nothing is sent.
+    /// The line for `Expect`; nil if nothing is sent.
     private let expectation: String?
     private(set) var list: UnsafeMutablePointer<curl_slist>?
 
@@ -18,9 +18,9 @@ final class HeaderLines {
         self.expectation = expectation
         if let expectation, !append(expectation) { return nil }
         for field in request.allHeaders {
-            // The length is the payload's, and libcurl says it; the wait for a 100 is the exchange's choice.
+            // The length is that of the payload, and libcurl sends it; waiting for a 100 is the exchange's choice.
             if expectation != nil, Self.ofPayload.contains(where: field.isNamed) { continue }
-            // A field without a value is written `Name;` for libcurl (CURLOPT_HTTPHEADER(3)).
+            // For libcurl, a field without a value is written `Name;` (CURLOPT_HTTPHEADER(3)).
             guard append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") else { return nil }
         }
         if !request.allHeaders.contains(where: { $0.isNamed("User-Agent") }) {
@@ -40,7 +40,7 @@ final class HeaderLines {
         return true
     }
 
-    /// Whether these are the lines of the request.
+    /// Whether these are the request's lines.
     func serve(_ request: RequestState, expectation: String?) -> Bool {
         self.expectation == expectation && headers == request.headers && ownHeaders == request.ownHeaders
             && storedCookies == request.storedCookies

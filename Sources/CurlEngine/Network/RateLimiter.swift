@@ -1,25 +1,25 @@
 import TransferCore
 import TransferModel
 
-/// A bucket that several transfers share; the reactor's alone.
+/// A bucket that several transfers share; used only by the reactor.
 final class SharedBucket {
     var bucket: TokenBucket
     init(_ bucket: TokenBucket) { self.bucket = bucket }
 
-    /// Waits are long enough to save up this much time's bytes, so that fast limits do not cost a wake-up per chunk.
+    /// A wait is long enough to collect this much time's bytes, so that fast limits do not cost a wake-up per chunk.
     static let shortestWait: Int64 = 4_000_000
-    /// Slow limits send pieces worth so many seconds, of so many bytes at most.
+    /// Slow limits send pieces of this many seconds' bytes, and of at most this many bytes.
     private static let pieceTime = 0.25
     private static let longestPiece = 4096.0
 
-    /// Takes `count` bytes that are at hand out of the bucket.
-    /// - Returns: when they may pass: once the bucket has made good for them.
+    /// Takes `count` bytes that have arrived out of the bucket.
+    /// - Returns: when they may pass: when the bucket is no longer in debt for them.
     func charge(_ count: Int, at now: Int64) -> Int64 {
         bucket.spend(ByteCount(Int64(count)), at: now)
         return bucket.nextAvailable(.zero, at: now)
     }
 
-    /// When sending may go on, if it may not now.
+    /// When sending may continue; nil if it may now.
     func wait(at now: Int64) -> Int64? {
         guard bucket.allowance(at: now) == .zero else { return nil }
         let rate = Double(bucket.rate.rawValue)
@@ -28,17 +28,17 @@ final class SharedBucket {
     }
 }
 
-/// Which way the bytes of a limit go.
+/// Which direction a limit applies to.
 enum RateDirection: Sendable { case receiving, sending }
 
-/// The limits of one direction that are in force: global, per session and per task; the reactor's alone.
+/// The current limits of one direction: global, per session and per task; used only by the reactor.
 struct RateLimiter {
     private var global: SharedBucket?
     private var sessions: [SessionKey: SharedBucket] = [:]
     private var tasks: [TaskID: SharedBucket] = [:]
 
-    /// `now` in nanoseconds on the reactor's clock; 0 lifts a limit.
-    /// Each returns whether anything changed.
+    /// `now` is in nanoseconds on the reactor's clock; 0 removes a limit. Each function returns whether there is, or
+    /// was, a limit.
     @discardableResult
     mutating func setGlobal(_ rate: ByteRate, at now: Int64) -> Bool { Self.set(&global, rate, now) }
     @discardableResult

@@ -3,7 +3,7 @@ import CLinux
 import TransferCore
 import TransferModel
 
-/// What makes transfers wait and lets them go on: files that are behind, pieces not yet read, rates. On the reactor's thread.
+/// What makes transfers wait and continue: files that are behind, pieces not yet read, rates. On the reactor's thread.
 extension Reactor {
     // MARK: Sinks and holds
 
@@ -39,7 +39,7 @@ extension Reactor {
         }
     }
 
-    /// Takes back reasons to hold; the last one lets libcurl go on, which may call a callback at once.
+    /// Removes reasons to hold; without any reason left, libcurl continues, and may call a callback at once.
     func release(_ transfer: Transfer, _ hold: Transfer.Hold) {
         transfer.holds.subtract(hold)
         let reads = transfer.isPaused && transfer.holds.isDisjoint(with: .receiving)
@@ -51,11 +51,12 @@ extension Reactor {
         transfer.lastActivity = now
         let held = (transfer.isPaused ? CURLPAUSE_RECV : 0) | (transfer.isSendPaused ? CURLPAUSE_SEND : 0)
         let code = curl_easy_pause(easy, held)
-        // An end noted by the callback, or an error, is only returned here: libcurl does not report it as done.
+        // An end that the callback noted, or an error, is only returned here: libcurl does not report the transfer as
+        // done.
         if let ending = transfer.ending {
             conclude(transfer, ending)
         } else if code == CURLE_BAD_FUNCTION_ARGUMENT {
-            // Its connection has ended in this very round. Nothing is left to let go on, and how it ended is
+            // Its connection has ended in this same round. There is nothing left to continue, and how it ended is
             // reported as done.
         } else if code != CURLE_OK {
             conclude(transfer, failure(code, transfer))
@@ -64,8 +65,9 @@ extension Reactor {
 
     // MARK: Rates
 
-    /// Whether all limits of the transfer let `count` bytes that arrived pass now; if not, it is woken when they do, and the
-    /// same bytes come again. They are charged once, when they are seen first: what waits longest passes first.
+    /// Whether all limits of the transfer let `count` bytes that arrived pass now. If not, the transfer is woken when
+    /// they do, and the same bytes come again. They are charged once, when they are first seen, so the transfer that
+    /// waits longest passes first.
     func mayRead(_ transfer: Transfer, _ count: Int) -> Bool {
         guard !transfer.limits.isEmpty else { return true }
         let time = rateClock()
@@ -79,7 +81,7 @@ extension Reactor {
         return false
     }
 
-    /// How many bytes all limits of the transfer allow to be sent now; if none, it is woken when they do.
+    /// How many bytes all limits of the transfer allow it to send now; if none, the transfer is woken when they do.
     func maySend(_ transfer: Transfer) -> Int {
         guard !transfer.sendLimits.isEmpty else { return .max }
         let time = rateClock()
@@ -123,7 +125,7 @@ extension Reactor {
         transfer.sendLimits = sendLimiter.buckets(of: transfer.context)
     }
 
-    /// Changes limits of one direction; running transfers feel it at once.
+    /// Changes limits of one direction, with effect on running transfers at once.
     func change(_ direction: RateDirection, _ body: (inout RateLimiter) -> Bool) {
         let isChanged =
             switch direction {

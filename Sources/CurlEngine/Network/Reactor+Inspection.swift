@@ -1,14 +1,14 @@
 import CCurl
 import TransferModel
 
-/// What has to be looked after though no socket says so.
+/// Checks that no socket event triggers.
 extension Reactor {
     private static let flushAge: Int64 = 90_000_000
     private static let discardTime: Int64 = 2_000_000_000
-    /// What is over sooner is told with its end.
+    /// An exchange that ends sooner is reported with its end.
     private static let lingerTime: Int64 = 1_000_000_000
 
-    /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
+    /// Checks that are due ten times a second: old bytes in buffers, checkpoints, silence.
     func inspect(_ transfer: Transfer) {
         transfer.moveToFileIfOld(self, age: Self.flushAge)
         if now - transfer.began >= Self.lingerTime { transfer.context.observer.transferLingers() }
@@ -28,8 +28,8 @@ extension Reactor {
         conclude(transfer, .stalled)
     }
 
-    /// The data connection of FTPS, and of an FTP upload, and the commands beside it overtake each other now and then,
-    /// and libcurl 7.88 then watches the wrong socket (its own program polls once a second and does not notice).
+    /// In FTPS and in FTP uploads, the data connection and the commands occasionally overtake each other. libcurl 7.88
+    /// then watches the wrong socket. (Its own program polls once a second and does not notice.)
     func stepMissedEvents(of inspected: [Transfer]) {
         let mayMiss = inspected.contains { transfer in
             transfer.request.url.scheme == "ftps" || transfer.request.url.scheme == "ftp" && transfer.isSending

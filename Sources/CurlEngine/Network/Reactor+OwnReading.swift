@@ -4,22 +4,22 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Reads long and slow bodies from their sockets, without libcurl: it would copy each byte once more, and hold a handle, a
-/// connection and a receive buffer for each transfer that waits.
+/// Reads long and slow bodies from their sockets, without libcurl: it would copy each byte once more, and hold a
+/// handle, a connection and a receive buffer for each waiting transfer.
 ///
-/// What is taken is the socket of a plain HTTP/1 connection in the middle of a body with a length. libcurl keeps a dead
-/// socket in its place, so that nothing it does with the connection can reach the body.
+/// It takes the socket of a plain HTTP/1 connection in the middle of a body with a length. libcurl keeps a dead socket
+/// instead, so nothing that it does with the connection can reach the body.
 extension Reactor {
-    /// Bytes read of one transfer before others have their turn.
+    /// Bytes read for one transfer before others have their turn.
     private static let turn = 2 << 20
 
-    /// Takes the sockets of the bodies that have begun since the last time; not from inside a callback.
+    /// Takes the sockets of the bodies that have begun since the last call; not from inside a callback.
     func takeOverWaiting() {
         guard !takeovers.isEmpty else { return }
         let candidates = takeovers
         takeovers = []
         for transfer in candidates where transfers.contains(transfer) && transfer.mayReadItself {
-            // libcurl holds bytes of a transfer that is paused.
+            // libcurl holds bytes of a paused transfer.
             transfer.isPaused ? takeovers.append(transfer) : takeOver(transfer)
         }
     }
@@ -31,7 +31,7 @@ extension Reactor {
         guard let easy = transfer.easy, socket >= 0, dld_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port) == CURLE_OK,
             port > 0, Int(dld_local_port(socket)) == port
         else { return }
-        // epoll knows the connection by this descriptor, which will be another socket's.
+        // epoll knows the connection by this descriptor, which will belong to another socket.
         dld_epoll_forget(epoll, socket)
         let own = dld_take_connection(socket, deadSocket)
         guard own >= 0 else {
@@ -84,9 +84,9 @@ extension Reactor {
 }
 
 extension Transfer {
-    /// What a look at the socket brought.
+    /// The result of one read from the socket.
     enum Reception {
-        /// So many bytes, and maybe there are more.
+        /// This many bytes, and possibly there are more.
         case more(Int)
         case drained
         /// A reason to hold came up.
@@ -94,21 +94,22 @@ extension Transfer {
         case over(ExchangeOutcome.End)
     }
 
-    /// Bodies that have so much to come are read without libcurl; a new connection for the next transfer costs less.
+    /// Bodies with at least this much left are read without libcurl; a new connection for the next transfer costs less.
     static let longBody: Int64 = 16 << 20
-    /// A transfer that lasted so long (nanoseconds) with so few bytes a second is slow; a younger one if most is to come.
+    /// A transfer of at least this age (nanoseconds) with fewer bytes a second is slow; a younger one only if most of
+    /// its body is still to come.
     private static let slowAge: Int64 = 2_000_000_000
     private static let youngAge: Int64 = 700_000_000
     private static let slowRate: Int64 = 256 << 10
-    /// A connection that is free again soon is worth more than what is saved.
+    /// A connection that is soon free again is worth more than what own reading saves.
     private static let slowRemainder: Int64 = 32 << 10
-    /// Room for less is not filled up first.
+    /// Less room than this is not filled up first.
     private static let shortestRead = 16 << 10
-    /// Bytes read at a time where a limit holds.
+    /// Bytes read at a time if a limit applies.
     private static let limitedRead = 4 << 10
 
-    /// The rest of the body is what the socket brings: plain HTTP/1 with a length, over a connection of its own, and no
-    /// limit, which would have libcurl hold bytes back.
+    /// Whether the rest of the body is exactly what the socket brings: plain HTTP/1 with a length, over a connection of
+    /// its own, and without a limit, which would make libcurl hold bytes back.
     var mayReadItself: Bool {
         guard case .store = use, let remaining, remaining > 0, ending == nil, easy != nil, exchange.kind == .download,
             feed == nil, request.url.scheme == "http", parser.httpVersion?.hasPrefix("1.") ?? false, limits.isEmpty,
@@ -117,15 +118,15 @@ extension Transfer {
         return length == acceptance?.expected?.rawValue
     }
 
-    /// Whether the transfer, one of a crowd, is so slow that little is lost with its connection.
+    /// Whether the transfer, one of a crowd, is so slow that losing its connection costs little.
     func isSlow(at now: Int64) -> Bool {
         Self.isSlow(age: now - began, received: received, remaining: remaining ?? 0)
     }
 
     /// - Parameters:
     ///   - age: nanoseconds since the exchange began.
-    ///   - received: bytes of the body that came in them.
-    ///   - remaining: bytes of it that are to come.
+    ///   - received: bytes of the body that came in that time.
+    ///   - remaining: bytes of the body still to come.
     static func isSlow(age: Int64, received: Int64, remaining: Int64) -> Bool {
         guard age >= youngAge, remaining > slowRemainder, age >= slowAge || remaining > 4 * received
         else { return false }
@@ -161,7 +162,7 @@ extension Transfer {
         kept(own, of: count)
         if let ending { return .over(ending) }
         if remaining == 0 { return .over(.finished) }
-        // These bytes have passed; the next wait until the limits have made good for them.
+        // These bytes have passed; the next ones wait until the limits are no longer in debt for them.
         if !reactor.mayRead(self, count) { holds.insert(.rate) }
         charged = 0
         if !holds.isDisjoint(with: .receiving) { return .held }

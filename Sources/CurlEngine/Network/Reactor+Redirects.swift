@@ -2,9 +2,9 @@ import CCurl
 import TransferCore
 import TransferModel
 
-/// Redirects: followed here, or handed back for a client to decide.
+/// Redirects: they are followed here, or handed back for a client to decide.
 extension Reactor {
-    /// Goes on to where a redirect points.
+    /// Follows a redirect to its target.
     func follow(_ transfer: Transfer) {
         guard let status = transfer.parser.status, let location = transfer.redirectTarget else {
             return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
@@ -23,7 +23,7 @@ extension Reactor {
         send(transfer)
     }
 
-    /// The exchange ends with the redirect, as an answer to the request `before` it.
+    /// Ends the exchange with the redirect, as the answer to the request `before` it.
     private func ask(_ transfer: Transfer, _ before: RequestState) {
         let target = transfer.request
         transfer.noteSites()

@@ -2,20 +2,21 @@ import CCurl
 import CLinux
 import Glibc
 
-/// What a crowd is spared: being woken for each kilobyte. Once a second a round reads what waits in the sockets, hands it
-/// to the writers and has it synced, so that at most what came since the last one is only in memory.
+/// Serves a crowd without waking it for each kilobyte. Once a second, a round reads what waits in the sockets, hands it
+/// to the writers and has it synced. So only bytes that came since the last round are in memory alone.
 extension Reactor {
-    /// With the tick that a round begins at, a second.
+    /// A second, together with the tick at which a round begins.
     private static let roundInterval: Int64 = 950_000_000
-    /// Transfers that a round comes to before others have their turn.
+    /// Transfers that a round serves before others have their turn.
     private static let slice = 64
-    /// With more bytes in buffers a round waits so long (nanoseconds) before it goes on: writers are slower than reading.
+    /// With more bytes in buffers than this, a round pauses for this long (nanoseconds), because writing is slower than
+    /// reading.
     private static let plenty = 4 << 20
     private static let pause: Int64 = 2_000_000
-    /// So many bytes are worth a write of their own.
+    /// This many bytes are worth a write of their own.
     private static let worthWriting = 4 << 10
 
-    /// Begins a round where one is due; called at each tick.
+    /// Begins a round if one is due; called at each tick.
     func beginRoundIfDue() {
         if crowd.note(transfers.count), !crowd.isCrowded {
             round = []
@@ -30,7 +31,7 @@ extension Reactor {
         if round.isEmpty { files.lanes.beginRounds() }
     }
 
-    /// Comes to the next transfers of the round; after the last one, what was read is synced.
+    /// Serves the next transfers of the round; after the last one, what was read is synced.
     func continueRound() {
         guard !round.isEmpty, now >= roundPause else { return }
         for transfer in round.suffix(Self.slice) { visit(transfer) }
@@ -39,8 +40,8 @@ extension Reactor {
         if buffers.lentBytes > Self.plenty { roundPause = now + Self.pause }
     }
 
-    /// Has the buffer handed over at the end of this turn, once there is something worth a write in it: a thousand that
-    /// wait for the round would take more memory than all that is known of their transfers.
+    /// Has the buffer handed over at the end of this turn, once it is worth a write. If a thousand buffers waited for
+    /// the round, they would take more memory than everything else that belongs to their transfers.
     func noteFilled(_ transfer: Transfer) {
         guard crowd.isCrowded, !transfer.isFilled, transfer.sink != nil, let buffer = transfer.buffer,
             buffer.count >= Self.worthWriting, buffer.capacity <= BufferPool.smallSize
@@ -49,7 +50,7 @@ extension Reactor {
         filled.append(transfer)
     }
 
-    /// Hands over what came in this turn.
+    /// Hands over the bytes that came in this turn.
     func handOverFilled() {
         for transfer in filled {
             transfer.isFilled = false
@@ -68,10 +69,11 @@ extension Reactor {
         endIfStalled(transfer)
     }
 
-    /// Reads what is there, though it is less than the socket waits for.
+    /// Reads what is there, even if it is less than the socket waits for.
     private func read(_ transfer: Transfer) {
         if transfer.readsItself {
-            // Who finds nothing would keep an empty buffer. An end or a reset is reported whatever the socket waits for.
+            // Without this check, a transfer that finds nothing would keep an empty buffer. An end or a reset is
+            // reported whatever the socket waits for.
             return dld_readable_bytes(transfer.socket) > 0 ? receive(transfer) : ()
         }
         var running: Int32 = 0
@@ -80,17 +82,17 @@ extension Reactor {
 }
 
 extension Transfer {
-    /// Nothing of it has to be looked after more often.
+    /// Nothing of it must be checked more often.
     fileprivate var mayRestBetweenRounds: Bool {
         parser.httpVersion != nil && !isSending && holds.isEmpty
     }
 
-    /// Bytes that a socket of a crowd gathers before it wakes anybody.
+    /// Bytes that a socket of a crowd gathers before it is reported.
     private static let gatheredInSocket: Int64 = 32 << 10
-    /// Of what comes through TLS, libcurl may hold an unfinished record; near the end nothing may be waited for.
+    /// With TLS, libcurl may hold an unfinished record, so near the end nothing may be waited for.
     private static let tlsMargin: Int64 = 64 << 10
 
-    /// Sets how many bytes the socket gathers: never more than are sure to come.
+    /// Sets how many bytes the socket gathers: never more than are certain to come.
     func setLowWater(isCrowded: Bool) {
         let wanted = isCrowded ? sureToCome : 1
         guard wanted != lowWater, socket >= 0 else { return }
@@ -100,8 +102,8 @@ extension Transfer {
         }
     }
 
-    /// One connection for one body of known length: what others share, or may end at any byte, waits for nothing. A
-    /// segment that ends before its answer does is over by the next round.
+    /// Requires one connection for one body of known length: a shared connection, or a body that may end at any byte,
+    /// waits for nothing. A segment that ends before its answer does is finished by the next round.
     private var sureToCome: Int32 {
         guard let remaining, parser.httpVersion?.hasPrefix("1") ?? false else { return 1 }
         if request.url.scheme != "http" { return remaining > Self.tlsMargin ? Int32(Self.gatheredInSocket) : 1 }

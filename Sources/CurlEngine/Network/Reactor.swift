@@ -5,26 +5,26 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The one thread that runs libcurl: epoll, a timer, and a mailbox for everybody else (curl_multi_socket_action(3)).
+/// The one thread that runs libcurl: epoll, a timer, and a mailbox for all other threads (curl_multi_socket_action(3)).
 ///
-/// It never waits for the file system, nor for anything but epoll; what libcurl waits for inside its calls is bounded
+/// It never waits for the file system, nor for anything except epoll. libcurl's waiting inside its calls is bounded
 /// (`Transfer+Patience`). Everything below `post` belongs to its thread.
 final class Reactor: @unchecked Sendable {
     enum Command: Sendable {
         case start(Transfer)
         case abort(Transfer)
-        /// The transfer's sink takes bytes again, or failed.
+        /// The transfer's sink accepts bytes again, or failed.
         case sinkChanged(Transfer)
-        /// The answer's body was held for this, and is no more.
+        /// The answer's body was held for this reason, which no longer applies.
         case mayGoOn(Transfer, Transfer.Hold)
-        /// The next piece of the source is there, or its end is needed no more.
+        /// The next piece of the source is there, or the reason to hold it no longer applies.
         case sendingChanged(Transfer)
         case buffersFreed
         case globalRate(ByteRate, RateDirection)
         case sessionRate(SessionKey, ByteRate, RateDirection)
         case taskRate(TaskID, ByteRate, RateDirection)
         case stop(@Sendable () -> Void)
-        /// Answered at once: a sign of life.
+        /// Answered at once, as a sign of life.
         case ping(@Sendable () -> Void)
     }
 
@@ -40,7 +40,7 @@ final class Reactor: @unchecked Sendable {
     private(set) var now = dld_monotonic_nanoseconds()
     var transfers = TransferTable()
     private var handles = HandlePool()
-    /// Those of the last request.
+    /// Header lines of the last request.
     var headerLines: HeaderLines?
     private var curlDeadline: Int64?
     private var tickDeadline: Int64?
@@ -57,13 +57,13 @@ final class Reactor: @unchecked Sendable {
 
     var buffers: BufferPool { files.buffers }
     var crowd: Crowd { files.crowd }
-    /// Transfers that read their own sockets, by these, and those that are to.
+    /// Transfers that read their own sockets, by socket, and those that are to take theirs over.
     var readers: [Int32: Transfer] = [:]
     var takeovers: [Transfer] = []
-    /// What libcurl has in place of a socket that was taken from it.
+    /// libcurl's replacement for a socket that was taken from it.
     let deadSocket = socket(
         AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    /// Transfers that the present round has not come to, when it goes on, and when the next one begins.
+    /// Transfers that the present round has not served yet; when it continues; and when the next one begins.
     var round: [Transfer] = []
     var (roundPause, nextRound): (Int64, Int64) = (0, 0)
     /// Transfers of a crowd whose buffers are handed over at the end of this turn of the loop.
@@ -87,7 +87,7 @@ final class Reactor: @unchecked Sendable {
         guard epoll >= 0, timer >= 0, dld_epoll_watch(epoll, mailbox.fileDescriptor, DLD_READABLE) == 0,
             dld_epoll_watch(epoll, timer, DLD_READABLE) == 0
         else { return nil }
-        // Fewer idle connections than transfers would destroy reuse.
+        // With fewer idle connections than transfers, none would be reused.
         dld_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, maximumTransfers))
     }
 
@@ -103,7 +103,7 @@ final class Reactor: @unchecked Sendable {
         if !mailbox.post(command) { refuse(command) }
     }
 
-    /// Starts the thread. False if the system gives none.
+    /// Starts the thread. Returns false if the system provides none.
     func start() -> Bool { NamedThread.start("dld-curl") { self.run() } }
 
     // MARK: The loop
@@ -125,7 +125,7 @@ final class Reactor: @unchecked Sendable {
         for command in mailbox.closeAndCollect() { refuse(command) }
     }
 
-    /// What comes after the thread's end; on any thread.
+    /// Handles commands that come after the thread's end; on any thread.
     private func refuse(_ command: Command) {
         switch command {
         case .start(let transfer): transfer.refuse(.aborted)
@@ -183,8 +183,8 @@ final class Reactor: @unchecked Sendable {
 
     // MARK: Timers
 
-    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing. False if a
-    /// deadline has come already.
+    /// Sets the timer to the earliest deadline. A timer that is already set to an earlier time stays, and fires without
+    /// effect. Returns false if a deadline has already passed.
     private func arm() -> Bool {
         if transfers.isEmpty {
             tickDeadline = nil
@@ -208,7 +208,7 @@ final class Reactor: @unchecked Sendable {
             curlDeadline = nil
             var running: Int32 = 0
             curl_multi_socket_action(multi, DLD_SOCKET_TIMEOUT, 0, &running)
-            // Before 8.12 a timer that fired early is not set again by libcurl.
+            // Before 8.12, libcurl does not set a timer again if it fired early.
             var milliseconds = -1
             curl_multi_timeout(multi, &milliseconds)
             setCurlTimer(milliseconds)
@@ -224,7 +224,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     fileprivate func setCurlTimer(_ milliseconds: Int) {
-        // What is due at once is due before the clock is read again.
+        // A timer of zero milliseconds is due before the clock is read again.
         curlDeadline = milliseconds < 0 ? nil : now + Int64(milliseconds) * 1_000_000
     }
 
@@ -320,7 +320,7 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// Whose handle it is; nil for those that libcurl has for itself.
+    /// The transfer that a handle belongs to; nil for libcurl's internal handles.
     private func transfer(of easy: UnsafeMutableRawPointer?) -> Transfer? {
         var context: UnsafeMutableRawPointer?
         guard let easy, dld_easy_get_pointer(easy, &context) == CURLE_OK, let context else { return nil }
@@ -337,7 +337,7 @@ final class Reactor: @unchecked Sendable {
         if transfer.metWhatWasLeft(code), transfer.request.isIdempotent { return sendAgain(transfer, afresh: true) }
         if code != CURLE_OK { return conclude(transfer, failure(code, transfer)) }
         if !transfer.holds.isDisjoint(with: [.restart, .answer]) {
-            // An empty body: the answer is taken, or the file emptied, when it may.
+            // An empty body: the answer is accepted, or the file emptied, when that is allowed.
             transfer.ending = .finished
             takeHandle(transfer)
             return

@@ -1,9 +1,9 @@
 import TransferCore
 import TransferModel
 
-/// The request as it stands after the redirects so far: pure, so that every rule can be tested without a network.
+/// The request after the redirects so far: pure, so that every rule can be tested without a network.
 ///
-/// RFC 9110 section 15.4; across origins nothing of the caller's goes along that could identify them.
+/// RFC 9110 section 15.4; nothing that could identify the caller goes to another origin.
 struct RequestState: Sendable {
     struct Credentials: Sendable, Hashable {
         var user: String
@@ -13,21 +13,21 @@ struct RequestState: Sendable {
 
     private(set) var url: CurlURL
     private(set) var method: String?
-    /// The caller's fields, of which little goes to another origin.
+    /// The caller's fields, of which few go to another origin.
     private(set) var headers: [HeaderField]
     /// The transfer protocol's fields.
     private(set) var ownHeaders: [HeaderField]
-    /// Cookies of the store, as the Cookie field lists them.
+    /// Stored cookies, in the form of the Cookie field.
     var storedCookies: String?
-    /// The exchange's payload goes along.
+    /// The request sends the exchange's payload.
     private(set) var sendsPayload: Bool
     /// User name and password for the origin.
     private(set) var credentials: Credentials?
     private(set) var netrcPath: String?
-    /// A redirect led to another origin than the caller's, who shows no certificate there.
+    /// A redirect led to another origin than the caller's; the caller's certificate is not shown there.
     private(set) var isForeign = false
     private(set) var redirects = 0
-    /// A redirect took the request as done, and a GET followed.
+    /// A redirect treated the request as done, and a GET followed.
     private(set) var becameGET = false
     private let answered: [NetworkOptions.OriginCredential]
     private let redirectLimit: Int
@@ -62,19 +62,19 @@ struct RequestState: Sendable {
         }
     }
 
-    /// Whether a repetition does no more than the request alone (RFC 9110 section 9.2.2).
+    /// Whether repeating the request has no further effect (RFC 9110 section 9.2.2).
     var isIdempotent: Bool {
         ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(effectiveMethod)
     }
 
-    /// There is something that libcurl could answer a 401 with.
+    /// There are credentials that libcurl could answer a 401 with.
     var hasCredentials: Bool { credentials != nil || netrcPath != nil }
 
-    /// What goes into the request line where nothing else is said, in capitals.
+    /// The method, in capitals, with its default if none is given.
     var effectiveMethod: String { (method ?? (sendsPayload ? "POST" : "GET")).uppercased() }
 
-    /// Everything that goes into the request's head. There is one Cookie field at most (RFC 6265bis section 5.8.1), and the
-    /// caller's cookies go before stored ones.
+    /// All fields of the request's header. There is at most one Cookie field (RFC 6265bis section 5.8.1), in which the
+    /// caller's cookies precede stored ones.
     var allHeaders: [HeaderField] {
         guard let storedCookies else { return headers + ownHeaders }
         let given = headers.values(named: "cookie").filter { !$0.isEmpty }
@@ -85,9 +85,9 @@ struct RequestState: Sendable {
     /// Scheme, name and port.
     var origin: String { "\(url.scheme)://\(url.host):\(url.port)" }
 
-    /// Goes to where a response with `status` and `location` points.
-    /// - Throws: http.redirect_limit, request.bad_url (no usable target), http.protocol (no http or https target, a body that
-    ///   may not be sent twice), policy.plaintext_refused.
+    /// Moves to the target of a response with `status` and `location`.
+    /// - Throws: http.redirect_limit, request.bad_url (no usable target), http.protocol (the target is not http or
+    ///   https, or the body may not be sent twice), policy.plaintext_refused.
     mutating func follow(status: Int, location: String) throws(TransferError) {
         guard redirectsBefore + redirects < redirectLimit else {
             throw TransferError(
@@ -119,7 +119,7 @@ struct RequestState: Sendable {
         _ = takeAnswered()
     }
 
-    /// What a client has answered for this origin goes before everything else.
+    /// Credentials that answered a challenge of this origin take precedence over all others.
     private mutating func takeAnswered() -> Bool {
         guard url.isHTTP, !answered.isEmpty,
             let known = answered.first(where: { CurlURL($0.origin)?.hasSameOrigin(as: url) == true })
@@ -141,7 +141,7 @@ struct RequestState: Sendable {
                 .httpProtocol, "The server redirects to something that is neither http nor https.",
                 details: ["url": .string(url.shown)])
         }
-        // libcurl would take it for a host that refuses connections.
+        // libcurl would treat it as a host that refuses connections.
         if target.port == "0" { throw unusable("with port 0") }
         return target
     }
@@ -158,7 +158,8 @@ struct RequestState: Sendable {
             details: ["url": .string(url.shown)])
     }
 
-    /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 everything but HEAD, and no body goes along.
+    /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 turns everything except HEAD into GET,
+    /// and no body is sent.
     private mutating func rewriteMethod(_ status: Int) {
         let current = effectiveMethod
         let becomesGet =

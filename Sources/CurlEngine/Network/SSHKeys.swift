@@ -1,12 +1,12 @@
 import Glibc
 
-/// Finds what OpenSSH would use, because libcurl looks for RSA keys only. Reads the disk: not for the reactor.
+/// Finds the keys that OpenSSH would use, because libcurl looks only for RSA keys. Reads the disk: not for the reactor.
 struct SSHKeys: Sendable {
     var knownHosts: String
     var privateKey: String?
     var publicKey: String?
 
-    /// `home` is the folder of the daemon's user; no known hosts file means that no host is trusted.
+    /// `home` is the home folder of the daemon's user; without a known hosts file, no host is trusted.
     static func find(knownHosts: String?, home: String?) -> SSHKeys {
         let folder = home.map { "\($0)/.ssh" }
         var keys = SSHKeys(knownHosts: knownHosts ?? folder.map { "\($0)/known_hosts" } ?? "/dev/null")

@@ -2,14 +2,14 @@ import CCurl
 import TransferCore
 import TransferModel
 
-/// What the TLS server of one request shows in its handshake; asked when that has failed.
+/// What the TLS server of one request shows in its handshake; read when the handshake has failed.
 final class TLSWatch {
     let watch: OpaquePointer
-    /// As CURLOPT_PINNEDPUBLICKEY(3) takes them: the keys that are trusted.
+    /// The trusted keys, as CURLOPT_PINNEDPUBLICKEY(3) takes them.
     let trusted: String?
 
-    /// nil if there is nothing to watch: nobody is asked, there is no TLS, libcurl has another TLS library, or the first
-    /// handshake is that of a proxy.
+    /// nil if there is nothing to watch: the session does not ask, there is no TLS, libcurl has another TLS library, or
+    /// the first handshake is that of a proxy.
     init?(_ transfer: Transfer) {
         let network = transfer.exchange.network
         guard let decisions = network.tls, decisions.isAsked, transfer.request.url.scheme == "https",
@@ -23,7 +23,7 @@ final class TLSWatch {
 
     deinit { dld_tls_watch_release(watch) }
 
-    /// What a client may be asked, if a handshake ended so.
+    /// What a client may be asked after a handshake that ended like this.
     func challenge(after code: Int, _ message: String, origin: String) -> TLSChallenge? {
         if code == Int(CURLE_SSL_CONNECT_ERROR.rawValue), dld_tls_watch_wants_certificate(watch) {
             return TLSChallenge(origin: origin, .certificate(authorities: items(DLD_TLS_AUTHORITIES)))
@@ -53,7 +53,7 @@ final class TLSWatch {
 }
 
 extension TLSDecisions {
-    /// What is decided of the server of a URL.
+    /// What was decided about the server of a URL.
     func place(of url: CurlURL) -> Place? {
         places.first { CurlURL($0.origin)?.hasSameOrigin(as: url) == true }
     }

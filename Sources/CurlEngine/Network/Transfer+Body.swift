@@ -3,12 +3,13 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// What libcurl's callbacks do. They run on the reactor's thread inside curl calls, so they must not call back into the
-/// multi handle: they note an ending or a hold, and the reactor acts on it afterwards.
+/// The work of libcurl's callbacks. They run on the reactor's thread inside curl calls, so they must not call the multi
+/// handle: they note an end or a hold, and the reactor acts on it afterwards.
 extension Transfer {
-    /// A header line. Returns how many bytes were taken; another number than given ends the transfer.
+    /// Reads a header line. Returns how many bytes were taken; any other number than `count` ends the transfer.
     func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
-        // A line of a head is no progress, its end is: a server that drips lines would hold its slot for ever.
+        // A header line is not progress, but the header's end is: a server that drips lines would hold its slot for
+        // ever.
         if !isHTTP { lastActivity = reactor.now }
         if marks.answered == 0 { noteAnswer(reactor) }
         let line = UnsafeRawBufferPointer(start: bytes, count: count)
@@ -18,12 +19,12 @@ extension Transfer {
                 code: 56, message: "Too large response headers: more than \(Self.longestHead) bytes")
             return 0
         }
-        // What follows the body of an accepted answer is a trailer, be it written like another head.
+        // Lines after the body of an accepted answer are trailers, even if they look like another header.
         if parser.isComplete, acceptance != nil {
             parser.trailer(line)
             return count
         }
-        // A dialogue of FTP commands comes this way too; only HTTP has heads.
+        // The dialogue of FTP commands arrives here too; only HTTP has headers.
         switch parser.line(line) {
         case .none: return count
         case .interimEnded:
@@ -39,11 +40,11 @@ extension Transfer {
         }
     }
 
-    /// Interim answers (RFC 9110 section 15.2) of one request that let it wait for the final one as long again.
+    /// Each of the first interim answers (RFC 9110 section 15.2) to a request lets it wait for the final answer anew.
     private static let patientInterims = 10
 
-    /// Heads, interim ones included, and trailers of one request, in bytes. libcurl bounds heads below that, trailers
-    /// not.
+    /// Bytes of all headers, interim ones included, and trailers of one request. libcurl limits headers to less than
+    /// that, but not trailers.
     private static let longestHead = 512 << 10
 
     private func headEnded(_ reactor: Reactor) -> Bool {
@@ -54,7 +55,7 @@ extension Transfer {
         return ending == nil
     }
 
-    /// Where a redirect leads that is followed or asked about.
+    /// The target of a redirect that is followed or asked about.
     var redirectTarget: String? {
         guard let status = parser.status, (300..<400).contains(status), request.url.isHTTP,
             !exchange.finalStatuses.contains(status)
@@ -62,10 +63,10 @@ extension Transfer {
         return parser.redirectTarget(exchange.redirects)
     }
 
-    /// libcurl may yet answer a challenge: such a head is final only when a body or the end comes.
+    /// libcurl may still answer a challenge: such a header is final only when a body or the end comes.
     private var mayBeAnswered: Bool { parser.isChallenge && (parser.status == 407 || request.hasCredentials) }
 
-    /// A short body of a redirect is read so that the connection stays usable; a long one is not worth it.
+    /// A redirect's short body is read so that the connection stays usable; a long one is not worth it.
     private func beginDiscarding(_ reactor: Reactor) -> Bool {
         discardingSince = reactor.now
         use = .discard(left: Self.discardPatience)
@@ -85,7 +86,7 @@ extension Transfer {
             use = .count
             ending = .stopped(reason)
         case .accept(let acceptance):
-            // What continues an answer was asked about with its beginning.
+            // An answer that continues another was already asked about at its beginning.
             guard let hold = exchange.hold, acceptance.offset == .zero, hold.applies(to: head) else {
                 return accept(acceptance, of: head, reactor)
             }
@@ -129,10 +130,10 @@ extension Transfer {
         }
     }
 
-    /// A body up to this length that comes at once reaches no part file.
+    /// A body up to this length that comes at once needs no part file.
     static let gatheredLength = ByteCount(Int64(BufferPool.smallSize))
 
-    /// The body is longer than can be gathered, or slow: its bytes must be safe from a crash.
+    /// The body is too long to be kept in memory, or slow: its bytes must be safe from a crash.
     func moveToFile(_ reactor: Reactor) {
         guard let part, let acceptance else { return }
         beginBody(part, acceptance, reactor)
@@ -141,13 +142,13 @@ extension Transfer {
     private func beginBody(_ part: PartFile, _ acceptance: Acceptance, _ reactor: Reactor) {
         use = .store(reactor.makeSink(self, part, acceptance))
         if reactor.transfers.count >= Crowd.begins { bufferSize = .scrap }
-        // The first round comes soon: until then what follows the head stays where it is.
+        // The first round comes soon: until then, the bytes after the header stay where they are.
         if reactor.crowd.isCrowded { setLowWater(isCrowded: true) }
         if remaining ?? 0 >= Self.longBody { reactor.takeovers.append(self) }
         guard let segment, let head else { return }
         permittedEnd = nextOffset
         segment.bound.begin(at: nextOffset)
-        // The others' first bytes follow this file's preparation through the same queue.
+        // The first bytes of other segments follow this file's preparation through the same queue.
         segment.accepted(head, acceptance)
     }
 
@@ -170,7 +171,7 @@ extension Transfer {
         var (length, time): (curl_off_t, curl_off_t) = (-1, -1)
         dld_easy_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
         dld_easy_get_offset(easy, CURLINFO_FILETIME_T, &time)
-        // FTP and SFTP count from where the reading begins.
+        // FTP and SFTP count from the start of the reading.
         let skipped = exchange.kind == .download ? exchange.startOffset.rawValue : 0
         let size = length < 0 ? parser.announcedLength : Int64(length) + skipped
         return ResponseHead(
@@ -178,17 +179,17 @@ extension Transfer {
             modificationTime: time < 0 ? nil : Int64(time), redirects: request.redirects)
     }
 
-    /// Body bytes. Returns how many were taken, or `DLD_WRITE_PAUSE`: the same bytes come again later.
+    /// Handles body bytes. Returns how many were taken, or `DLD_WRITE_PAUSE`: the same bytes come again later.
     func body(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
         if ending != nil { return 0 }
         lastActivity = reactor.now
-        // An FTP probe has no body: what libcurl tells of the file comes this way, line by line.
+        // An FTP probe has no body: libcurl's information about the file arrives this way, line by line.
         if exchange.kind == .probe, !parser.isComplete, request.url.scheme != "sftp" { return count }
         if head == nil, discardingSince == nil { judge(reactor) }
         if ending != nil { return 0 }
         switch use {
         case .discard(let left):
-            // Too few to be waited for, but they count.
+            // Too few bytes to wait for, but they count.
             reactor.spend(count, of: limits)
             use = .discard(left: left - count)
             return left >= count ? count : 0
@@ -206,7 +207,7 @@ extension Transfer {
         }
     }
 
-    /// Bytes that go to no file.
+    /// Handles bytes that go to no file.
     private func take(_ bytes: UnsafeRawPointer, _ count: Int) -> Int {
         if case .capture = use { return capture(bytes, count) }
         received += Int64(count)
@@ -221,8 +222,8 @@ extension Transfer {
         }
     }
 
-    /// Gives bytes to whoever takes the body. libcurl has bytes again that it was told to keep, so those are skipped that
-    /// were taken before.
+    /// Gives bytes to the receiver. libcurl repeats bytes that it was told to keep, so those that were already taken
+    /// are skipped.
     private func pass(_ bytes: UnsafeRawBufferPointer, to receiver: any BodyReceiver) -> Int {
         let reception = receiver.take(UnsafeRawBufferPointer(rebasing: bytes[passed...]))
         context.counters.setReceived(receiver.offset)
@@ -266,7 +267,7 @@ extension Transfer {
         return count
     }
 
-    /// Takes note of bytes in the buffer: `count` of `announced`; the rest is not the segment's.
+    /// Notes bytes in the buffer: `count` of `announced`; the rest does not belong to the segment.
     func kept(_ count: Int, of announced: Int) {
         nextOffset += Int64(count)
         received += Int64(count)
@@ -278,14 +279,14 @@ extension Transfer {
 
     /// How many of `count` bytes belong to the segment.
     func permitted(_ count: Int) -> Int {
-        // What is small enough to be gathered is not parted.
+        // A body small enough to stay in memory is not segmented.
         if case .gather = use { return count }
         guard let segment, nextOffset + Int64(count) > permittedEnd else { return count }
         permittedEnd = segment.bound.claim(nextOffset + Int64(count))
         return Int(max(0, min(Int64(count), permittedEnd - nextOffset)))
     }
 
-    /// Whether the segment is over although its answer is not: `taken` of `announced` bytes were its own.
+    /// Whether the segment has ended although its answer has not: `taken` of `announced` bytes belonged to it.
     private func endsSegment(_ taken: Int, of announced: Int) -> Bool {
         guard let segment, case .store = use else { return false }
         if taken < announced { return true }
@@ -309,17 +310,17 @@ extension Transfer {
         return true
     }
 
-    /// A gathered body that is not whole after `age` goes on in its file.
+    /// A body in memory that is not complete after `age` continues in its file.
     func moveToFileIfOld(_ reactor: Reactor, age: Int64) {
         guard case .gather = use, let buffer, buffer.count > 0, reactor.now - bufferedSince >= age else { return }
         moveToFile(reactor)
     }
 
-    /// Hands over a partly filled buffer once it is old enough that its bytes should be safe from a crash.
+    /// Hands over a partly filled buffer once its bytes are old enough that they should be safe from a crash.
     func flush(_ sink: PartSink, now: Int64, age: Int64) {
         guard let buffer, buffer.count > 0, now - bufferedSince >= age, sink.admits(at: now) else { return }
         let size = Self.size(of: buffer)
-        // In a crowd bytes wait for the next round, and many of them at the same time.
+        // In a crowd, bytes wait for the next round, and many buffers wait at the same time.
         if size == .large || reactor?.crowd.isCrowded ?? false, buffer.count < size.smaller.bytes {
             bufferSize = size.smaller
         }

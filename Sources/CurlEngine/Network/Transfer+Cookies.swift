@@ -1,17 +1,17 @@
 import TransferCore
 import TransferModel
 
-/// Where a task's cookies are. It is called on the reactor's thread and must not block.
+/// Where a task's cookies are kept. Called on the reactor's thread; must not block.
 package protocol CookieKeeping: AnyObject, Sendable {
-    /// The cookies of a request, as its Cookie field lists them; nil if it has none.
-    /// - Parameter names: of cookies that the caller gives.
+    /// The cookies of a request, in the form of its Cookie field; nil if it has none.
+    /// - Parameter names: names of cookies that the caller's own header gives.
     func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?
     /// The values of the Set-Cookie fields of one response.
     func receive(_ fields: [String], from url: CookieURL)
 }
 
 extension Transfer {
-    /// Chooses the cookies of the request that is about to be sent: each redirect's target gets its own.
+    /// Chooses the cookies of the request that is about to be sent; each redirect's target gets its own.
     func chooseCookies() {
         guard let cookies = context.cookies, isHTTP else { return }
         noteSites()
@@ -20,7 +20,7 @@ extension Transfer {
             without: request.namesOfCookies)
     }
 
-    /// Notes whether a redirect has led to another site; the request is the one that goes there.
+    /// Notes whether a redirect has led to another site; called with the request that goes there.
     func noteSites() { crossedSites = crossedSites || request.isForeign && hasCrossedSites }
 
     /// Whether the request goes to another site than the exchange's URL.
@@ -29,8 +29,8 @@ extension Transfer {
         return PublicSuffixes.site(of: first.host) != PublicSuffixes.site(of: request.url.host)
     }
 
-    /// Keeps the cookies of a response that is complete but for its body. Those of a proxy are not the server's. Of more
-    /// fields than one domain may have cookies, the last ones count.
+    /// Keeps the cookies of a response whose header is complete. Those of a proxy are not the server's. If there are
+    /// more fields than cookies that one domain may have, the last ones count.
     func keepCookies() {
         guard let cookies = context.cookies, parser.status != 407, isHTTP,
             parser.headers.firstIndex(named: "set-cookie") != nil

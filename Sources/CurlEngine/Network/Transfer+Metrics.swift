@@ -4,20 +4,21 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// What is noted of one request on its way, for the task's metrics. Times are of the reactor's clock, in nanoseconds, 0 for
-/// what has not happened.
+/// What is noted about one request for the task's metrics. Times are on the reactor's clock, in nanoseconds; 0 means
+/// that it has not happened.
 struct RequestMarks {
     let began: Int64
-    /// The same on the wall clock: microseconds since 1970.
+    /// The same time on the wall clock: microseconds since 1970.
     let wall: Int64
-    /// Put on a connection; another request of libcurl's own begins anew.
+    /// When it was put on a connection; a repetition by libcurl itself begins anew.
     var requested: Int64 = 0
     /// When the last piece of its body was handed over.
     var sent: Int64 = 0
     var answered: Int64 = 0
     var headEnded: Int64 = 0
     var ended: Int64 = 0
-    /// Of libcurl, once the request is on a connection, or over. Those of the requests before on this handle count too.
+    /// libcurl's times, once the request is on a connection or over. Those of earlier requests on this handle are
+    /// included.
     var steps = dld_steps()
     var earlier = dld_steps()
     var requestBytes: Int64 = 0
@@ -25,12 +26,12 @@ struct RequestMarks {
     /// Bytes of the body that libcurl read, and those read without it.
     var received: Int64 = 0
     var ownBytes: Int64 = 0
-    /// Bytes of the request's body that were sent when the answer's head was there.
+    /// Bytes of the request's body that had been sent when the answer's header arrived.
     var bodySent: Int64 = 0
     var remote: ExchangeMetrics.Endpoint?
     var local: ExchangeMetrics.Endpoint?
     var tls: ExchangeMetrics.TLS?
-    /// As `dld_easy_uses_proxy`.
+    /// The result of `dld_easy_uses_proxy`.
     var usesProxy: Int32 = -1
 
     init(began: Int64, wall: Int64) {
@@ -40,21 +41,22 @@ struct RequestMarks {
 
     var madeConnection: Bool { steps.connects > earlier.connects }
 
-    /// Microseconds from the beginning to `time`; nil if there is none.
+    /// Microseconds from the beginning to `time`; nil if that is 0.
     func since(_ time: Int64) -> Int64? { time == 0 ? nil : (time - began) / 1000 }
 }
 
 extension Transfer {
     /// A request is given to libcurl.
     func beginMeasuring(at now: Int64) {
-        // Later hops go by the first one's reading, so that they follow each other whatever the wall clock does.
+        // Later requests use the first one's clock reading, so that they follow each other whatever the wall clock
+        // does.
         let (began, wall) =
             marks.wall > 0
             ? (marks.began, marks.wall) : (dld_monotonic_nanoseconds(), Timestamp.now().rawValue * 1000)
         marks = RequestMarks(began: now, wall: wall + (now - began) / 1000)
     }
 
-    /// HTTP: the request goes out now, on a connection that is ready.
+    /// HTTP: the request is sent now, on a connection that is ready.
     func noteRequest(remote: ExchangeMetrics.Endpoint?, local: ExchangeMetrics.Endpoint?) {
         guard let easy else { return }
         marks.requested = dld_monotonic_nanoseconds()
@@ -85,7 +87,7 @@ extension Transfer {
         marks.ended = now
         noteVolume(easy)
         guard marks.requested == 0 else {
-            // Of several requests the times add up.
+            // The times of several requests add up.
             let sent = requestsBegun > 1 ? 0 : dld_easy_get_sent(easy)
             if marks.sent == 0, sent > 0 { marks.sent = marks.began + sent * 1000 }
             return
@@ -95,7 +97,7 @@ extension Transfer {
         marks.remote = ExchangeMetrics.Endpoint(dld_easy_get_endpoint(easy, true, &port), port)
         marks.local = ExchangeMetrics.Endpoint(dld_easy_get_endpoint(easy, false, &port), port)
         guard !request.url.isHTTP, marks.steps.ready > 0 else { return }
-        // What the commands of FTP and SFTP take before the transfer itself is the request.
+        // For FTP and SFTP, the commands before the transfer itself count as the request.
         let begins = max(marks.steps.connected, marks.steps.secured)
         marks.requested = marks.began + begins * 1000
         marks.sent = max(marks.sent, marks.began + marks.steps.ready * 1000)
@@ -108,7 +110,8 @@ extension Transfer {
         (marks.requestBytes, marks.received) = (requested, received)
     }
 
-    /// libcurl repeats the request itself: after a challenge, or on another connection. What came before is an exchange.
+    /// libcurl repeats the request itself, after a challenge or on another connection. Everything before that is one
+    /// exchange.
     func reportRepetition() {
         guard let easy, marks.requested > 0 else { return }
         let steps = dld_easy_get_steps(easy)
@@ -119,7 +122,7 @@ extension Transfer {
             began = max(marks.requested, now - longest * 1000)
         }
         noteVolume(easy)
-        // libcurl has forgotten by now how much of its body it skipped.
+        // By now libcurl no longer knows how much of the body it skipped.
         marks.received = request.effectiveMethod == "HEAD" ? 0 : parser.plainLength ?? 0
         marks.ended = max(marks.headEnded, began)
         report(sent: marks.bodySent, hasFailed: false)
@@ -176,7 +179,7 @@ extension Transfer {
         }
     }
 
-    /// libcurl before 8.7 does not tell: then a connection to the proxy's port is one to the proxy.
+    /// libcurl before 8.7 does not tell: then a connection to the proxy's port counts as one to the proxy.
     private var usedProxy: String? {
         guard marks.usesProxy != 0, EasySetup.mayUseProxy(exchange.$network) else { return nil }
         let named =
@@ -191,7 +194,7 @@ extension Transfer {
 }
 
 extension ExchangeMetrics.Endpoint {
-    /// nil if libcurl tells none.
+    /// nil if libcurl does not tell.
     init?(_ address: UnsafePointer<CChar>?, _ port: Int) {
         guard let address, address.pointee != 0, let port = UInt16(exactly: port), port > 0 else { return nil }
         self.init(String(cString: address), port)

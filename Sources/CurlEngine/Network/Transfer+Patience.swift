@@ -1,15 +1,15 @@
 import CCurl
 import CLinux
 
-/// FTP's last answers (the 226 after a file, that to QUIT) and the end of an SSH session are waited for inside libcurl's
-/// calls, for a minute and more, and all transfers with them. libcurl asks once a second whether to go on
-/// (CURLOPT_XFERINFOFUNCTION(3)).
+/// Inside its calls, libcurl waits for FTP's last answers (the 226 after a file, and the answer to QUIT) and for the
+/// end of an SSH session. That can take a minute and more, and all transfers wait with it. Once a second, libcurl asks
+/// whether to continue (CURLOPT_XFERINFOFUNCTION(3)).
 extension Transfer {
-    /// Nanoseconds that all may wait for one server.
+    /// Nanoseconds that all transfers may wait for one server.
     private static let patience: Int64 = 1_500_000_000
 
-    /// Called on the way in and while libcurl waits. True ends the transfer, and the connection with it: the answer may
-    /// yet come, and would be taken for that to the next command.
+    /// Called on entry and while libcurl waits. Returning true ends the transfer and its connection: the answer may
+    /// still come, and would be taken for that to the next command.
     func hasWaitedTooLong(_ reactor: Reactor) -> Bool {
         let time = dld_monotonic_nanoseconds()
         if waitingIn != reactor.now {

@@ -5,14 +5,14 @@ import TransferModel
 
 /// One exchange on its way through libcurl.
 ///
-/// Ownership: the reactor's table holds a transfer from `start` until its outcome is reported. libcurl keeps an unretained
-/// pointer to it, and only between `curl_multi_add_handle` and `curl_multi_remove_handle`, both of which the reactor
-/// calls while the table holds it. All variables belong to the reactor's thread.
+/// Ownership: the reactor's table holds a transfer from `start` until its outcome is reported. libcurl keeps an
+/// unretained pointer to it, and only between `curl_multi_add_handle` and `curl_multi_remove_handle`, both of which the
+/// reactor calls while the table holds it. All variables belong to the reactor's thread.
 final class Transfer: @unchecked Sendable {
-    /// Why no bytes are taken just now.
+    /// Why no bytes are accepted just now.
     struct Hold: OptionSet {
         let rawValue: UInt8
-        /// The writer is behind, a checkpoint late, or the buffer pool empty.
+        /// The writer is behind, a checkpoint is late, or the buffer pool is empty.
         static let writer = Hold(rawValue: 1)
         static let rate = Hold(rawValue: 2)
         /// The stored checkpoint must be replaced before the part file may be emptied.
@@ -23,25 +23,25 @@ final class Transfer: @unchecked Sendable {
         /// A client decides whether the answer is wanted.
         static let answer = Hold(rawValue: 32)
 
-        /// What keeps the answer's body, and what keeps the request's.
+        /// What holds the answer's body, and what holds the request's.
         static let receiving: Hold = [.writer, .rate, .restart, .answer]
         static let sending: Hold = [.source, .sendRate]
     }
 
-    /// What becomes of body bytes.
+    /// What happens to body bytes.
     enum BodyUse {
-        /// The judge has not spoken yet.
+        /// The judge has not decided yet.
         case undecided
         case store(PartSink)
-        /// Kept in one buffer for a file that is only planned: a small body needs none before it is delivered.
+        /// Kept in one buffer while the file is only planned: a small body needs no file before it is delivered.
         case gather
-        /// A redirect's body, so that the connection can be used again; `left` bytes of patience.
+        /// A redirect's body, read so that the connection can be reused; at most `left` more bytes.
         case discard(left: Int)
         /// Kept in memory, up to the exchange's limit.
         case capture
-        /// Goes on as it comes.
+        /// Passed on as it arrives.
         case stream(any BodyReceiver)
-        /// Nobody wants them, but they count.
+        /// Not wanted, but counted.
         case count
     }
 
@@ -55,88 +55,90 @@ final class Transfer: @unchecked Sendable {
     /// The file that `feed` reads.
     let source: UploadSource?
     let feed: PayloadFeed?
-    /// Where this is one part of a file of which others are fetched beside it.
+    /// Set if this is one of several segments of a file.
     let segment: Segment?
-    /// Bytes before may be taken without asking the segment's bound.
+    /// Bytes before this offset may be taken without asking the segment's bound.
     var permittedEnd: Int64 = 0
     private let report: @Sendable (ExchangeOutcome) -> Void
 
     /// Set while the reactor's table holds the transfer.
     var reactor: Reactor?
-    /// Where it is in that table.
+    /// Its index in that table.
     var place: Int?
-    /// How its handle is configured, if another transfer may go on with it.
+    /// How its handle is configured, if another transfer may reuse that.
     var recipe: HandleRecipe?
     var request: RequestState
-    /// Redirects lead from HTTP to HTTP only.
+    /// Redirects lead only from HTTP to HTTP.
     let isHTTP: Bool
     /// A redirect led from one site to another.
     var crossedSites = false
     var easy: UnsafeMutableRawPointer?
-    /// The socket that libcurl watches for it, -1 where there is none; of several the latest. Its own if it `readsItself`.
+    /// The socket that libcurl watches for it, -1 if there is none; of several, the latest. Its own if it
+    /// `readsItself`.
     var socket: Int32 = -1
     /// The body is read from the socket, without libcurl.
     var readsItself = false
     var lastWords: LastWords?
-    /// Of the current request; as long as `easy` is there.
+    /// For the current request; exists as long as `easy`.
     var watch: TLSWatch?
-    /// libcurl has ended the request without an error: the handle may serve another transfer.
+    /// libcurl has ended the request without an error, so the handle may serve another transfer.
     var isHandleClean = false
     var headerLines: HeaderLines?
-    /// FTP commands that go out right before RETR.
+    /// FTP commands that are sent right before RETR.
     var commandList: UnsafeMutablePointer<curl_slist>?
     let errorText: UnsafeMutablePointer<CChar>
 
-    /// Not checked for overlapping accesses, as all that each line of a head uses: no function that changes one of them calls
-    /// another that does.
+    /// Not checked for overlapping accesses, like everything that each header line uses: no function that changes one
+    /// of them calls another that does.
     @exclusivity(unchecked) var parser = HeadParser()
-    /// Bytes of heads and trailers that came in answer to the current request.
+    /// Bytes of headers and trailers in the answer to the current request.
     @exclusivity(unchecked) var headLength = 0
     var head: ResponseHead?
     var verdict: Verdict?
     @exclusivity(unchecked) var acceptance: Acceptance?
     var use = BodyUse.undecided
-    /// The end we decided on; libcurl's own verdict does not count any more.
+    /// The end that we decided on; libcurl's own result no longer counts.
     @exclusivity(unchecked) var ending: ExchangeOutcome.End?
     var isAborted = false
 
     var buffer: Buffer?
     var nextOffset: Int64 = 0
     var received: Int64 = 0
-    /// Bytes this body may still have.
+    /// Bytes that this body may still have.
     var remaining: Int64?
 
     var holds: Hold = []
-    /// libcurl was told to pause its reading, or its sending, and not yet to go on.
+    /// libcurl was told to pause reading, or sending, and has not been told to continue.
     var isPaused = false
     var isSendPaused = false
     var limits: [SharedBucket] = []
     var sendLimits: [SharedBucket] = []
-    /// Bytes of the answer that the limits were charged for and that have not passed yet, and when they may (rate clock).
+    /// Bytes of the answer that the limits were charged for but that have not passed yet, and when they may (rate
+    /// clock).
     var charged = 0
     var dueAt: Int64 = 0
-    /// Bytes that the receiver took of those that come again.
+    /// Bytes that the receiver already took, of those that come again.
     var passed = 0
-    /// What is noted of the current request for the task's metrics.
+    /// What is noted about the current request for the task's metrics.
     @exclusivity(unchecked) var marks = RequestMarks(began: 0, wall: 0)
     /// When the exchange began, and when anything last moved.
     var began: Int64 = 0
     var lastActivity: Int64 = 0
-    /// Bytes of the request's body that the system took in the current request, and how many of all it took before
+    /// Bytes of the request's body that the system accepted in the current request, and how many of all accepted bytes
     /// the peer has not acknowledged yet.
     var sent: Int64 = 0
     var unacknowledged: Int64 = 0
-    /// FTP and SFTP: where the remote file ended right before the sending.
+    /// FTP and SFTP: where the remote file ended right before sending.
     var placedAt: Int64?
-    /// Requests that libcurl began for the current URL, and whether there was one for any.
+    /// Requests that libcurl began for the current URL, and whether it began any for any URL.
     var requestsBegun = 0
     var hasBegun = false
-    /// The current request asks before it sends, and the server said 100 or let it wait in vain.
+    /// The current request asks before it sends, and the server said 100 or did not answer in time.
     var expectsContinue = false
     var isQuestionSettled = false
-    /// The request goes out over a connection of its own making.
+    /// The request uses a new connection.
     var isAfresh = false
-    /// The server refused the question (417): the request goes out once more without.
+    /// The server refused the question (417): the request is sent once more without it.
     var isQuestionRefused = false
     var interim: [ResponseHead] = []
     /// Interim answers to the current request.
@@ -149,14 +151,14 @@ final class Transfer: @unchecked Sendable {
     /// The buffer is handed over at the end of the reactor's turn.
     var isFilled = false
     var discardingSince: Int64?
-    /// Of the next buffer: the faster bytes come, the larger.
+    /// Size of the next buffer: the faster bytes come, the larger.
     var bufferSize = BufferPool.Size.small
-    /// Reports no byte before so many have arrived (SO_RCVLOWAT): rounds fetch what comes more slowly.
+    /// The socket reports nothing before this many bytes have arrived (SO_RCVLOWAT): rounds fetch slower bytes.
     var lowWater: Int32 = 1
-    /// Since when libcurl has not come back, and in which turn of the loop: its `now`.
+    /// Since when a libcurl call has not returned, and in which turn of the loop (its `now`).
     var waitingSince: Int64 = 0
     var waitingIn: Int64 = 0
-    /// Rounds look after it; the tick needs not. The table's.
+    /// Rounds check it, so the tick need not. Set by the table.
     var isInRounds = false
 
     init(
@@ -196,7 +198,7 @@ final class Transfer: @unchecked Sendable {
         resetForRequest()
     }
 
-    /// What is true of one request alone. libcurl begins each one unpaused.
+    /// Resets what belongs to one request only. libcurl begins each one unpaused.
     func resetForRequest() {
         parser = HeadParser()
         headLength = 0
@@ -210,19 +212,19 @@ final class Transfer: @unchecked Sendable {
         passed = 0
     }
 
-    /// The credentials were sent and refused; that stands, though the connection broke before the answer's body.
+    /// The credentials were sent and refused. That counts even if the connection broke before the answer's body.
     var isRefused: Bool { parser.isComplete && parser.isChallenge && requestsBegun > 1 }
 
     // MARK: The outcome
 
-    /// Whether the body's end was marked by more than the connection's close.
+    /// Whether more than the connection's close marked the body's end.
     private var isDelimited: Bool {
         if parser.isComplete { return parser.isDelimited || request.method?.uppercased() == "HEAD" }
         return true
     }
 
-    /// No HTTP came over a connection that had served before: most likely what a server sent beyond the end of its last
-    /// answer. That is not this request's fault, and the connection is closed now.
+    /// A connection that had served before brought something that is not HTTP: most likely what a server sent beyond
+    /// the end of its last answer. That is not this request's fault, and the connection is now closed.
     func metWhatWasLeft(_ code: CURLcode) -> Bool {
         guard code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY, let easy, isHTTP, head == nil,
             parser.status == nil
@@ -237,7 +239,7 @@ final class Transfer: @unchecked Sendable {
         return parser.status == 407 ? 407 : nil
     }
 
-    /// Hands what is left to the writer and reports when the file is as good as it gets. The transfer has left libcurl.
+    /// Hands the rest to the writer, and reports when the file is in its final state. The transfer has left libcurl.
     func conclude(_ end: ExchangeOutcome.End, connectCode: Int, recycling buffers: BufferPool) {
         feed?.end()
         segment?.bound.close()
@@ -271,7 +273,7 @@ final class Transfer: @unchecked Sendable {
         }
         if let buffer { buffer.count > 0 ? sink.submit(buffer) : { _ = buffers.release(buffer) }() }
         buffer = nil
-        // The sink speaks to the reactor of this transfer: without this they would keep each other.
+        // The sink refers to the reactor and this transfer: without this, they would keep each other alive.
         use = .count
         let report = self.report
         sink.finish(syncing: !isWhole(end)) { [outcome] ending in
@@ -306,7 +308,7 @@ final class Transfer: @unchecked Sendable {
         report(outcome)
     }
 
-    /// Reports without ever having been on the network.
+    /// Reports a transfer that was never on the network.
     func refuse(_ end: ExchangeOutcome.End) {
         feed?.end()
         segment?.bound.close()

@@ -1,7 +1,7 @@
-/// The transfers that run. Each knows its place, so that finding one hashes nothing.
+/// The running transfers. Each knows its index, so that no lookup hashes.
 struct TransferTable {
-    /// Those that the tick looks after, and those that only rounds come to: a tick that met a thousand of these ten times
-    /// a second cost more than their bytes.
+    /// Transfers that the tick checks, and transfers that only rounds serve: a tick that visited a thousand of these
+    /// ten times a second cost more than their bytes.
     private(set) var restless: [Transfer] = []
     private(set) var resting: [Transfer] = []
 
@@ -16,7 +16,7 @@ struct TransferTable {
         Self.put(transfer, into: &restless)
     }
 
-    /// False if it is not in the table.
+    /// Returns false if it is not in the table.
     mutating func remove(_ transfer: Transfer) -> Bool {
         transfer.isInRounds ? Self.take(transfer, from: &resting) : Self.take(transfer, from: &restless)
     }

@@ -3,7 +3,7 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// The sink of one segment among others: it writes its own stretch, and leaves syncs and checkpoints to the board.
+/// The sink of one of several segments: it writes its own range, and leaves syncs and checkpoints to the board.
 extension PartSink {
     /// How far a sink is.
     struct Extent: Sendable {
@@ -17,7 +17,7 @@ extension PartSink {
         state.withLock { Extent(written: $0.written, durable: $0.durable, crc: $0.crcWritten) }
     }
 
-    /// Nothing is left to be made durable, and nothing comes.
+    /// Everything is durable, and nothing more comes.
     var isDurableToTheEnd: Bool { state.withLock { $0.ended && $0.written == $0.durable } }
 
     /// Joins the board; on the writer's thread.
@@ -33,12 +33,12 @@ extension PartSink {
             part.noteCut(at: 0)
         }
         context.counters.setReceived(board.received)
-        // A part of a file of which others are held says nothing of the file that is not stored.
+        // If the file already has held ranges, this segment adds nothing to what is stored about the file.
         if begins { reachedFile(holding: 0) }
         if let range = board.reservation() { reserve(from: range.start.rawValue, to: range.end.rawValue) }
     }
 
-    /// What was written up to `mark` survives power loss.
+    /// The bytes written up to `mark` survive power loss.
     func becameDurable(_ mark: Extent) {
         state.withLock { state in
             guard state.failure?.sparesWritten ?? true else { return }
@@ -48,7 +48,7 @@ extension PartSink {
         }
     }
 
-    /// A sync failed: only what was durable before counts.
+    /// A sync failed: only bytes that were durable before count.
     func fallBack(_ failure: LocalFailure) {
         state.withLock { state in
             if state.ended { forgetUnsynced(&state) }
@@ -69,7 +69,7 @@ extension PartSink {
         }
     }
 
-    /// Lets a reader go on that a late checkpoint had stopped.
+    /// Lets a reader continue that a late checkpoint had stopped.
     func wakeReader() {
         let waited = state.withLock { state in
             defer { state.readerWaits = false }
@@ -78,7 +78,7 @@ extension PartSink {
         if waited { onChange() }
     }
 
-    /// The segment is over, whole or not.
+    /// The segment has ended, complete or not.
     func end(on board: SegmentBoard) {
         let (completion, ending) = state.withLock { state in
             if let failure = state.failure, !failure.sparesWritten { forgetUnsynced(&state) }

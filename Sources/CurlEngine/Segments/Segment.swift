@@ -1,10 +1,10 @@
 import TransferCore
 
-/// One part of a file as an exchange fetches it: where it ends, with whom it shares the file, and who is told when its
+/// One segment of a file as an exchange fetches it: where it ends, which board it shares, and who learns that its
 /// answer was accepted.
 package struct Segment: Sendable {
     package let bound: SegmentBound
-    /// Asked for when the first bytes must be stored: a body that is gathered needs none.
+    /// Made when the first bytes must be stored: a body that stays in memory needs none.
     package var board: SegmentBoard { findBoard() }
     private let findBoard: @Sendable () -> SegmentBoard
     /// Called on the reactor's thread once the part file is ready for the answer's body.

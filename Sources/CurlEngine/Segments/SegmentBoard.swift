@@ -4,19 +4,20 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Keeps the sinks of one part file together: one sync for all of them, and one checkpoint that speaks of all.
+/// Keeps the sinks of one part file together: one sync for all of them, and one checkpoint for all.
 ///
-/// A sink stays on the board after its segment ended, until its bytes are durable. Locks are taken board first, then
-/// sink; no system call is made under either.
+/// A sink stays on the board after its segment ended, until its bytes are durable. Locks nest here: the board's first,
+/// then a sink's, then the journal's. No system call is made under them, except the journal's pwrite(2) on file systems
+/// that copy on write.
 package final class SegmentBoard: Sendable {
     private struct State {
-        /// What the version is; nil until an answer, or a checkpoint, said it.
+        /// The version; nil until an answer or a checkpoint tells it.
         var version: Acceptance?
         var identity: UInt32 = 0
-        /// Durable, and of no sink here.
+        /// Durable ranges that belong to no sink here.
         var held: ByteRangeSet
         var sinks: [PartSink] = []
-        /// Slots that claim parts of `held`.
+        /// Slots that claim ranges of `held`.
         var retired: [(range: ByteRange, slot: OffsetJournal.Slot)] = []
         var isReserved = false
         var pace = CheckpointPace(at: dld_monotonic_nanoseconds())
@@ -54,7 +55,7 @@ package final class SegmentBoard: Sendable {
 
     // MARK: Sinks come and go
 
-    /// Takes a sink whose answer was accepted; on the writer's thread, before its first byte.
+    /// Adds a sink whose answer was accepted; on the writer's thread, before its first byte.
     /// - Returns: the version's name for the journal, and whether the file begins with this answer.
     func enter(_ sink: PartSink) -> (identity: UInt32, begins: Bool) {
         let (identity, begins, slots) = state.withLock { state in
@@ -63,24 +64,25 @@ package final class SegmentBoard: Sendable {
             if begins {
                 slots = slotsHeld(&state)
                 state.identity = JournalEntry.identity(of: PartSink.checkpoint(part, sink.acceptance, offset: 0))
-                // Not up to where this answer begins: another one's sink, which failed before, was to write that.
+                // Held ranges do not extend to where this answer begins: the sink of another one, which failed before,
+                // was to write those bytes.
                 if sink.acceptance.truncate { state.held = ByteRangeSet() }
                 state.sinks = []
                 state.isReserved = false
             }
-            // A later answer may know more of the same version: its length, a digest.
+            // A later answer may tell more about the same version: its length, a digest.
             if begins || state.sinks.isEmpty && state.version?.total == nil { state.version = sink.acceptance }
             state.sinks.append(sink)
             state.opened = min(state.opened, dld_monotonic_nanoseconds())
             return (state.identity, begins, slots)
         }
         for slot in slots { services.journal?.release(slot, task: context.task, keeping: false) }
-        // What earlier attempts claimed is of bytes that are being replaced.
+        // Claims of earlier attempts refer to bytes that are being replaced.
         if begins { services.journal?.forget(context.task) }
         return (identity, begins)
     }
 
-    /// What is to be reserved now: the rest of the file, once.
+    /// The range to reserve now: the rest of the file, once.
     func reservation() -> ByteRange? {
         state.withLock { state in
             guard !state.isReserved, let total = state.version?.total, state.held.prefix < total else { return nil }
@@ -89,10 +91,10 @@ package final class SegmentBoard: Sendable {
         }
     }
 
-    /// Bytes of the file that are written, whoever wrote them.
+    /// Bytes of the file that are written, by any attempt.
     package var received: ByteCount { state.withLock { $0.received } }
 
-    /// What is written, as the engine itself saw it.
+    /// The written ranges, as the engine itself saw them.
     package var written: ByteRangeSet {
         state.withLock { state in
             var written = state.held
@@ -113,14 +115,14 @@ package final class SegmentBoard: Sendable {
         checkpointIfDue(at: now)
     }
 
-    /// Whether so much that was written is not durable, or for so long, that nothing more should be read.
+    /// Whether so many written bytes are not durable, or for so long, that nothing more should be read.
     func isLate(at now: Int64) -> Bool {
         state.withLock { $0.pace.isLate(unsynced: $0.unsynced, at: now) }
     }
 
     var isSyncing: Bool { state.withLock { $0.pace.isSyncing } }
 
-    /// Starts a checkpoint where one is due; any thread. In a crowd, rounds see to those that are due by time.
+    /// Starts a checkpoint if one is due; on any thread. In a crowd, rounds start those that are due by time.
     func checkpointIfDue(at now: Int64) {
         let isCrowded = services.crowd.isCrowded
         let (due, held): (CheckpointPace.Due, Checkpoint?) = state.withLock { state in
@@ -157,7 +159,7 @@ package final class SegmentBoard: Sendable {
         }
     }
 
-    /// What the kernel holds beyond the last checkpoint may be lost: every sink falls back to it.
+    /// Bytes that the kernel holds beyond the last checkpoint may be lost: every sink falls back to it.
     private func failed(_ failure: LocalFailure) {
         let sinks = state.withLock { state in
             state.failure = failure
@@ -167,7 +169,8 @@ package final class SegmentBoard: Sendable {
         context.counters.setReceived(received)
     }
 
-    /// Takes sinks off that ended and are durable. Neighbours share one slot: a file of many parts needs few.
+    /// Removes sinks that have ended and are durable. Neighbours share one slot, so a file with many segments needs
+    /// few.
     private func retire(_ state: inout State) {
         for sink in state.sinks where sink.isDurableToTheEnd {
             let range = ByteRange(ByteCount(sink.start), ByteCount(sink.extent.written))
@@ -198,13 +201,13 @@ package final class SegmentBoard: Sendable {
 
     // MARK: The end
 
-    /// Ends the attempt's dealings with the file, all exchanges being over: with `syncing` what was written is durable,
-    /// and checkpointed, when this returns.
+    /// Ends the attempt's work on the file after all exchanges: with `syncing`, the written bytes are durable and
+    /// checkpointed when this returns.
     package func finish(syncing: Bool) async {
         await withCheckedContinuation { continuation in finish(syncing: syncing) { continuation.resume() } }
     }
 
-    /// As above; calls `finished` once, on any thread, maybe before it returns.
+    /// The same; calls `finished` once, on any thread, possibly before it returns.
     package func finish(syncing: Bool, then finished: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.finishing = finished
@@ -231,12 +234,12 @@ package final class SegmentBoard: Sendable {
         }
     }
 
-    /// The claims stay readable: should the daemon die before the file is delivered, they prove its bytes.
+    /// The claims stay readable: if the daemon dies before the file is delivered, they prove its bytes.
     private func end(_ finished: @Sendable () -> Void) {
         services.ledger.remove(self)
         let (slots, isSound) = state.withLock { state in
             let slots = slotsHeld(&state)
-            // Sinks speak to their transfers, and these to this board: without this they would keep each other.
+            // Sinks refer to their transfers, and these to this board: without this, they would keep each other alive.
             for sink in state.sinks {
                 state.held.insert(ByteRange(ByteCount(sink.start), ByteCount(sink.extent.written)))
             }
@@ -252,7 +255,7 @@ package final class SegmentBoard: Sendable {
         return state.retired.map(\.slot) + state.sinks.compactMap { $0.surrenderSlot() }
     }
 
-    /// The disk does not answer and the daemon must stop.
+    /// Ends at once: the disk does not answer and the daemon must stop.
     func abandon() {
         let finished = state.withLock { state in
             defer { state.finishing = nil }
@@ -301,7 +304,7 @@ extension SegmentBoard: RoundMember {
     private func syncEnded(_ marks: Marks, _ failure: LocalFailure?) {
         if let failure { failed(failure) } else { succeeded(marks.extents, at: marks.began) }
         let sinks = state.withLock { state in
-            // Only now: an end that comes before all have fallen back would keep what may be lost.
+            // Not earlier: an end that comes before all sinks have fallen back would keep bytes that may be lost.
             if failure != nil { state.pace.failed() }
             return state.sinks
         }

@@ -4,7 +4,7 @@ import Threading
 /// no byte is fetched twice and none is forgotten.
 package final class SegmentBound: Sendable {
     private struct State {
-        /// Bytes before are the exchange's for good.
+        /// Bytes before this belong to the exchange for good.
         var claimed: Int64
         var end: Int64
         var isClosed = false
@@ -21,7 +21,8 @@ package final class SegmentBound: Sendable {
     /// The answer's first byte goes to `offset`.
     package func begin(at offset: Int64) { state.withLock { $0.claimed = offset } }
 
-    /// How far bytes may be taken, at most a bit beyond `wanted`. Less than `wanted` is the end of the segment for good.
+    /// How far bytes may be taken, at most slightly beyond `wanted`. If the result is less than `wanted`, it is the
+    /// final end of the segment.
     package func claim(_ wanted: Int64) -> Int64 {
         state.withLock { state in
             if state.end < wanted { state.isClosed = true }
@@ -30,7 +31,7 @@ package final class SegmentBound: Sendable {
         }
     }
 
-    /// Whether bytes up to `offset` are all that the segment has; the end does not move any more then.
+    /// Whether the segment ends at or before `offset`; the end then no longer moves.
     package func isOver(at offset: Int64) -> Bool {
         state.withLock { state in
             guard offset >= state.end else { return false }
@@ -39,7 +40,7 @@ package final class SegmentBound: Sendable {
         }
     }
 
-    /// The exchange takes nothing more.
+    /// The exchange takes no more bytes.
     package func close() { state.withLock { $0.isClosed = true } }
 
     // MARK: The plan's side
@@ -47,8 +48,8 @@ package final class SegmentBound: Sendable {
     package var position: Int64 { state.withLock { $0.claimed } }
     package var end: Int64 { state.withLock { $0.end } }
 
-    /// Moves the end down to `wanted`, or as far as what is claimed allows.
-    /// - Returns: the end that holds from now on.
+    /// Moves the end down to `wanted`, or as far as the claimed bytes allow.
+    /// - Returns: the end that applies from now on.
     package func shrink(to wanted: Int64) -> Int64 {
         state.withLock { state in
             if !state.isClosed { state.end = max(state.claimed, min(state.end, wanted)) }
@@ -56,7 +57,7 @@ package final class SegmentBound: Sendable {
         }
     }
 
-    /// Moves the end up. False if the exchange takes nothing more.
+    /// Moves the end up. Returns false if the exchange takes no more bytes.
     package func extend(to wanted: Int64) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }

@@ -1,14 +1,15 @@
 import Synchronization
 import TransferCore
 
-/// Makes feeds with what all of them share.
+/// Makes feeds with what they all share.
 struct FeedFactory: Sendable {
-    /// Uploads that read files just now.
+    /// Uploads that are reading files now.
     private final class Load: Sendable {
         let running = Atomic<Int>(0)
     }
 
-    /// Bytes that each of so many uploads has in memory: with more of them each has less, and the memory of all stays flat.
+    /// Bytes that each of this many uploads has in memory: the more uploads, the less each has, so total memory stays
+    /// flat.
     static func piece(of uploads: Int) -> Int {
         switch uploads {
         case ...4: BufferPool.largeSize
@@ -43,8 +44,8 @@ struct FeedFactory: Sendable {
 }
 
 extension Exchange {
-    /// The payload that goes out; methods with a meaning for content say its length even where it is empty (RFC 9110
-    /// section 8.6).
+    /// The payload that is sent. Methods that define a meaning for content send its length even if it is empty (RFC
+    /// 9110 section 8.6).
     var sentPayload: Payload? {
         let sends =
             switch kind {

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Keeps hold of the socket that a body goes to, to read what the server said before it reset the connection: libcurl
-/// gives up at the first byte that it cannot send, though the answer may be in the socket by then.
+/// Keeps the socket of a request's body open, to read what the server said before it reset the connection. libcurl
+/// gives up at the first byte that it cannot send, although the answer may be in the socket by then.
 final class LastWords {
-    /// Bytes at most: a head and the beginning of a body.
+    /// The most bytes to read: a header and the beginning of a body.
     private static let most = 128 << 10
     private let descriptor: Int32
 
-    /// nil if the system gives no more descriptors.
+    /// nil if the system provides no more descriptors.
     init?(of socket: Int32) {
         descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
@@ -15,7 +15,7 @@ final class LastWords {
 
     deinit { close(descriptor) }
 
-    /// What has arrived and nobody has read; does not wait.
+    /// Bytes that have arrived and that nobody has read; does not wait.
     func read() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Self.most)
         var done = 0
@@ -32,8 +32,8 @@ final class LastWords {
 }
 
 extension Transfer {
-    /// Takes up the answer that is in the socket of a request which libcurl could not send to its end. Where there is
-    /// none, or libcurl has read some of it, nothing happens.
+    /// Reads the answer that is in the socket of a request which libcurl could not send to its end. Does nothing if
+    /// there is none, or libcurl has read some of it.
     func hearLastWords(_ reactor: Reactor) {
         guard let lastWords, parser.isWaiting else { return }
         self.lastWords = nil
@@ -47,7 +47,7 @@ extension Transfer {
             guard taken == line.count else { return }
         }
         guard case .capture = use, ending == nil else { return }
-        // A body in chunks would have to be put together; what counts has been said by now.
+        // A chunked body would have to be reassembled; the important part is known by now.
         guard parser.values("transfer-encoding").isEmpty else {
             isCaptureTruncated = true
             return

@@ -3,18 +3,18 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Hands a payload to libcurl in order: what the page cache holds of the file is read where it is sent, the rest by a reader
-/// thread while the piece before it goes out.
+/// Hands a payload to libcurl in order. Bytes of the file that are in the page cache are read by the thread that sends
+/// them. A reader thread reads the rest while the previous piece is being sent.
 ///
 /// A piece that another core has read must be fetched from that core's cache to be sent, which costs as much as reading
-/// it. The memory of an upload is one small buffer where there are many, else two large ones, and none as long as the page
-/// cache has it all. Reads are checked against the file's identity, so no byte of another version ever leaves. Everything
-/// but `fill` belongs to the reactor's thread.
+/// it. With many uploads, the memory of each is one small buffer, otherwise two large ones, and none as long as the
+/// page cache has everything. Reads are checked against the file's identity, so no byte of another version is ever
+/// sent. Everything except `fill` belongs to the reactor's thread.
 package final class PayloadFeed: @unchecked Sendable {
     package enum Read: Equatable {
         /// 0 = the payload's end.
         case bytes(Int)
-        /// A piece is being read, or no buffer is free: `onChange` is called when it is worth asking again.
+        /// A piece is being read, or no buffer is free: `onChange` says when to ask again.
         case wait
         case failed(ExchangeOutcome.End)
     }
@@ -24,11 +24,11 @@ package final class PayloadFeed: @unchecked Sendable {
         var buffers: BufferPool
         /// Bytes to read at a time: the more uploads run, the fewer.
         var piece: @Sendable () -> Int
-        /// A buffer came back while somebody had been refused one.
+        /// A buffer came back after somebody had been refused one.
         var onBuffersFreed: @Sendable () -> Void
         /// The feed is no longer in use.
         var onEnd: @Sendable () -> Void
-        /// Reads what needs no waiting.
+        /// Reads bytes that need no waiting.
         var readCached: @Sendable (UploadSource, UnsafeMutableRawPointer, Int, Int64) -> UploadSource.CachedRead = {
             $0.readCached(into: $1, $2, at: $3)
         }
@@ -38,13 +38,13 @@ package final class PayloadFeed: @unchecked Sendable {
     struct Piece: Sendable {
         var buffer: Buffer
         var generation: Int
-        /// In the source.
+        /// Offset in the source.
         var offset: Int64
         var count: Int
     }
 
     private struct State {
-        /// Counts rewinds: pieces of an older one are dropped.
+        /// Counts rewinds: pieces of an earlier generation are dropped.
         var generation = 0
         var isReading = false
         var ready: Buffer?
@@ -55,7 +55,7 @@ package final class PayloadFeed: @unchecked Sendable {
         var ended = false
     }
 
-    /// Bytes in all.
+    /// Total bytes.
     package let length: Int64
     private let head: [UInt8]
     private let tail: [UInt8]
@@ -70,12 +70,12 @@ package final class PayloadFeed: @unchecked Sendable {
     private var consumed = 0
     /// Where the next piece begins, counted from `sourceOffset`.
     private var nextRead: Int64 = 0
-    /// Pieces for the reader thread before the page cache is asked again; a file that comes from a disk would else lose
-    /// the reading ahead.
+    /// Pieces for the reader thread before the page cache is asked again; otherwise a file on a disk would lose its
+    /// read-ahead.
     private var piecesToRead = 0
     private var triesCache: Bool
 
-    /// Pieces that the reader thread fetches where the page cache had nothing.
+    /// Pieces that the reader thread fetches after the page cache had nothing.
     static let piecesAtATime = 16
 
     init(_ payload: Payload, source: UploadSource?, services: Services) {
@@ -93,7 +93,7 @@ package final class PayloadFeed: @unchecked Sendable {
         length = Int64(head.count + tail.count) + sourceLength
     }
 
-    /// Bytes that are worth handing out at a time, as long as so many uploads run as now.
+    /// Bytes that are worth handing out at a time with the present number of uploads.
     var piece: Int { services.piece() }
 
     /// Begins to read. `onChange` may be called on any thread.
@@ -102,7 +102,7 @@ package final class PayloadFeed: @unchecked Sendable {
         prefetch()
     }
 
-    /// Gives back what it holds; a piece that is still being read comes back when the disk answers.
+    /// Gives back its buffers; a piece that is still being read comes back when the disk answers.
     package func end() {
         let (ready, first) = state.withLock { state in
             defer {
@@ -135,9 +135,9 @@ package final class PayloadFeed: @unchecked Sendable {
             return (state.failure, state.ready != nil, !state.isReading)
         }
         if let failure { return .failed(failure) }
-        // Between the look for a buffer and this one the reader brought it,
+        // The reader brought the buffer since it was last looked for,
         if arrived { return read(into: target, room) }
-        // or ended a piece of before a seek, and would never call.
+        // or finished a piece from before a seek, and would never call.
         if isIdle, asksCache { return read(into: target, room) }
         if isIdle { prefetch() }
         return .wait
@@ -161,7 +161,7 @@ package final class PayloadFeed: @unchecked Sendable {
         return count
     }
 
-    /// Reads on this thread where no piece is there or on its way; 0 where the reader thread has to.
+    /// Reads on this thread if no piece is ready or being read; returns 0 if the reader thread must read.
     private func copyCached(_ target: UnsafeMutableRawPointer, _ count: Int, at offset: Int64) -> Int {
         guard let source, asksCache, state.withLock({ !$0.isReading && $0.ready == nil && $0.failure == nil }) else {
             return 0
@@ -198,8 +198,8 @@ package final class PayloadFeed: @unchecked Sendable {
         }
         current = ready
         consumed = 0
-        // A small buffer is soon empty, and what libcurl and the system have taken of it lasts while it is filled again.
-        // Where there is none, a piece of before a seek may have come instead.
+        // A small buffer is soon empty, and the bytes that libcurl and the system took of it last while it is refilled.
+        // If there is no buffer, a piece from before a seek may have come instead.
         if ready?.capacity != BufferPool.smallSize { prefetch() }
         return ready
     }
@@ -208,7 +208,7 @@ package final class PayloadFeed: @unchecked Sendable {
         if let buffer, services.buffers.release(buffer) { services.onBuffersFreed() }
     }
 
-    /// Has the next piece read, unless one is on its way, no buffer is free or the page cache is asked first.
+    /// Has the next piece read, unless one is being read, no buffer is free or the page cache is asked first.
     func prefetch() {
         guard let lane = services.lane, nextRead < sourceLength, !asksCache else { return }
         let (mayRead, generation) = state.withLock { state in
@@ -219,7 +219,7 @@ package final class PayloadFeed: @unchecked Sendable {
         guard mayRead, let buffer = services.buffers.acquire(wanted > BufferPool.smallSize ? .large : .small) else {
             return
         }
-        // Where less is wanted than fits, the rest of the buffer is never touched and costs nothing.
+        // If less is wanted than fits, the rest of the buffer is never touched and costs nothing.
         let count = min(buffer.capacity, wanted)
         let piece = Piece(buffer: buffer, generation: generation, offset: sourceOffset + nextRead, count: count)
         nextRead += Int64(count)
@@ -228,7 +228,7 @@ package final class PayloadFeed: @unchecked Sendable {
         lane.read(piece, for: self)
     }
 
-    /// Goes back, or forward, to a byte of the payload. False if there is no such byte.
+    /// Moves to a byte of the payload, backward or forward. Returns false if there is no such byte.
     func seek(to offset: Int64) -> Bool {
         guard offset >= 0, offset <= length else { return false }
         guard offset != position else { return true }
@@ -278,7 +278,7 @@ package final class PayloadFeed: @unchecked Sendable {
             if count == 0 { break }
             piece.buffer.count += count
         }
-        // After the reading: what was written meanwhile shows in size or time.
+        // After the read: a write in the meantime shows in size or time.
         guard piece.buffer.count == piece.count, source.identityNow() == source.identity else {
             return .stopped(.failure(source.changed(), retryAfter: nil))
         }

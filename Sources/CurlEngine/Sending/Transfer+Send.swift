@@ -4,16 +4,16 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// The sending half of a transfer: what libcurl's read, seek and begin callbacks do. Like those of the other half they run
-/// inside curl calls on the reactor's thread, and only note what the reactor acts on afterwards.
+/// The sending half of a transfer: the work of libcurl's read, seek and begin callbacks. Like those of the other half,
+/// they run inside curl calls on the reactor's thread, and only note what the reactor acts on afterwards.
 extension Transfer {
-    /// Most bytes at a time where a rate is limited.
+    /// The most bytes at a time if a rate is limited.
     static let limitedPiece = 16 << 10
 
-    /// Whether the request that is on its way carries the payload.
+    /// Whether the request under way carries the payload.
     var isSending: Bool { feed != nil && request.sendsPayload }
 
-    /// The next bytes of the body, a pause, or the end of the transfer.
+    /// Provides the next bytes of the body, a pause, or the end of the transfer.
     func send(into target: UnsafeMutableRawPointer, _ room: Int, _ reactor: Reactor) -> Int {
         guard let feed, ending == nil, isPlaced() else { return DLD_READ_ABORT }
         let allowance = reactor.maySend(self)
@@ -34,7 +34,7 @@ extension Transfer {
         }
     }
 
-    /// What fits into one piece is sent before anybody could object to it.
+    /// A body that fits into one piece is sent before anybody could object to it.
     private static let shortBody: Int64 = 64 << 10
 
     private func bodyBegins(_ reactor: Reactor) {
@@ -53,8 +53,8 @@ extension Transfer {
         return DLD_READ_PAUSE
     }
 
-    /// libcurl rewinds for a challenge or a dead connection. FTP and SFTP: it has just learnt where the remote file ends
-    /// and would go on there.
+    /// libcurl rewinds for a challenge or a dead connection. FTP and SFTP: it has just learned where the remote file
+    /// ends and would resume there.
     func seek(to offset: Int64) -> Bool {
         guard let feed else { return false }
         if request.url.isHTTP { return feed.seek(to: offset) }
@@ -62,8 +62,8 @@ extension Transfer {
         return isPlaced() && feed.seek(to: 0)
     }
 
-    /// FTP and SFTP: whether the remote file is still as long as when it was looked at; to append to any other, or to
-    /// leave a hole in it, would make it nobody's.
+    /// FTP and SFTP: whether the remote file still has the probed length. To append to any other file, or to leave a
+    /// hole in it, would corrupt it.
     private func isPlaced() -> Bool {
         let wanted = exchange.startOffset.rawValue
         guard !request.url.isHTTP, wanted > 0, placedAt != wanted else { return true }
@@ -76,7 +76,7 @@ extension Transfer {
         return false
     }
 
-    /// A request is about to leave. False if it is a repetition of libcurl's own that might act twice.
+    /// A request is about to be sent. Returns false if it is a repetition by libcurl itself that might act twice.
     ///
     /// RFC 9110 section 9.2.2: a connection that died before any answer may have carried the request all the same.
     func beginRequest() -> Bool {
@@ -93,28 +93,28 @@ extension Transfer {
         requestsBegun += 1
         hasBegun = true
         guard isSending, let feed else { return true }
-        // What libcurl read ahead and did not send would be missing.
+        // Bytes that libcurl read ahead but did not send would be missing.
         return feed.seek(to: 0)
     }
 
     // MARK: Figures
 
-    /// Tells the counters where they stand; `end` fixes how much was sent in the end.
+    /// Updates the counters; `atEnd` fixes how much was sent in the end.
     func measureSending(atEnd: Bool = false) {
         guard isSending, let easy else { return }
         var bytes: curl_off_t = 0
         dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes)
         let socket = request.url.isHTTP ? socket : -1
         let waiting = socket >= 0 ? max(0, Int64(dld_socket_unacknowledged(socket))) : 0
-        // Less than before: counted anew after a challenge. Acknowledged bytes are a sign of life even where the
-        // system's buffer takes no more of them for a long time.
+        // Fewer than before: counted anew after a challenge. Acknowledged bytes are a sign of life, even if the
+        // system's buffer accepts no more for a long time.
         if bytes != sent || waiting < unacknowledged { lastActivity = now }
         sent = Int64(bytes)
         unacknowledged = waiting
         publishSent(atEnd ? sent : max(0, sent - waiting))
     }
 
-    /// Bookkeeping requests beside the file (creation, completion) leave the task's figures alone.
+    /// Requests without the file (creation, completion) do not change the task's figures.
     private func publishSent(_ count: Int64) {
         switch exchange.payload {
         case .none: break
@@ -124,7 +124,7 @@ extension Transfer {
         }
     }
 
-    /// What is to be sent in all.
+    /// Announces the total to be sent.
     func announceLength() {
         switch exchange.payload {
         case .none: break
@@ -142,7 +142,7 @@ extension Transfer {
 
     // MARK: The answer
 
-    /// An interim answer is whole.
+    /// An interim answer is complete.
     func interimEnded() {
         guard let status = parser.status, status != 100 else {
             isQuestionSettled = true
@@ -159,7 +159,8 @@ extension Transfer {
 
     static let interimLimit = 64
 
-    /// The final head is there: what it means for the body that is being sent. False ends the transfer here.
+    /// The final header has arrived: decides what it means for the body that is being sent. Returning false ends the
+    /// transfer here.
     func answered(_ reactor: Reactor) -> Bool {
         guard isSending else { return true }
         var bytes: curl_off_t = 0
@@ -172,7 +173,7 @@ extension Transfer {
         return !isQuestionRefused
     }
 
-    /// The answer is what a request without a file is about: its length is the task's.
+    /// For a request without a file, the answer is the result: its length is the task's.
     func announceAnswer() {
         guard source == nil, request.method?.uppercased() != "HEAD" else { return }
         let length = parser.values("content-length").first.flatMap { Int64($0) }

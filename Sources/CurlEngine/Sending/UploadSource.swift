@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// The file an upload reads: opened once and remembered by what must not change, so that two versions are never sent as
-/// one.
+/// The file that an upload reads: opened once, and identified by what must not change, so that two versions are never
+/// sent as one.
 ///
-/// The descriptor closes with the last reference: a reader thread that a frozen disk holds keeps it open.
+/// The descriptor closes with the last reference: a reader thread that hangs on a disk keeps it open.
 package final class UploadSource: Sendable {
     package let path: String
-    /// As it was when the file was opened.
+    /// Its identity when it was opened.
     package let identity: SourceIdentity
     package let fileDescriptor: Int32
 
@@ -28,8 +28,8 @@ package final class UploadSource: Sendable {
         return try adopt(descriptor, path: path)
     }
 
-    /// Takes over an open descriptor, and closes it if it throws; `path` is only for messages.
-    /// - Throws: source.unreadable if it is no regular file.
+    /// Takes over an open descriptor, and closes it if this throws; `path` is only for messages.
+    /// - Throws: source.unreadable if it is not a regular file.
     package static func adopt(_ descriptor: Int32, path: String) throws(TransferError) -> UploadSource {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
@@ -44,8 +44,8 @@ package final class UploadSource: Sendable {
         return UploadSource(path: path, identity: SourceIdentity(status), fileDescriptor: descriptor)
     }
 
-    /// Whether reading ends where the file says that it ends: files of /proc say 0 bytes, files of /sys a whole page, whatever
-    /// they hold. Blocks on a slow disk.
+    /// Whether reading ends at the length that the file reports: files of /proc report 0 bytes and files of /sys a
+    /// whole page, whatever they contain. Blocks on a slow disk.
     package var hasItsLength: Bool { Self.hasItsLength(fileDescriptor, identity.size.rawValue) }
 
     /// Source: https://docs.kernel.org/filesystems/proc.html, https://docs.kernel.org/filesystems/sysfs.html
@@ -55,31 +55,31 @@ package final class UploadSource: Sendable {
         return pread(file, &byte, 1, off_t(length - 1)) != 0
     }
 
-    /// What the open file is now; nil if the file system does not say.
+    /// The open file's identity now; nil if the file system does not tell.
     package func identityNow() -> SourceIdentity? {
         var status = stat()
         return fstat(fileDescriptor, &status) == 0 ? SourceIdentity(status) : nil
     }
 
-    /// What the memory of the system gave of a file.
+    /// What the page cache gave of a file.
     enum CachedRead: Equatable {
-        /// Bytes read, fewer where the rest is not in memory; they are of the version that was opened.
+        /// Bytes read, fewer if the rest is not in memory; they belong to the version that was opened.
         case bytes(Int)
-        /// They are on the disk.
+        /// The bytes are on the disk.
         case absent
-        /// This file system cannot say without waiting.
+        /// This file system cannot tell without waiting.
         case impossible
-        /// The file is not the one that was opened any more.
+        /// The file is no longer the one that was opened.
         case changed
     }
 
-    /// Reads what the page cache holds, and never waits for a disk or a server.
+    /// Reads bytes that are in the page cache, and never waits for a disk or a server.
     func readCached(into target: UnsafeMutableRawPointer, _ count: Int, at offset: Int64) -> CachedRead {
         let got = dld_read_cached(fileDescriptor, target, count, offset)
         guard got >= 0 else { return errno == EAGAIN || errno == EINTR ? .absent : .impossible }
         var status = stat()
         guard dld_stat_cached(fileDescriptor, &status) == 0 else { return .impossible }
-        // After the reading: what was written meanwhile shows in size or time.
+        // After the read: a write in the meantime shows in size or time.
         return got > 0 && SourceIdentity(status) == identity ? .bytes(got) : .changed
     }
 
@@ -101,7 +101,7 @@ extension SourceIdentity {
     init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: ByteCount(Int64(status.st_size)),
-            // Only compared: of dates beyond the year 2262, which file systems take, the low bits do.
+            // Only compared: for dates after the year 2262, which file systems accept, the low bits suffice.
             modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
     }
 }

@@ -19,7 +19,7 @@ final class Mailbox<Message: Sendable>: Sendable {
 
     deinit { close(fileDescriptor) }
 
-    /// False if it is closed: nobody will collect the message.
+    /// Returns false if it is closed: nobody will collect the message.
     @discardableResult
     func post(_ message: Message) -> Bool {
         let (isTaken, isFirst) = state.withLock { state in
@@ -31,13 +31,13 @@ final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Exchanges `batch` (emptied first) for what has gathered; both arrays keep their capacity.
+    /// Exchanges `batch` (emptied first) for the gathered messages; both arrays keep their capacity.
     func collect(into batch: inout [Message]) {
         batch.removeAll(keepingCapacity: true)
         state.withLock { swap(&$0.messages, &batch) }
     }
 
-    /// Takes no more; returns what nobody has collected.
+    /// Closes the mailbox; returns the messages that nobody has collected.
     func closeAndCollect() -> [Message] {
         state.withLock { state in
             defer { state = State(messages: [], isClosed: true) }

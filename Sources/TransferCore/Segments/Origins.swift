@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The mirrors that one file may be fetched from: the task's own URL, then its mirrors, each once.
+/// The URLs that one file may be fetched from: the task's own, then its other mirrors, each once.
 package struct Origins: Sendable, Hashable {
     package struct Place: Sendable, Hashable {
         /// As the client wrote it, user info included.
