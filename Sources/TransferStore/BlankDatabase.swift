@@ -1,11 +1,11 @@
 import Glibc
 
-/// What a disk leaves that failed while the database was made, and took back what it had been given: zeros, no more than the
-/// schema takes. SQLite would call that no database.
+/// What a disk leaves if it failed while the database was made and lost what it had been given: zeros, no more than the
+/// schema takes. SQLite would refuse that as not a database.
 enum BlankDatabase {
     private static let limit = 1 << 20
 
-    /// Empties such a file; false if it is anything else, which stays as it is.
+    /// Empties such a file; returns false for any other file, which stays as it is.
     static func empty(_ path: String) -> Bool { check(path) { ftruncate($0, 0) == 0 } }
 
     static func isBlank(_ path: String) -> Bool { check(path) { _ in true } }

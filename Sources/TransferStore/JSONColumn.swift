@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Columns that hold a document nobody searches: JSON text of a model value.
+/// Columns that hold a document that no query searches: JSON text of a model value.
 enum JSONColumn {
     static func encode(_ value: some Encodable) throws -> String {
         String(decoding: try JSONCoding.encode(value), as: UTF8.self)
@@ -14,7 +14,7 @@ enum JSONColumn {
         }
     }
 
-    /// An object whose members go on as they are.
+    /// An object whose members are passed on unchanged.
     static func members(_ text: String) throws -> JSONMembers {
         do {
             return try JSONMembers(stored: text)

@@ -1,8 +1,8 @@
 import TransferModel
 
-/// What is remembered of a session's launches, so that the next daemon keeps to it.
+/// What is remembered of a session's launches, so that the next daemon respects it.
 package struct LaunchRecord: Hashable, Sendable {
-    /// When the program was started last, or could not be.
+    /// When the program was last started, or failed to start.
     package var startedAt: Timestamp
     /// Starts in a row that failed.
     package var failures: Int
@@ -16,12 +16,12 @@ package struct LaunchRecord: Hashable, Sendable {
     }
 }
 
-/// Tells a process from every other one that has or had its number.
+/// Distinguishes a process from every other process that has or had its number.
 package struct ProgramIdentity: Hashable, Sendable, Codable {
     package var pid: Int32
     /// Clock ticks between the machine's boot and its start; proc_pid_stat(5), `starttime`.
     package var startTime: UInt64
-    /// The kernel's random name of the boot.
+    /// The random name that the kernel gave the boot.
     package var boot: String
 
     package init(pid: Int32, startTime: UInt64, boot: String) {
@@ -56,20 +56,21 @@ extension StoreTransaction {
             try launch.program.map { try JSONColumn.encode($0) })
     }
 
-    /// The session has another program than the one that failed.
+    /// The session now has another program than the one that failed.
     package func forgetLaunchFailures(of session: SessionKey) throws {
         guard var launch = try launch(session), launch.failures > 0 else { return }
         launch.failures = 0
         try setLaunch(launch, of: session)
     }
 
-    /// Makes a durable name known at the head of the log, unless it is known: what happens from now on is unseen.
+    /// Registers a durable name at the end of the log if it is not known yet: events from now on are unseen.
     package func introduce(_ subscriber: String?, owner: UserID) throws {
         guard let subscriber, try self.subscriber(subscriber, owner: owner) == nil else { return }
         try acknowledge(subscriber, owner: owner, try eventHead())
     }
 
-    /// Ends the launches of all sessions that this durable name acknowledges for, until `session.open` asks for them again.
+    /// Ends the launches of all sessions for which this durable name acknowledges, until `session.open` asks for them
+    /// again.
     package func endLaunches(for subscriber: String, owner: UserID) throws {
         for var session in try sessions(owner: owner)
         where session.configuration.subscriber == subscriber && session.configuration.sendsLaunchEvents == true {

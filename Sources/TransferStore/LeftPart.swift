@@ -1,17 +1,17 @@
 import TransferModel
 
-/// A part file that nobody wants any more and that may still be there: its disk was away, or did not answer, when the task
-/// that it belonged to gave it up; or the task's destination has changed, and its part may not have followed yet.
+/// A part file that is no longer wanted but may still exist: its disk was away or did not answer when the task gave it
+/// up, or the task's destination has changed and its part file may not have been moved yet.
 package struct LeftPart: Hashable, Sendable {
     package var owner: UserID
     /// Absolute path of its folder.
     package var folder: String
     package var name: String
-    /// Whose part it was; the task may be gone.
+    /// The task that it belonged to, which may be gone.
     package var task: TaskID
     /// Of the file system; nil if it is not known.
     package var device: UInt64?
-    /// nil for a name that says itself whose it is.
+    /// nil for a name that itself says which task it belongs to.
     package var inode: UInt64?
     package var recordedAt: Timestamp
 

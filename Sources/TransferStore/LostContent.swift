@@ -1,7 +1,7 @@
 import Glibc
 import TransferModel
 
-/// Tells a database that was lost from one that never was. SQLite takes both for new ones, and removes the log that lies
+/// Distinguishes a database that was lost from one that never existed. SQLite takes both for new, and removes the log
 /// beside a file that is missing or empty, with the changes in it.
 enum LostContent {
     /// What became of the database.
@@ -11,27 +11,27 @@ enum LostContent {
         case tables = "holds no tables"
     }
 
-    /// - Throws: `disk.io` if the database is missing or empty, and beside it lies what is made only after the database has
-    ///   content.
+    /// - Throws: `disk.io` if the database is missing or empty and a file lies beside it that is made only after the
+    ///   database has content.
     static func refuse(_ folder: StateFolder) throws {
         guard let loss = loss(folder.database) else { return }
         let log = folder.database + "-wal"
         try refuse(folder, loss, proofs: (isLog(log) ? [log] : []) + followers(folder))
     }
 
-    /// For a database that can be read and has no tables: they were in its log, which is missing. A log that is there is of
-    /// a first start that was cut off.
+    /// For a database that can be read and has no tables: they were in its log, which is missing. A log that exists
+    /// belongs to a first start that was cut off.
     static func refuseWithoutTables(_ folder: StateFolder) throws {
         try refuse(folder, .tables, proofs: followers(folder))
     }
 
-    /// What has to go for a start with an empty queue, as a list.
+    /// The files that must go before a start with an empty queue, as a list.
     static func allFiles(of folder: StateFolder) -> String {
         let database = ["", "-wal", "-shm"].map { folder.database + $0 }
         return list(database.filter(hasContent) + followers(folder))
     }
 
-    /// What is made once the database has its tables.
+    /// The files that are made once the database has its tables.
     private static func followers(_ folder: StateFolder) -> [String] {
         [folder.reserve, folder.journal].filter(hasContent)
     }
@@ -58,7 +58,7 @@ enum LostContent {
         paths.count < 2 ? paths.joined() : paths.dropLast().joined(separator: ", ") + " and " + (paths.last ?? "")
     }
 
-    /// Nil if the file has content; zeros alone are none.
+    /// nil if the file has content; zeros alone are not content.
     private static func loss(_ path: String) -> Loss? {
         var info = stat()
         guard stat(path, &info) == 0 else { return errno == ENOENT ? .missing : nil }
@@ -71,7 +71,7 @@ enum LostContent {
         return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG && info.st_size > 0
     }
 
-    /// Whether a log of SQLite's is there, with more than its header of 32 bytes.
+    /// Whether a log of SQLite's exists, with more than its header of 32 bytes.
     /// Source: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
     private static func isLog(_ path: String) -> Bool {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)

@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 import TransferModel
 
-/// Turns what SQLite and the system say into the shared vocabulary.
+/// Translates failures of SQLite and of the system into `TransferError`.
 enum StoreFailure {
     /// - Parameter path: of the database.
     static func transferError(_ error: any Error, of path: String) -> any Error {
@@ -42,7 +42,7 @@ enum StoreFailure {
         error.primaryCode == SQLITE_FULL || error.code == dld_sqlite_shared_memory_full
     }
 
-    /// Failures after which the whole transaction is void, not only the body that met them.
+    /// Failures after which the whole transaction is void, not only the body in which they happened.
     static func voidsTransaction(_ error: any Error) -> Bool {
         guard let error = error as? SQLiteError else { return false }
         return switch error.primaryCode {

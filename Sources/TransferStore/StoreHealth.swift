@@ -1,23 +1,23 @@
 import Threading
 import TransferModel
 
-/// What keeps the store from its work.
+/// What prevents the store from working.
 package enum StoreTrouble: Hashable, Sendable {
     /// There is no room for the reserve: adds are refused.
     case full
     /// SQLite cannot read or write the database: a disk that fails.
     case unusable
-    /// SQLite met a damaged page. A start with another database ends that.
+    /// SQLite found a damaged page. Only a start with another database ends this.
     case damaged
 }
 
-/// A trouble is told once when it begins, and once when it is over.
+/// A trouble is reported once when it begins, and once when it is over.
 package enum StoreNews: Sendable {
     case began(StoreTrouble, TransferError)
     case ended(StoreTrouble)
 }
 
-/// Notices when the store cannot work and when it can again, however often it is tried meanwhile.
+/// Notices when the store cannot work and when it can again, however often calls fail meanwhile.
 final class StoreHealth: Sendable {
     private struct State {
         var troubles: [StoreTrouble: TransferError] = [:]
@@ -25,13 +25,13 @@ final class StoreHealth: Sendable {
         var observer: (@Sendable (StoreNews) -> Void)?
     }
 
-    /// Only some reads meet what fails: one that goes well proves nothing before so long.
+    /// Not every read reaches what fails: a success within this time proves nothing.
     private let quiet: Duration
     private let state = Guarded(State())
 
     init(quiet: Duration = .seconds(5)) { self.quiet = quiet }
 
-    /// Tells `body` of what has begun already, too. It is called in order, and must not use the store.
+    /// Also reports to `body` what has already begun. Calls come in order; `body` must not use the store.
     func observe(_ body: @escaping @Sendable (StoreNews) -> Void) {
         state.withLock { state in
             state.observer = body
@@ -53,11 +53,11 @@ final class StoreHealth: Sendable {
         }
     }
 
-    /// What the damage is, once it was met.
+    /// The error, if a damaged page was found.
     var damage: TransferError? { state.withLock { $0.troubles[.damaged] } }
 
-    /// A read or a commit ended so, as its caller is told; only what SQLite says of the disk counts.
-    /// - Returns: whether it does.
+    /// A read or a commit failed with this error, as its caller gets it; only `disk.io` counts.
+    /// - Returns: whether it counts.
     @discardableResult
     func failed(_ error: any Error) -> Bool {
         guard let failure = error as? TransferError, failure.code == .diskIO else { return false }
@@ -65,7 +65,7 @@ final class StoreHealth: Sendable {
         return true
     }
 
-    /// A read or a commit went well.
+    /// A read or a commit succeeded.
     func succeeded() {
         let isOver = state.withLock { state in
             guard state.troubles[.unusable] != nil, let last = state.lastFailure else { return false }

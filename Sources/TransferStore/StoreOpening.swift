@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import TransferModel
 
-/// Opens the database the one way that keeps the promises: looked at before it is touched, private, durable.
+/// Opens the database in the only way that keeps the promises: checked before it is changed, private, durable.
 enum StoreOpening {
     /// - Returns: the database, migrated, and the store's random name.
     static func open(_ folder: StateFolder) throws -> (Database, String) {
@@ -22,7 +22,7 @@ enum StoreOpening {
         }
     }
 
-    /// A new database that is nowhere but in memory.
+    /// A new database that exists only in memory.
     static func openInMemory(isVolatile: Bool) throws -> (Database, String) {
         do {
             let writer = try Connection(":memory:", .memory)
@@ -39,16 +39,15 @@ enum StoreOpening {
         }
     }
 
-    /// SQLite maps the index of its log into memory (`-shm`), which a full disk that copies on write answers with SIGBUS. The
-    /// system layer `unix-excl` keeps it in the heap, for connections of this process alone: others find the database
-    /// locked. For all connections from now on.
-    /// Source: https://sqlite.org/vfs.html
+    /// SQLite maps the index of its log into memory (`-shm`). If a copy-on-write disk is full, access to it ends in
+    /// SIGBUS. The VFS `unix-excl` keeps the index in the heap, for connections of this process only: other processes
+    /// find the database locked. Holds for all connections from now on. Source: https://sqlite.org/vfs.html
     private static func keepIndexInMemory() {
         sqlite3_vfs_register(sqlite3_vfs_find("unix-excl"), 1)
     }
 
-    /// Checkpoints of the database's log, made on a connection of their own.
-    /// - Parameter inPlace: without a thread of their own.
+    /// WAL checkpoints of the database, made on a separate connection.
+    /// - Parameter inPlace: without a separate thread.
     static func checkpoints(_ folder: StateFolder, of database: Database, inPlace: Bool) throws -> Checkpointing {
         do {
             let checkpointing = try Checkpointing(path: folder.database, hasThread: !inPlace)
@@ -75,7 +74,7 @@ enum StoreOpening {
         } catch let error as SQLiteError
             where error.code == dld_sqlite_has_journal && RollbackJournal.isOfNewDatabase(path)
         {
-            // Nothing to look at: SQLite rolls back to a database without a table once it is opened for writing.
+            // Nothing to check: SQLite rolls back to a database without tables once it is opened for writing.
         }
     }
 
@@ -86,7 +85,7 @@ enum StoreOpening {
         guard try writer.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw SQLiteError(SQLITE_ERROR, "It has no write-ahead log.")
         }
-        // Without FULL a power loss takes acknowledged commits back. Who makes checkpoints: see Checkpointing.
+        // Without FULL, a power loss undoes acknowledged commits. `Checkpointing` makes the WAL checkpoints.
         try writer.execute(
             "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216")
         var info = stat()
@@ -100,10 +99,10 @@ enum StoreOpening {
 
     /// Statement journals stay in memory: in a file they would need room on a disk that may be full.
     private static func prepare(_ writer: Connection) throws -> String {
-        // What is deleted is overwritten, as in Debian's SQLite anyway.
+        // Deleted content is overwritten, as Debian's SQLite does anyway.
         try writer.execute("PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON")
         try Schema.migrate(writer)
-        // This connection counts by itself: see Tallies.
+        // This connection counts without triggers: see Tallies.
         try writer.enableTriggers(false)
         return try identify(writer)
     }

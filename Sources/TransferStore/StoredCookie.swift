@@ -1,9 +1,9 @@
 import TransferModel
 
-/// A cookie with whose it is.
+/// A cookie with its owner and session.
 package struct StoredCookie: Hashable, Sendable {
     package var owner: UserID
-    /// Of the session that has it for itself; empty for all of its owner's.
+    /// The session that keeps its own cookies; empty for the owner's shared cookies.
     package var session: String
     package var cookie: Cookie
     /// Grows with each cookie of the owner.

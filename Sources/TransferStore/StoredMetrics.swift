@@ -1,10 +1,10 @@
 import TransferModel
 
-/// What the exchanges of a task took, as the store keeps it: written away from the one thread that writes to the store, in
-/// a third of the room that a document takes, and without a number turned into text.
+/// The metrics of a task's exchanges in the form that the store keeps: encoded outside the only thread that writes to
+/// the store, in a third of the space of a JSON document, and without a number turned into text.
 ///
-/// A byte for the format, how many older entries are gone, then the entries, each with its length before it. Numbers are
-/// of seven bits a byte, the low ones first (LEB128); negative ones do not occur and are stored as 0.
+/// One byte for the format, the number of older entries that were dropped, then the entries, each after its length.
+/// Numbers have seven bits per byte, the low ones first (LEB128); negative numbers do not occur and are stored as 0.
 package struct StoredMetrics: Sendable, Hashable {
     private static let format: UInt8 = 1
 
@@ -33,7 +33,7 @@ package struct StoredMetrics: Sendable, Hashable {
         bytes = writer.bytes
     }
 
-    /// These behind what is stored.
+    /// These after the stored ones.
     func appended(to stored: StoredMetrics?) -> StoredMetrics {
         guard let earlier = stored?.metrics, !earlier.isEmpty, let own = metrics else { return self }
         var all = earlier
@@ -41,7 +41,7 @@ package struct StoredMetrics: Sendable, Hashable {
         return StoredMetrics(writing: all)
     }
 
-    /// nil if they are of another format, or damaged.
+    /// nil if the format is another, or the bytes are damaged.
     package var metrics: TaskMetrics? {
         var reader = MetricsReader(bytes[...])
         guard reader.byte() == Self.format, let dropped = reader.number() else { return nil }
@@ -56,7 +56,7 @@ package struct StoredMetrics: Sendable, Hashable {
     }
 }
 
-/// Members that an entry has, and those that are true or not.
+/// Which members an entry has, and its Boolean members.
 private struct Members: OptionSet {
     let rawValue: Int64
     static let lookup = Members(rawValue: 1)
@@ -169,7 +169,7 @@ private struct MetricsReader {
 
     mutating func byte() -> UInt8? { rest.popFirst() }
 
-    /// nil if it ends early, or has more than 63 bits.
+    /// nil if the bytes end early, or the number has more than 63 bits.
     mutating func number() -> Int64? {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 63, by: 7) {

@@ -2,29 +2,29 @@ import Glibc
 import Threading
 import TransferModel
 
-/// Keeps tasks, sessions, events and settings in one SQLite database: the only place that speaks SQL.
+/// Keeps tasks, sessions, events and settings in one SQLite database.
 ///
-/// What `write` has returned is on the disk (WAL with synchronous=FULL); reads see the last commit and never wait for
-/// a writer.
+/// What `write` has returned is on the disk (WAL with synchronous=FULL). Reads see the last commit and do not wait for
+/// a writer, except in a store in memory.
 package final class TransferStore: Sendable {
     /// Version of the SQLite library in use.
     package static var sqliteVersion: String { Connection.libraryVersion }
 
     let database: Database
-    /// Random name of this store; what it was before never matches another one's part files.
+    /// Random name of this store; a new store in its place never matches the part files of the old one.
     package let identifier: String
-    /// Whether it is in memory: nothing of it may be on a disk.
+    /// Whether the store is in memory: nothing of it may reach a disk.
     package var isInMemory: Bool { files == nil }
     /// Path of the state folder; empty if the store is in memory.
     package var folderPath: String { files?.folder.path ?? "" }
     package var databasePath: String { files?.place.path ?? ":memory:" }
-    /// Whether another folder, or none, has the state folder's path by now. May block.
+    /// Whether the state folder's path now leads to another folder, or to none. May block.
     package var isElsewhere: Bool { files?.place.isElsewhere ?? false }
-    /// What to say then.
+    /// The error for this.
     package var moved: TransferError {
         files?.place.moved ?? TransferError(.internal, "A store in memory has no place that it could leave.")
     }
-    /// The database's log, if the last daemon was killed and what it left of it is gone: what was in it is lost.
+    /// The database's log, if the last daemon was killed and its log is gone: the changes in it are lost.
     package let missingLog: String?
     /// nil if the store is in memory.
     private let files: StoreFiles?
@@ -33,15 +33,15 @@ package final class TransferStore: Sendable {
     /// nil if the store is in memory.
     let checkpointing: Checkpointing?
     private let readers: LaneQueue
-    /// For as long as the database is open.
+    /// Must live as long as the database is open.
     let recent: RecentRecords
     private let tidying: Tidying
     private let isInPlace: Bool
     private let isClosed = Guarded(false)
 
     /// Locks `folder/lock`, opens `folder/dld.sqlite` and migrates it; missing folders are created with mode 0700.
-    /// - Parameter inPlace: whoever asks does the work, after all others who are ready had their turn, each write in a
-    ///   commit of its own, and nothing happens by itself: what simulations need, whose order of things is to be known.
+    /// - Parameter inPlace: the caller does the work, after all other ready tasks had their turn. Each write has its
+    ///   own commit, and nothing happens by itself. For simulations, which need a known order of events.
     /// - Throws: `TransferError`: the lock is held (with the pid), the folder or database cannot be used, or a newer
     ///   dld wrote it. A refused database is not changed.
     package convenience init(folder path: String, inPlace: Bool = false) throws {
@@ -61,9 +61,9 @@ package final class TransferStore: Sendable {
             inPlace: inPlace)
     }
 
-    /// Makes an empty store that is gone when it is closed: nothing of it is ever on a disk.
-    /// - Parameter isVolatile: it is the one of volatile sessions. Its ids begin at `TaskID.firstVolatile`; events are handed
-    ///   on without a number and not kept; what one owner may keep in it is bounded.
+    /// Makes an empty store that is gone when it is closed: nothing of it ever reaches a disk.
+    /// - Parameter isVolatile: the store is for volatile sessions. Its ids begin at `TaskID.firstVolatile`; events are
+    ///   passed on without a number and not kept; what one owner may keep in it is bounded.
     package static func inMemory(inPlace: Bool = false, isVolatile: Bool = false) throws -> TransferStore {
         let (database, identifier) = try StoreOpening.openInMemory(isVolatile: isVolatile)
         return TransferStore(
@@ -87,20 +87,20 @@ package final class TransferStore: Sendable {
         guard !inPlace else { return }
         committer.observeUntidiness { [tidying] in tidying.note() }
         committer.start()
-        // The last daemon may have left something.
+        // The last daemon may have left free pages.
         let free = try? database.read { try StoreSnapshot($0).freePages() }
         if (free ?? 0) > Tidying.kept { tidying.note() }
     }
 
-    /// Whether a store could be opened there, as far as that is seen without making anything.
-    /// - Throws: `TransferError` as `init`.
+    /// Whether a store could be opened there, as far as this can be checked without creating anything.
+    /// - Throws: `TransferError` like `init`.
     package static func check(folder path: String) throws {
         let folder = StateFolder(path: path)
         try folder.check()
         try LostContent.refuse(folder)
     }
 
-    /// Bytes that the files of a store take there, as a bound of what each of them needs.
+    /// Bytes that the files of a store take there, as a bound for what each of them needs.
     package static func need(folder path: String) -> ByteCount {
         let folder = StateFolder(path: path)
         let files = [folder.database, folder.database + "-wal", folder.journal]
@@ -114,10 +114,11 @@ package final class TransferStore: Sendable {
         close()
     }
 
-    /// Runs `body` in the next grouped commit, in a savepoint of its own, and returns when that commit is durable.
+    /// Runs `body` in the next grouped commit, and returns when that commit is durable.
     ///
-    /// The body has no effect but on the transaction: it runs again where a full disk made the first run void.
-    /// - Throws: what the body throws (its changes alone are undone); `disk.full`, `disk.io` if the commit failed
+    /// The body must have no effect except on the transaction. It may run more than once: if another body of the group
+    /// fails or the disk is full, all bodies are rolled back and run again.
+    /// - Throws: what the body throws (only its changes are rolled back); `disk.full` or `disk.io` if the commit failed
     ///   (nothing of it remains); `daemon.shutting_down` after `close`.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
@@ -126,8 +127,9 @@ package final class TransferStore: Sendable {
         return try await committer.write(body)
     }
 
-    /// As `write`, for callers that do not wait.
-    /// - Parameter then: hears of the end once, on the thread that writes: it must be quick and must not wait for the store.
+    /// Like `write`, for callers that do not wait.
+    /// - Parameter then: called once with the result, on the thread that writes: it must be quick and must not wait for
+    ///   the store.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -152,8 +154,8 @@ package final class TransferStore: Sendable {
         }.get()
     }
 
-    /// As `read`, for callers that do not wait.
-    /// - Parameter then: hears of the end once, on a thread that reads.
+    /// Like `read`, for callers that do not wait.
+    /// - Parameter then: called once with the result, on a thread that reads.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (StoreSnapshot) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -164,7 +166,7 @@ package final class TransferStore: Sendable {
         Task { then(Result { try readHere(body) }) }
     }
 
-    /// As `read`, on the caller's thread.
+    /// Like `read`, on the caller's thread.
     package func readHere<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
         do {
             let value = try database.read { try body(StoreSnapshot($0)) }
@@ -175,19 +177,19 @@ package final class TransferStore: Sendable {
         }
     }
 
-    /// A page that was damaged when it was read is not to stay in memory: the file may be well again.
-    /// - Returns: the failure as it is told.
+    /// A page that was damaged when it was read must not stay in memory: the file may be good again.
+    /// - Returns: the failure in the form that callers get.
     private func failed(_ error: any Error) -> any Error {
         let error = StoreFailure.transferError(error, of: databasePath)
         if health.failed(error), !isInPlace { releaseMemory() }
         return error
     }
 
-    /// What is wrong with the database, if SQLite has met a damaged page since it was opened.
+    /// The damage, if SQLite has found a damaged page since the database was opened.
     package var damage: TransferError? { health.damage }
 
-    /// Calls `body` once when the store cannot work, and once when it can again; at once for what holds already. It is
-    /// called on whichever thread finds out, and must not use the store.
+    /// Calls `body` once when the store cannot work, and once when it can again; immediately for troubles that already
+    /// exist. It is called on any thread, and must not use the store.
     package func onTrouble(_ body: @escaping @Sendable (StoreNews) -> Void) { health.observe(body) }
 
     /// Calls `body` after each commit that appended events, in commit order and before the writers are resumed, on the
@@ -196,27 +198,27 @@ package final class TransferStore: Sendable {
         committer.observeCommits(body)
     }
 
-    /// True while the reserve is given away because the state folder's file system is full: adds are refused then.
+    /// Whether the reserve was released because the state folder's file system is full: adds are then refused.
     package var isStorageLow: Bool { files?.reserve.lack != nil }
 
     /// Writes that wait for the next commit.
     package var queuedWrites: Int { committer.queueLength }
 
-    /// Whether something is being given back to the file system, or is to be looked for.
+    /// Whether space is being given back to the file system, or will be looked for.
     var isTidying: Bool { tidying.isActive }
 
-    /// Takes the reserve again where there is room now.
+    /// Takes the reserve again if there is space now.
     /// - Returns: whether adds are accepted from now on.
     @discardableResult
     package func restoreReserve() -> Bool { files?.reserve.restore() ?? true }
 
-    /// Gives SQLite's caches back, as soon as nobody uses them; returns at once.
+    /// Releases SQLite's caches as soon as they are not in use; returns immediately.
     package func releaseMemory() { readers.post(on: 0) { [database] in database.releaseMemory() } }
 
-    /// Writes down beside the lock where this daemon listens: a second one that is refused says so.
+    /// Writes beside the lock where this daemon listens, so that a second daemon that is refused can say so.
     package func note(sockets: [String]) { files?.lock.note(sockets: sockets) }
 
-    /// Performs the queued writes, copies the log into the database, closes it and gives the lock back. Further calls do
+    /// Performs the queued writes, copies the log into the database, closes it and releases the lock. Further calls do
     /// nothing.
     package func close() {
         let first = isClosed.withLock { closed in

@@ -1,16 +1,16 @@
 import TransferModel
 
-/// An upload that was begun at a server and is wanted no more: what it takes to tell the server so, even when the task is
+/// An upload that was begun at a server and is no longer wanted: what is needed to tell the server, even if the task is
 /// gone.
 package struct UploadEnding: Hashable, Sendable {
     package var id: Int64
     /// The task that began it; it may have been removed since.
     package var task: TaskID
     package var session: SessionKey
-    /// How the server is reached: the task's, as it was.
+    /// How to reach the server: the task's spec as it was.
     package var spec: TaskSpec
     package var progress: UploadProgress
-    /// Tries that met no answer, or one that asks to come again.
+    /// Tries that got no answer, or an answer that asks to try again.
     package var failures: Int
     package var recordedAt: Timestamp
     package var nextAttemptAt: Timestamp

@@ -2,23 +2,23 @@ import CSQLite
 import Glibc
 import TransferModel
 
-/// The cache's own database. Nothing of it is synced and nobody relies on it: it begins empty whenever it is not what it was.
-/// One thread uses it.
+/// The cache's own database. Nothing in it is synced and nothing relies on it: a database that cannot be used is
+/// replaced by an empty one. Used by one thread.
 final class CacheDatabase {
-    /// Bodies from here on have a file of their own.
+    /// Bodies of this length or more have a file of their own.
     static let longBody = 16 << 10
-    /// Answers for one URL: a server whose answers depend on everything fills no more.
+    /// The most answers for one URL, so that a server whose answers depend on everything does not fill the cache.
     static let variants = 16
 
     private let folder: CacheFolder
     private let connection: Connection
     private let identity: (dev_t, ino_t)
     private var usage: [CachePlace: CacheUsage] = [:]
-    /// Bytes of all places of an owner.
+    /// Bytes of all storages of an owner.
     private var owners: [UserID: Int] = [:]
-    /// Orders uses; grows.
+    /// Orders uses; increases with each.
     private var clock: Int64 = 0
-    /// Files of records that the running transaction removes.
+    /// Records with files that the running transaction removes.
     private var leaving: [Int64] = []
 
     private static let schema = """
@@ -33,8 +33,8 @@ final class CacheDatabase {
         PRAGMA user_version = 2;
         """
 
-    /// Opens what is there; begins empty if that cannot be used.
-    /// - Throws: `TransferError`, `SQLiteError` if no cache can be had.
+    /// Opens the existing database; starts empty if that is unusable.
+    /// - Throws: `TransferError`, `SQLiteError` if no cache is possible.
     convenience init(_ folder: CacheFolder, _ lost: (String) -> Void = { _ in }) throws {
         do {
             try self.init(opening: folder)
@@ -71,7 +71,7 @@ final class CacheDatabase {
         try sweep()
     }
 
-    /// Removes files that no record has: of a daemon that died before it committed.
+    /// Removes files without a record, left by a daemon that died before it committed.
     private func sweep() throws {
         for name in folder.names() {
             let isKnown = try Int64(name).map {
@@ -81,7 +81,7 @@ final class CacheDatabase {
         }
     }
 
-    /// Whether this is still what the next daemon would open.
+    /// Whether the next daemon would still open this database.
     var isInPlace: Bool { folder.identity.map { $0 == identity } ?? false }
 
     func close() { connection.close() }
@@ -92,7 +92,7 @@ final class CacheDatabase {
         return found
     }
 
-    /// Runs `body` in one transaction; files of removed records go after it.
+    /// Runs `body` in one transaction; files of removed records are removed after it.
     func change(_ body: () throws -> Void) throws {
         let (before, ownersBefore) = (usage, owners)
         leaving = []
@@ -110,7 +110,8 @@ final class CacheDatabase {
 
     // MARK: Reading
 
-    /// The record that `choose` names among those of the URL, whose bodies it does not see; nil if that is none, or damaged.
+    /// The record that `choose` picks among those of the URL, without seeing their bodies; nil if it picks none, or a
+    /// damaged one.
     func find(_ place: CachePlace, _ url: String, _ choose: ([CacheRecord]) -> Int?) throws -> CacheRecord? {
         var records: [(id: Int64, length: Int, crc: Int64, record: CacheRecord)] = []
         let rows = try connection.rows(
@@ -146,8 +147,8 @@ final class CacheDatabase {
     // MARK: Changes, inside `change`
 
     /// - Parameters:
-    ///   - capacity: bytes of the place; least recently used records give way.
-    ///   - ownersMost: bytes of all places of the owner.
+    ///   - capacity: bytes of this storage; least recently used records are evicted.
+    ///   - ownersMost: bytes of all storages of the owner.
     func put(_ record: CacheRecord, in place: CachePlace, capacity: Int, ownersMost: Int) throws {
         try remove(place, record.url, record.selection)
         let isLong = record.body.count >= Self.longBody
@@ -167,7 +168,7 @@ final class CacheDatabase {
         try fit(place.owner, ownersMost)
     }
 
-    /// The least recently used records of an owner give way, in whichever place: those of sessions that are over do too.
+    /// Evicts the least recently used records of an owner, from any storage, including those of ended sessions.
     private func fit(_ owner: UserID, _ most: Int) throws {
         while let held = owners[owner], held > max(0, most) {
             let oldest: [(Int64, Int, String)] = try connection.rows(
@@ -225,7 +226,7 @@ final class CacheDatabase {
             place.owner.rawValue, place.storage, url, selection)
     }
 
-    /// Removes what satisfies everything that is given.
+    /// Removes the records that satisfy all given conditions.
     /// - Parameters:
     ///   - storage: nil for all of the owner's.
     ///   - since: stored at or after this, in seconds since 1970.

@@ -1,8 +1,8 @@
 import Glibc
 import TransferModel
 
-/// The files of the cache: a database, and a file for each body that is too long for it. Everything in it may be gone or
-/// damaged at any time.
+/// The files of the cache: a database, and a file for each body that is too long for it. Everything here may disappear
+/// or be damaged at any time.
 struct CacheFolder: Sendable {
     let path: String
     var database: String { path + "/cache.sqlite" }
@@ -21,15 +21,15 @@ struct CacheFolder: Sendable {
         close(descriptor)
     }
 
-    /// Removes everything that the cache has made; what cannot be removed is met again when it is opened.
+    /// Removes everything that the cache has made; anything that cannot be removed shows up again on the next open.
     func clear() {
         for end in ["", "-wal", "-shm", "-journal"] { unlink(database + end) }
         for name in names() { unlink("\(bodies)/\(name)") }
-        // Nothing if it is a folder.
+        // Has no effect on a folder.
         unlink(bodies)
     }
 
-    /// Names of the files of bodies.
+    /// Names of the files with bodies.
     func names() -> [String] {
         guard let folder = opendir(bodies) else { return [] }
         defer { closedir(folder) }
@@ -65,7 +65,7 @@ struct CacheFolder: Sendable {
         }
     }
 
-    /// nil if there are not exactly so many bytes.
+    /// nil unless there are exactly this many bytes.
     func read(_ id: Int64, length: Int) -> [UInt8]? {
         let descriptor = open(body(id), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -88,7 +88,7 @@ struct CacheFolder: Sendable {
 
     func remove(_ id: Int64) { unlink(body(id)) }
 
-    /// What is at the database's path now.
+    /// Identity of the file now at the database's path.
     var identity: (dev_t, ino_t)? {
         var info = stat()
         return stat(database, &info) == 0 ? (info.st_dev, info.st_ino) : nil

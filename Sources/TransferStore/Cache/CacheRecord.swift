@@ -1,10 +1,10 @@
 import CLinux
 import TransferModel
 
-/// Whose answers are kept together: one owner's, or those of one session.
+/// Which answers are kept together: those of one owner, or those of one session.
 package struct CachePlace: Hashable, Sendable {
     package var owner: UserID
-    /// Empty for the owner's own.
+    /// Empty for the owner's own storage.
     package var storage: String
 
     package init(_ owner: UserID, _ storage: String) {
@@ -13,10 +13,10 @@ package struct CachePlace: Hashable, Sendable {
     }
 }
 
-/// One answer as the disk keeps it. The store reads neither head nor selection.
+/// One answer as stored on disk. The store does not interpret header and selection.
 package struct CacheRecord: Hashable, Sendable {
     package var url: String
-    /// What of the request chose the answer; with the URL it names the record.
+    /// The part of the request that selected the answer; with the URL it identifies the record.
     package var selection: String
     package var head: String
     /// Seconds since 1970.
@@ -35,14 +35,14 @@ package struct CacheRecord: Hashable, Sendable {
         self.body = body
     }
 
-    /// Bytes that it counts with: more than its texts, so that many small ones are bounded too.
+    /// Bytes that the record counts with: more than its texts, so that many small records are bounded too.
     package var size: Int {
         Self.overhead + url.utf8.count + selection.utf8.count + head.utf8.count + body.count
     }
 
     package static let overhead = 512
 
-    /// Of all of it: a record that was written halfway, or damaged since, has another.
+    /// Covers the whole record, so that an incomplete or damaged one is detected.
     var checksum: UInt32 {
         let texts = Array("\(url)\n\(selection)\n\(head)\n\(requestTime) \(responseTime)\n".utf8)
         let first = texts.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
@@ -50,7 +50,7 @@ package struct CacheRecord: Hashable, Sendable {
     }
 }
 
-/// How much of a place is on the disk.
+/// How much of a storage is on disk.
 package struct CacheUsage: Hashable, Sendable {
     package var bytes: Int
     package var entries: Int

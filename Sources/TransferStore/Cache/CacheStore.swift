@@ -2,8 +2,8 @@ import CSQLite
 import Threading
 import TransferModel
 
-/// The part of the cache that is on a disk. Nothing waits for it longer than `patience`, nothing fails because of it: what it
-/// cannot do is not done.
+/// The part of the cache on disk. No task waits for it longer than `patience`, and none fails because of it: what it
+/// cannot do is not done. (`usage` and `remove` wait for the disk.)
 package final class CacheStore: Sendable {
     private enum Change: Sendable {
         case put(CacheRecord, CachePlace, capacity: Int)
@@ -15,7 +15,7 @@ package final class CacheStore: Sendable {
 
     private struct State {
         var changes: [Change] = []
-        /// Bytes of bodies among them.
+        /// Bytes of the bodies in `changes`.
         var bytes = 0
         var isPosted = false
         var waiting: [Int: @Sendable (CacheRecord?) -> Void] = [:]
@@ -24,34 +24,34 @@ package final class CacheStore: Sendable {
         var isClosed = false
     }
 
-    /// Only the queue's thread has it.
+    /// Used only by the queue's thread.
     private struct Opened {
         var database: CacheDatabase?
-        /// After a failure it is not tried again before.
+        /// After a failure, no attempt is made before this time.
         var notBefore: ContinuousClock.Instant?
         var isClosed = false
     }
 
     private let folder: CacheFolder
-    /// Bytes of all places of one owner.
+    /// Bytes of all storages of one owner.
     private let ownersMost: Int
     private let state = Guarded(State())
     private let opened = Guarded(Opened())
     private let queue: WorkQueue<@Sendable () -> Void>
     private let hasThread: Bool
-    /// Told once for each time that it began empty because what was there could not be used.
+    /// Called each time the cache starts empty because the existing files could not be used.
     private let lost: @Sendable (String) -> Void
 
-    /// Changes that a disk does not take are dropped over this.
+    /// If the disk does not accept changes, further ones are dropped once waiting bodies exceed this.
     private static let mostWaiting = 16 << 20
-    /// For this long a task waits for the disk to find an answer.
+    /// How long a task waits for the disk to find an answer.
     private static let patience = Duration.seconds(1)
-    /// A cache that cannot be opened is tried again after this.
+    /// How long until a cache that could not be opened is tried again.
     private static let rest = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - path: of its folder, which need not exist.
-    ///   - inPlace: whoever asks does the work, before the call returns.
+    ///   - path: path of its folder, which need not exist.
+    ///   - inPlace: the calling thread does the work, before the call returns.
     package init(
         path: String, ownersMost: Int, inPlace: Bool = false, lost: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -66,8 +66,8 @@ package final class CacheStore: Sendable {
 
     /// Finds a record of a URL.
     /// - Parameters:
-    ///   - choose: the index of the one that is wanted; bodies are empty.
-    ///   - then: called once, on any thread, maybe before this returns; with nil if there is none, or not in time.
+    ///   - choose: returns the index of the wanted record; bodies are empty.
+    ///   - then: called once, on any thread, possibly before this returns; with nil if there is none, or not in time.
     package func find(
         _ place: CachePlace, _ url: String, choosing choose: @escaping @Sendable ([CacheRecord]) -> Int?,
         then: @escaping @Sendable (CacheRecord?) -> Void
@@ -90,7 +90,7 @@ package final class CacheStore: Sendable {
         state.withLock { $0.waiting.removeValue(forKey: number) }?(record)
     }
 
-    /// Lets those go on that have waited long enough.
+    /// Answers callers that have waited long enough.
     private func watch() async {
         while true {
             let last = state.withLock { $0.lastWaiting }
@@ -106,7 +106,7 @@ package final class CacheStore: Sendable {
         }
     }
 
-    /// What an owner has on the disk, by storage.
+    /// What an owner has on disk, by storage.
     package func usage(of owner: UserID) async -> [String: CacheUsage] {
         await withCheckedContinuation { continuation in
             queue.post { [self] in
@@ -117,7 +117,7 @@ package final class CacheStore: Sendable {
         }
     }
 
-    /// As `CacheDatabase.remove`.
+    /// Like `CacheDatabase.remove`.
     package func remove(_ owner: UserID, _ storage: String?, url: String?, since: Int64?) async -> Int {
         await withCheckedContinuation { continuation in
             queue.post { [self] in
@@ -132,7 +132,7 @@ package final class CacheStore: Sendable {
 
     // MARK: Changing
 
-    /// Keeps a record in place of the one with its name; returns at once.
+    /// Stores a record in place of the one with the same identity; returns at once.
     package func put(_ record: CacheRecord, in place: CachePlace, capacity: Int) {
         add(.put(record, place, capacity: capacity), record.body.count)
     }
@@ -157,14 +157,14 @@ package final class CacheStore: Sendable {
         if posts { queue.post { [self] in write() } }
     }
 
-    /// All changes that wait, in one transaction.
+    /// Performs all waiting changes in one transaction.
     private func write() {
         let changes = state.withLock { state in
             defer { (state.changes, state.bytes, state.isPosted) = ([], 0, false) }
             return state.changes
         }
         guard !changes.isEmpty, !perform({ try apply(changes, to: $0) }) else { return }
-        // There is no room: what was to be replaced or removed goes all the same, so that nothing older is used.
+        // There is no space: records to be replaced or removed are still removed, so that no outdated one is served.
         let removals = changes.compactMap { change -> Change? in
             switch change {
             case .put(let record, let place, _): .remove(place.owner, storage: place.storage, url: record.url)
@@ -191,7 +191,7 @@ package final class CacheStore: Sendable {
         }
     }
 
-    /// Closes the database, with what waits in it; returns after `patience` at the latest.
+    /// Performs waiting changes and closes the database; returns after `patience` at the latest.
     package func close() async {
         state.withLock { $0.isClosed = true }
         let (end, over) = AsyncStream.makeStream(of: Void.self)
@@ -247,7 +247,7 @@ package final class CacheStore: Sendable {
         }
     }
 
-    /// Begins empty next time.
+    /// Starts empty next time.
     private func discard(_ opened: inout Opened, _ cause: String) {
         opened.database?.close()
         opened.database = nil

@@ -1,8 +1,9 @@
 import Glibc
 import TransferModel
 
-/// Notices when the database is no longer where the next daemon will look for it: its folder was removed, moved away,
-/// or another is mounted over it. SQLite would go on in files without a name, and what is answered would be gone.
+/// Notices when the database is no longer where the next daemon will look for it: its folder was removed or moved away,
+/// or another one is mounted over it. SQLite would continue in files without a name, and acknowledged changes would be
+/// lost.
 struct DatabasePlace: Sendable {
     let path: String
     private let device: dev_t
@@ -19,14 +20,14 @@ struct DatabasePlace: Sendable {
         inode = info.st_ino
     }
 
-    /// Whether it is certain that it is not there; a disk that does not answer proves nothing.
+    /// Whether the database is certainly not there; a disk that does not answer proves nothing.
     var isElsewhere: Bool {
         var info = stat()
         guard stat(path, &info) == 0 else { return errno == ENOENT || errno == ENOTDIR }
         return info.st_dev != device || info.st_ino != inode
     }
 
-    /// Why a daemon ends then.
+    /// Why a daemon ends in that case.
     var moved: TransferError {
         TransferError(
             .diskIO,
@@ -37,7 +38,7 @@ struct DatabasePlace: Sendable {
             details: ["path": .string(path)])
     }
 
-    /// - Throws: `disk.io` if another file is there now, or none.
+    /// - Throws: `disk.io` if another file, or none, is there now.
     func check() throws {
         var info = stat()
         guard stat(path, &info) == 0, info.st_dev == device, info.st_ino == inode else {

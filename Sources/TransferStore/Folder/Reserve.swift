@@ -6,7 +6,7 @@ import TransferModel
 /// Keeps 16 MiB of the state folder's file system, so that state changes still fit when it is full.
 final class Reserve: Sendable {
     static let size = ByteCount.mebibytes(16)
-    /// Free space beside the reserve before it is taken again, so that the store does not flap.
+    /// Free space beyond the reserve that is required before it is taken again, so that the store does not flap.
     static let margin = ByteCount.mebibytes(1)
 
     /// Why adds are refused.
@@ -23,7 +23,7 @@ final class Reserve: Sendable {
         self.health = health
     }
 
-    /// Why the reserve is given away, or was never got; nil while it is held.
+    /// Why the reserve was released, or could never be allocated; nil while it is held.
     var lack: Lack? {
         standing.withLock { standing in
             switch standing {
@@ -33,7 +33,7 @@ final class Reserve: Sendable {
         }
     }
 
-    /// Allocates the reserve where there is room.
+    /// Allocates the reserve if there is room.
     /// - Returns: whether it is held now.
     @discardableResult
     func restore() -> Bool {
@@ -47,7 +47,7 @@ final class Reserve: Sendable {
     }
 
     /// Gives the space back to the file system.
-    /// - Returns: whether there was something to give.
+    /// - Returns: whether there was anything to give back.
     func release() -> Bool {
         standing.withLock { standing in
             defer { unlink(path) }
@@ -58,9 +58,9 @@ final class Reserve: Sendable {
         }
     }
 
-    /// - Returns: what is missing for it.
+    /// - Returns: what is missing for the reserve.
     private func allocate() -> Lack? {
-        // Whatever else took the name is not the reserve; a folder that is not empty stays.
+        // Anything else with this name is not the reserve; a folder that is not empty stays.
         var found = stat()
         if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG { remove(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -83,7 +83,7 @@ final class Reserve: Sendable {
 }
 
 extension Reserve.Lack {
-    /// What an add is told.
+    /// The error for a refused add.
     var refusal: TransferError {
         switch self {
         case .room:

@@ -3,18 +3,18 @@ import Glibc
 import Threading
 import TransferModel
 
-/// The files of one store: creates the folder, holds the instance lock, keeps everything private to the owner.
+/// The files of one store: creates the folder, holds the instance lock, and keeps everything private to the owner.
 struct StateFolder: Sendable {
     let path: String
     var database: String { path + "/dld.sqlite" }
     var lock: String { path + "/lock" }
     var reserve: String { path + "/reserve" }
-    /// CurlEngine's; made after the database, as the reserve is.
+    /// Used by CurlEngine; made after the database, like the reserve.
     var journal: String { path + "/offsets.journal" }
 
     /// Creates missing folders with mode 0700.
-    /// - Throws: `TransferError` that names the folder and the cause; `permission.denied` if others could put their files
-    ///   in place of the daemon's.
+    /// - Throws: `TransferError` that names the folder and the cause; `permission.denied` if others could replace the
+    ///   daemon's files.
     func create() throws {
         var partial = path.hasPrefix("/") ? "" : "."
         for component in path.split(separator: "/") {
@@ -36,7 +36,7 @@ struct StateFolder: Sendable {
     }
 
     /// Whether `create` would succeed; changes nothing.
-    /// - Throws: as `create`.
+    /// - Throws: like `create`.
     func check() throws {
         var info = stat()
         if stat(path, &info) == 0 {
@@ -67,7 +67,7 @@ struct StateFolder: Sendable {
         try requireOwn()
     }
 
-    /// Says of a folder whose mode keeps the daemon out what that is.
+    /// Explains why a folder's mode keeps the daemon out.
     private func requireOpen(_ folder: String, _ rights: Int32, _ letters: String) throws {
         var info = stat()
         guard access(folder, rights) != 0, errno == EACCES, stat(folder, &info) == 0 else { return }
@@ -78,7 +78,7 @@ struct StateFolder: Sendable {
             info, path: folder)
     }
 
-    /// Whoever may write in the folder may replace the database, whatever modes its files have.
+    /// A user who may write in the folder may replace the database, whatever modes its files have.
     private func requireOwn() throws {
         var info = stat()
         guard stat(path, &info) == 0 else {
@@ -108,7 +108,7 @@ struct StateFolder: Sendable {
         return "0" + String(repeating: "0", count: max(0, 3 - digits.count)) + digits
     }
 
-    /// Whether its disk needs room for what is written again in place.
+    /// Whether the disk needs room for data that is rewritten in place.
     var copiesOnWrite: Bool {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -116,15 +116,15 @@ struct StateFolder: Sendable {
         return dld_copies_on_write(descriptor) != 0
     }
 
-    /// Whether there is a database without its log. SQLite removes a log when it closes the database, and never before.
+    /// Whether there is a database without its log. SQLite removes a log only when it closes the database.
     var lacksLog: Bool {
         var info = stat()
         guard stat(database, &info) == 0, info.st_size > 0 else { return false }
         return lstat(database + "-wal", &info) != 0 && errno == ENOENT
     }
 
-    /// SQLite waits for a fifo, and of what else is no file it says numbers only.
-    /// - Throws: `TransferError` that names what stands in the place of one of the database's files.
+    /// SQLite waits for a fifo, and reports only a number for other things that are not files.
+    /// - Throws: `TransferError` that names whatever is in the place of one of the database's files.
     func requireFiles() throws {
         for file in [database, database + "-wal", database + "-shm"] {
             var info = stat()
@@ -136,7 +136,7 @@ struct StateFolder: Sendable {
     }
 
     /// Creates the database file empty with mode 0600, from which SQLite takes the mode of -wal and -shm
-    /// (sqlite.org/wal.html); takes away others' access from files that have it.
+    /// (sqlite.org/wal.html); removes others' access from existing files.
     func prepareDatabaseFile() throws {
         let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -160,7 +160,7 @@ final class InstanceLock: Sendable {
     let wasOpen: Bool
     private let isOpen = Guarded(false)
 
-    /// Where it throws, `deinit` runs all the same and closes the descriptor: a second close here would hit a stranger's.
+    /// If it throws, `deinit` still runs and closes the descriptor: a second close here would close somebody else's.
     /// - Throws: `TransferError` `limit.reached` that names the pid of the holder.
     init(path: String) throws {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -188,7 +188,7 @@ final class InstanceLock: Sendable {
         note(sockets: [])
     }
 
-    /// What the file says from the moment that the database is open until it was closed.
+    /// The file contains this line from when the database is opened until it is closed.
     private static let mark = "open"
 
     func noteOpen() {
@@ -196,14 +196,14 @@ final class InstanceLock: Sendable {
         note(sockets: [])
     }
 
-    /// The database was closed in order.
+    /// The database was closed properly.
     func noteClosed() {
         isOpen.withLock { $0 = false }
         note(sockets: [])
     }
 
-    /// Writes down who holds the lock and where that daemon listens, for whoever is refused. The lock itself holds where that
-    /// cannot be written (a full disk).
+    /// Writes who holds the lock and where that daemon listens, for a daemon that is refused. The lock itself holds
+    /// even if this cannot be written (a full disk).
     func note(sockets: [String]) {
         let mark = isOpen.withLock { $0 } ? Self.mark + "\n" : ""
         let text = "\(getpid())\n" + mark + sockets.map { $0 + "\n" }.joined()

@@ -1,4 +1,4 @@
-/// What a store on a disk has beside its database.
+/// What a store on a disk has besides its database.
 struct StoreFiles: Sendable {
     let folder: StateFolder
     let lock: InstanceLock

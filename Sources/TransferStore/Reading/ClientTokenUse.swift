@@ -1,11 +1,11 @@
 import TransferModel
 
-/// What a client token added.
+/// What was added with a client token.
 package struct ClientTokenUse: Sendable, Hashable {
     package var task: TaskID
-    /// Of what was asked for; nil if an older dld stored the token.
+    /// Of the request; nil if an older dld stored the token.
     package var digest: [UInt8]?
-    /// Of the task; of one that was removed the state that it ended in.
+    /// Of the task; if it was removed, the state in which it ended.
     package var state: TaskState
     package var isRemoved: Bool
 

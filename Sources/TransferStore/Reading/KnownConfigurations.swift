@@ -1,8 +1,8 @@
 import Threading
 import TransferModel
 
-/// Remembers what the long documents of sessions say. Each task of a session asks for its document, and a database of
-/// before there were bounds may hold one of megabytes: decoding it again for each would delay everybody's tasks.
+/// Remembers the long configurations of sessions. Each task of a session asks for its configuration, and a database
+/// from before the bounds may hold one of megabytes: decoding it for every task would delay all tasks.
 enum KnownConfigurations {
     private struct Known {
         var text: String
@@ -11,7 +11,7 @@ enum KnownConfigurations {
 
     /// Decoding a shorter one costs microseconds.
     private static let leastLength = 1 << 10
-    /// Bytes of all texts together; beyond it all are forgotten.
+    /// Bytes of all texts together; beyond this, all are forgotten.
     private static let most = 64 << 20
 
     private struct Memory {

@@ -1,9 +1,9 @@
 import TransferModel
 
-/// A task of a page. Its spec and its answer are left as text, which mostly goes to a client as it is: reading and writing
-/// all their members again was half of what a page costs.
+/// A task of a page. Its spec and its answer remain text, which usually goes to a client unchanged: decoding and
+/// encoding all their members was half of the cost of a page.
 package struct ListedTask: Sendable {
-    /// Of its spec it has the kind alone, and it has no answer.
+    /// Its spec has only the kind, and it has no answer.
     package var record: TaskRecord
     /// The spec as `StoredSpec.text` wrote it. Holds secrets.
     package var specText: String
@@ -22,7 +22,7 @@ package struct ListedTask: Sendable {
         return whole
     }
 
-    /// What stands in place of a spec of this kind.
+    /// Stands in for a spec of this kind.
     static func spec(_ kind: TaskKind) -> Boxed<TaskSpec> {
         switch kind {
         case .download: download

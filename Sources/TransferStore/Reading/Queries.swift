@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Order of a listing; each has a keyset, so that a page costs the same at the end as at the beginning.
+/// Order of a listing. Each has a keyset, so that the last page costs as much as the first.
 package enum TaskOrder: String, CaseIterable, Sendable, Codable {
     /// By id, ascending or descending.
     case oldest, newest
@@ -8,10 +8,11 @@ package enum TaskOrder: String, CaseIterable, Sendable, Codable {
     case queue
     /// Latest end first; unfinished tasks after all finished ones.
     case finished
-    /// What runs, then what waits or is queued, then what is paused, each as `queue`; then what has ended, as `finished`.
+    /// Running, then waiting and queued, then paused tasks, each in `queue` order; then ended tasks, in `finished`
+    /// order.
     case activity
 
-    /// The parts of the listing, one after the other: which states each has, and the order of its tasks.
+    /// The parts of the listing, in order: the states in each part, and the order of its tasks.
     var stages: [(states: Set<TaskState>, order: KeyOrder)] {
         switch self {
         case .oldest: [(Set(TaskState.allCases), .oldest)]
@@ -27,20 +28,20 @@ package enum TaskOrder: String, CaseIterable, Sendable, Codable {
     }
 }
 
-/// Orders that an index has; `TaskOrder` is made of them.
+/// Orders for which there is an index; `TaskOrder` is made of them.
 enum KeyOrder: CaseIterable {
     case oldest, newest, queue, finished
 }
 
 /// A page of `task.list`.
 package struct TaskQuery: Sendable {
-    /// nil = everybody's.
+    /// nil = tasks of all owners.
     package var owner: UserID?
     /// Identifier of the session.
     package var session: String?
     package var states: Set<TaskState>?
     package var kinds: Set<TaskKind>?
-    /// Only these; the order is then `oldest` or `newest`, as it is with the next two.
+    /// Only these; the order is then `oldest` or `newest`. The same holds for the next two.
     package var ids: [TaskID]?
     /// Only tasks that have all of these.
     package var tags: [String]?
@@ -50,7 +51,7 @@ package struct TaskQuery: Sendable {
     /// Substring of URL, description or delivered file; ASCII letters match in either case.
     package var match: String?
     package var order: TaskOrder = .oldest
-    /// What the page before returned as `nextCursor`.
+    /// The `nextCursor` of the previous page.
     package var cursor: String?
     package var limit = 100
     /// Of specs and answers, as they are stored.
@@ -62,21 +63,22 @@ package struct TaskQuery: Sendable {
         self.states = states
     }
 
-    /// Whether tasks are named, and not only narrowed down.
+    /// Whether the query names tasks instead of only narrowing them down.
     package var namesTasks: Bool { ids != nil || clientTokens != nil || !(tags ?? []).isEmpty }
 }
 
 package struct TaskPage: Sendable {
     package var tasks: [ListedTask]
-    /// Tasks of the whole listing, from the counters; nil if a text or a kind is asked for, which they do not count.
+    /// Tasks of the whole listing, from the counters; nil if the query has a text, a kind, a range, ids, tags or client
+    /// tokens, which have no counters.
     package var total: Int?
     /// Continues after the last record; nil on the last page.
     package var nextCursor: String?
 }
 
-/// Which tasks an action means; members that are given must all hold.
+/// The tasks that an action is for; all members that are given must hold.
 package struct TaskSelector: Sendable {
-    /// nil = everybody's.
+    /// nil = tasks of all owners.
     package var owner: UserID?
     package var ids: [TaskID]?
     package var range: ClosedRange<TaskID>?
@@ -96,31 +98,31 @@ package struct TaskSelector: Sendable {
     }
 }
 
-/// What the scheduler wants to choose from.
+/// What the scheduler asks for.
 package struct CandidateQuery: Sendable {
-    /// What may be read of a host's lanes.
+    /// What may be read from the lanes of a host.
     package enum Access: Sendable, Hashable {
         case open
-        /// One task only may begin: the best.
+        /// Only one task may begin: the best.
         case one
-        /// One task only may begin: the best of those that failed least often.
+        /// Only one task may begin: the best of those that failed least often.
         case probe
         /// None may begin soon: the lane need not be read again until `StoreTransaction.release`.
         case held
-        /// None may begin for a moment, too short to note it.
+        /// None may begin for a moment that is too short to note.
         case pausing
     }
 
     /// Best tasks of each lane (session and host).
     package var perLane = 6
-    /// In all; each session may have an equal part of it, and never less than `leastPerSession`.
+    /// In total; each session may have an equal share of it, but never less than `leastPerSession`.
     package var limit = 64
-    /// Sessions that are looked at.
+    /// Puts sessions into the order in which they are looked at.
     package var sessions = 64
     /// Puts sessions into the order in which they are looked at.
     package var order: @Sendable ([SessionKey]) -> [SessionKey] = { $0 }
     package var access: @Sendable (SessionKey, String) -> Access = { _, _ in .open }
-    /// Tasks that are wanted whatever comes before them in their lanes.
+    /// Tasks that are wanted even if others come before them in their lanes.
     package var wantedTasks: [TaskID] = []
     /// Tasks of the look-ahead that the caller already holds.
     package var excludedTasks: Set<TaskID> = []
@@ -135,7 +137,7 @@ package struct CandidateQuery: Sendable {
     package func perSession(among count: Int) -> Int { max(Self.leastPerSession, limit / max(1, count)) }
 }
 
-/// A queued task, as much of it as the scheduler needs.
+/// A queued task, with only what the scheduler needs.
 package struct QueuedTask: Sendable, Hashable {
     package var id: TaskID
     package var session: SessionKey
@@ -153,9 +155,9 @@ package struct Candidates: Sendable {
         package var session: SessionKey
         /// Best first.
         package var tasks: [QueuedTask] = []
-        /// The session has more tasks than these, in lanes that are not in `cutHosts` too.
+        /// The session has more tasks than these, also in lanes whose hosts are not in `cutHosts`.
         package var isCut = false
-        /// Hosts of which the session has more tasks.
+        /// Hosts on which the session has more tasks.
         package var cutHosts: Set<String> = []
 
         package init(session: SessionKey, tasks: [QueuedTask] = [], isCut: Bool = false) {
@@ -167,7 +169,7 @@ package struct Candidates: Sendable {
 
     /// In the order of the query.
     package var sessions: [OfSession] = []
-    /// There are more sessions with tasks.
+    /// More sessions have tasks.
     package var isCut = false
     /// Lanes of hosts that are held, in which no task may begin. They need not be read again until one may:
     /// `StoreTransaction.hold`.
@@ -181,7 +183,7 @@ package struct Candidates: Sendable {
     package var tasks: [QueuedTask] { sessions.flatMap(\.tasks) }
     /// The store has tasks that are not here.
     package var hasMore: Bool { hasMoreLanes || sessions.contains { !$0.cutHosts.isEmpty } }
-    /// The store has lanes of which nothing is here.
+    /// The store has lanes of which no task is here.
     package var hasMoreLanes: Bool { isCut || sessions.contains(where: \.isCut) }
 }
 
@@ -195,24 +197,24 @@ package struct NextTimes: Sendable, Hashable {
     /// A waiting task's next attempt.
     package var attempt: Timestamp?
     package var deadline: Timestamp?
-    /// The time for the resource of some task runs out.
+    /// When the first resource timeout runs out.
     package var resourceTimeout: Timestamp?
 
     package var earliest: Timestamp? { [attempt, deadline, resourceTimeout].compactMap { $0 }.min() }
 }
 
-/// A stretch of the event log.
+/// A section of the event log.
 package struct EventQuery: Sendable {
     /// Exclusive.
     package var after: SequenceNumber = .zero
-    /// nil = everybody's.
+    /// nil = events of all owners.
     package var owner: UserID?
     /// Identifiers.
     package var sessions: Set<String>?
     package var tasks: Set<TaskID>?
     package var types: Set<EventType>?
     package var limit = 100
-    /// Of payloads, as they are stored; the first event is always there.
+    /// Of payloads, as they are stored; the first event is always included.
     package var bytes = Int.max
 
     package init(after: SequenceNumber = .zero, owner: UserID? = nil, limit: Int = 100) {
@@ -228,24 +230,23 @@ package struct NewTask: Sendable {
     @Boxed package var spec: TaskSpec
     package var status: TaskStatus
     package var host: String
-    /// nil = behind all others.
+    /// nil = after all others.
     package var position: Double?
     package var destinationDevice: UInt64?
-    /// When the time for the resource will run out, were nothing to change; ignored while time does not count.
+    /// When the resource timeout runs out if nothing changes; ignored while its time does not count.
     package var resourceTimeoutAt: Timestamp?
     package var checkpoint: Checkpoint?
-    /// Where its upload stands at the server already.
+    /// How much of its upload the server already has.
     package var upload: UploadProgress?
     /// Of the file that the task sends.
     package var source: SourceIdentity?
     /// What the task sends, kept in the store.
     package var requestBody: [UInt8]?
-    /// `spec` as `StoredSpec.text` writes it, where the caller has done so already: away from the one thread that
-    /// writes.
+    /// `spec` as `StoredSpec.text` writes it, if the caller has already written it outside the only thread that writes.
     package var specText: String?
-    /// Of what the client asked for, where it gave a token: `ClientTokenUse.digest`.
+    /// Of the client's request, if it gave a token: `ClientTokenUse.digest`.
     package var specDigest: [UInt8]?
-    /// Whether `StoreSnapshot.queued(urls:in:)` is to find it, if it is a download.
+    /// Whether `StoreSnapshot.queued(urls:in:)` finds it, if it is a download.
     package var isSought = true
 
     package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {

@@ -6,7 +6,7 @@ extension StoreSnapshot {
         FROM decision JOIN task ON task.id = decision.task JOIN session ON session.id = task.session
         """
 
-    /// The question of this id; nil if it is gone.
+    /// The question with this id; nil if it is gone.
     package func decision(_ id: DecisionID) throws -> DecisionRecord? {
         try rows("SELECT \(Self.decisionColumns) WHERE decision.id = ?", id.rawValue).next().map(Self.decision)
     }
@@ -18,7 +18,7 @@ extension StoreSnapshot {
 
     /// Open questions, the oldest first.
     /// - Parameters:
-    ///   - owner: nil for everybody's.
+    ///   - owner: nil for all owners.
     ///   - sessions: identifiers; nil for all.
     package func openDecisions(
         owner: UserID?, sessions: [String]? = nil, tasks: [TaskID]? = nil, limit: Int

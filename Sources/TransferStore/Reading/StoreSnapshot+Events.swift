@@ -4,7 +4,7 @@ extension StoreSnapshot {
     /// Events after `query.after` that match, in order, up to `query.limit` and `query.bytes`.
     package func events(_ query: EventQuery) throws -> [EventRecord] { try eventPage(query).events }
 
-    /// The same, and whether the limit or the bytes ended it: more may follow.
+    /// The same events, and whether the limit or the bytes cut the page: more may follow.
     package func eventPage(_ query: EventQuery) throws -> (events: [EventRecord], isCut: Bool) {
         let (sql, arguments) = Self.eventSQL(query, filed: query.onlyTask == nil ? .zero : try filedEvents())
         let rows = try rows(sql, list: arguments)
@@ -19,7 +19,7 @@ extension StoreSnapshot {
         return (events, events.count == query.limit)
     }
 
-    /// The events up to this one are in `event_task`.
+    /// `event_task` contains the events up to this one.
     func filedEvents() throws -> SequenceNumber {
         SequenceNumber(try integer("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'events_filed'") ?? 0)
     }
@@ -30,14 +30,14 @@ extension StoreSnapshot {
         return SequenceNumber(try integer("SELECT value FROM counter WHERE name = 'event'") ?? 0)
     }
 
-    /// The number from which on retention has taken no event of `owner`, or of anybody.
+    /// The number from which retention has removed no event of `owner`, or of any owner.
     package func firstEventKept(of owner: UserID? = nil) throws -> SequenceNumber {
         let expired = try integer(
             "SELECT max(expired) FROM event_owner WHERE ?1 IS NULL OR owner = ?1", owner?.rawValue)
         return SequenceNumber((expired ?? 0) + 1)
     }
 
-    /// What the durable subscriber acknowledged last; nil if there is none of this name.
+    /// What the durable subscriber acknowledged last; nil if no subscriber has this name.
     package func subscriber(_ name: String, owner: UserID) throws -> SequenceNumber? {
         try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
             .map { SequenceNumber($0) }
@@ -51,8 +51,8 @@ extension StoreSnapshot {
         return settings
     }
 
-    /// The events of one task are found by `event_task` as far as they are filed; those that came since are looked through, as
-    /// all are for other questions. `+` keeps the planner off other indices, whose order is not the log's.
+    /// `event_task` finds the events of one task that are filed; later events are searched, as all are for other
+    /// queries. `+` prevents the planner from using other indexes, whose order is not the log's.
     static func eventSQL(_ query: EventQuery, filed: SequenceNumber) -> (sql: String, arguments: [any Bindable]) {
         var (conditions, values): ([String], [any Bindable]) = ([], [])
         if let owner = query.owner {
@@ -99,6 +99,6 @@ func placeholders(_ count: Int) -> String {
 }
 
 extension EventQuery {
-    /// The only task whose events are asked for; nil if there are several, or none is named.
+    /// The only task whose events are wanted; nil if there are several, or none is named.
     var onlyTask: TaskID? { tasks.flatMap { $0.count == 1 ? $0.first : nil } }
 }

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension StoreSnapshot {
-    /// Parts that are still to be removed, those of one folder and owner together.
+    /// Part files that are still to be removed, grouped by folder and owner.
     /// - Parameter last: the end of the page before.
     package func leftParts(after last: LeftPart? = nil, limit: Int) throws -> [LeftPart] {
         try leftParts(
@@ -9,7 +9,7 @@ extension StoreSnapshot {
             last?.folder ?? "", last?.owner.rawValue ?? 0, last?.name ?? "", limit)
     }
 
-    /// Those that the task has left, in the same order.
+    /// The part files that the task left, in the same order.
     package func leftParts(of task: TaskID) throws -> [LeftPart] {
         try leftParts("WHERE task = ? ORDER BY folder, owner, name", task.rawValue)
     }

@@ -1,9 +1,9 @@
 import TransferModel
 
 extension StoreSnapshot {
-    /// One page of tasks, and the cursor of the next. Where text is searched for, a page ends after `mostSearched`
-    /// tasks, be it empty. It ends at `query.bytes` too.
-    /// - Throws: `request.bad_field` if the cursor is not one of this store for this order.
+    /// One page of tasks, and the cursor of the next. If no index answers the query, a page ends after `mostSearched`
+    /// tasks, even if it is empty. It also ends at `query.bytes`.
+    /// - Throws: `request.bad_field` if the cursor is not from this store and this order.
     package func page(_ query: TaskQuery) throws -> TaskPage {
         let store = try storeIdentifier()
         let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store) }
@@ -16,7 +16,7 @@ extension StoreSnapshot {
         }
         let (cells, count) = try cells(query)
         let stages = query.order.stages
-        // What no index leads to is looked for.
+        // A condition that no index serves is searched for.
         let isSought = query.range != nil && !stages.allSatisfy(\.order.isByID)
         let searches = query.match.map { !$0.isEmpty } ?? false || isSought
         let total = searches || query.kinds != nil || query.range != nil ? nil : count
@@ -53,10 +53,10 @@ extension StoreSnapshot {
         return TaskPage(tasks: tasks, total: total, nextCursor: end?.text(store: store))
     }
 
-    /// Tasks that one page looks at for a text, which no index finds: bounds how long a call takes.
+    /// Tasks that one page searches without an index: bounds how long a call takes.
     static let mostSearched = 4096
 
-    /// Ids of the tasks that the selector means, ascending from `after` (exclusive).
+    /// Ids of the selected tasks, ascending from `after` (exclusive).
     package func select(_ selector: TaskSelector, after: TaskID? = nil, limit: Int) throws -> [TaskID] {
         if let ids = selector.ids {
             let open = Set(ids).filter { $0 > after ?? TaskID(0) }.sorted()
@@ -90,7 +90,8 @@ extension StoreSnapshot {
             && (selector.states.map { $0.contains(state) } ?? true)
     }
 
-    /// Which sessions, states and kinds can hold tasks of this filter, and how many tasks these sessions have in these states.
+    /// Which sessions, states and kinds can hold tasks of this query, and how many tasks these sessions have in these
+    /// states.
     private func cells(_ query: TaskQuery) throws -> (cells: [TaskListing.Cell], count: Int) {
         let rows = try rows(
             """

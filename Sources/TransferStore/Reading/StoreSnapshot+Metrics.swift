@@ -1,7 +1,7 @@
 import TransferModel
 
 extension StoreSnapshot {
-    /// What the exchanges of the task's earlier runs took; empty if nothing is stored that can be read.
+    /// The metrics of the exchanges of the task's earlier runs; empty if none are stored or they cannot be read.
     package func metrics(of id: TaskID) throws -> TaskMetrics { try storedMetrics(of: id)?.metrics ?? TaskMetrics() }
 
     func storedMetrics(of id: TaskID) throws -> StoredMetrics? {
@@ -11,7 +11,7 @@ extension StoreSnapshot {
 }
 
 extension StoreTransaction {
-    /// Appends what a run's exchanges took, if its end is stored apart from it.
+    /// Appends the metrics of a run's exchanges, if the run's end is stored separately.
     package func add(_ metrics: StoredMetrics, to id: TaskID) throws {
         let all = metrics.appended(to: try storedMetrics(of: id))
         try execute("UPDATE task SET metrics = ? WHERE id = ?", all.bytes, id.rawValue)

@@ -3,9 +3,9 @@ import TransferModel
 extension StoreSnapshot {
     /// The best queued tasks of the sessions whose turn it is.
     ///
-    /// Of each session, lanes are walked in the order of their heads, and the walk ends once no further head can be among the
-    /// answer: its cost depends on the limits, not on the length of the queue. Lanes that are marked as held are in no
-    /// index that it goes through.
+    /// The lanes of each session are walked in the order of their heads, and the walk ends once no further head can be
+    /// in the answer: its cost depends on the limits, not on the length of the queue. The index that it walks contains
+    /// no lanes that are marked as held.
     package func candidates(_ query: CandidateQuery) throws -> Candidates {
         let open = try openSessions()
         let chosen = query.order(open.map(\.key)).prefix(query.sessions)
@@ -39,7 +39,7 @@ extension StoreSnapshot {
                 continue
             }
             let heads = try access == .probe ? probe(of: lane, query) : heads(of: lane, query, limit)
-            // As many as were asked for: there may be more.
+            // As many as requested: there may be more.
             if heads.count >= limit { found.cutHosts.insert(lane.host) }
             found.tasks.append(contentsOf: heads)
             found.tasks.sort(by: Self.precedes)
@@ -51,7 +51,7 @@ extension StoreSnapshot {
         return found
     }
 
-    /// Sessions, not paused, that have a queued task in a lane that is not held.
+    /// Sessions that are not paused and have a queued task in a lane that is not held.
     private func openSessions() throws -> [(key: SessionKey, row: Int64)] {
         let rows = try rows(Self.sessionsSQL)
         var sessions: [(SessionKey, Int64)] = []
@@ -76,7 +76,8 @@ extension StoreSnapshot {
             position = row[3]
         }
 
-        /// Whether the lane's head might come before `task`; equal rank is decided by ids, which a lane does not know.
+        /// Whether the lane's head might come before `task`; ids decide between equal ranks, and a lane does not know
+        /// them.
         func canPrecede(_ task: QueuedTask) -> Bool {
             priority > task.priority || (priority == task.priority && position <= task.position)
         }
@@ -98,7 +99,7 @@ extension StoreSnapshot {
         return heads
     }
 
-    /// The best task that has not failed; if all have, the best of those that failed least often.
+    /// The best task that has not failed; if all have failed, the best of those that failed least often.
     private func probe(of lane: Lane, _ query: CandidateQuery) throws -> [QueuedTask] {
         let untried = try heads(of: lane, query, 1, sql: Self.untriedSQL)
         return try untried.isEmpty ? heads(of: lane, query, 1, sql: Self.leastFailedSQL) : untried
@@ -120,7 +121,7 @@ extension StoreSnapshot {
             failures: row[3])
     }
 
-    /// Jumps from session to session in the index, whatever number of lanes each has.
+    /// Jumps from session to session in the index, however many lanes each has.
     static let sessionsSQL = """
         WITH RECURSIVE open (id) AS ( \
             SELECT min(session) FROM lane INDEXED BY lane_open WHERE queued > 0 AND held = 0 \
@@ -182,7 +183,7 @@ extension StoreSnapshot {
             """, time.rawValue, limit)
     }
 
-    /// Unfinished tasks whose deadline or time for the resource has passed at `time`.
+    /// Unfinished tasks whose deadline or resource timeout has passed at `time`.
     package func dueDeadlines(at time: Timestamp, limit: Int) throws -> [TaskID] {
         let deadlines = try taskIDs(
             "SELECT id FROM task WHERE finished_at IS NULL AND deadline_at <= ? ORDER BY deadline_at LIMIT ?",
@@ -192,8 +193,8 @@ extension StoreSnapshot {
         return Array((deadlines + expired).prefix(limit))
     }
 
-    /// Unfinished tasks whose time for the resource has passed at `time`, by the wall clock's estimate: the machine
-    /// decides on the boot clock.
+    /// Unfinished tasks whose resource timeout has passed at `time`, estimated with the wall clock: the task machine
+    /// decides with the boot clock.
     package func dueResourceTimeouts(at time: Timestamp, limit: Int) throws -> [TaskID] {
         try taskIDs(
             "SELECT id FROM task WHERE finished_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?",
@@ -202,7 +203,7 @@ extension StoreSnapshot {
 }
 
 extension CandidateQuery.Access {
-    /// Tasks to be read of a lane; nil if none may begin.
+    /// Tasks to read from a lane; nil if none may begin.
     fileprivate func limit(_ perLane: Int) -> Int? {
         switch self {
         case .open: perLane

@@ -1,12 +1,12 @@
 import TransferModel
 
-/// Pages of tasks that are named by their ids, tags or client tokens: an index finds them, whatever else there is.
+/// Pages of tasks that are named by ids, tags or client tokens: an index finds them, however many others there are.
 extension StoreSnapshot {
-    /// Places from which one page is taken; further ones are for the next, as with a text that is searched for.
+    /// Tasks from which one page is taken; more are for the next page, as with a text search.
     static let mostSelected = 4096
 
-    /// As `page`, for a query with ids, tags or client tokens.
-    /// - Parameter start: id behind which the page begins.
+    /// Like `page`, for a query with ids, tags or client tokens.
+    /// - Parameter start: the page begins after this id.
     func selectedPage(_ query: TaskQuery, after start: TaskID?) throws -> (ids: [TaskID], last: TaskID?) {
         let candidates = try candidates(query, after: start)
         var found = try matching(query, among: candidates)
@@ -17,7 +17,7 @@ extension StoreSnapshot {
         return (found, candidates.count == Self.mostSelected ? candidates.last : nil)
     }
 
-    /// Tasks that one of the query's lists means, in its order from `start` on.
+    /// Tasks that one of the query's lists names, in its order, after `start`.
     private func candidates(_ query: TaskQuery, after start: TaskID?) throws -> [TaskID] {
         let isRising = query.order != .newest
         if let ids = query.ids {
@@ -63,7 +63,7 @@ extension StoreSnapshot {
         """
     }
 
-    /// Those of the tasks for which all that the query says holds, in its order.
+    /// Those of the tasks that satisfy all of the query's conditions, in its order.
     private func matching(_ query: TaskQuery, among ids: [TaskID]) throws -> [TaskID] {
         var conditions: [String] = []
         var arguments: [any Bindable] = [Self.list(ids)]

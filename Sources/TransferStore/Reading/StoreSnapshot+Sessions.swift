@@ -5,7 +5,7 @@ extension StoreSnapshot {
         "owner, identifier, kind, state, configuration, created_at, paused_since, paused_time"
     }
 
-    /// The session; `shared` exists for everybody, before its first task with the default configuration.
+    /// The session; `shared` exists for every owner, and has the default configuration before its first task.
     package func session(_ key: SessionKey) throws -> SessionRecord? {
         if let known = knownSessions[key] { return known }
         let session = try storedSession(key)
@@ -22,7 +22,7 @@ extension StoreSnapshot {
         return key.identifier == SessionKey.sharedIdentifier ? try unwrittenShared(of: key.owner) : nil
     }
 
-    /// Stored sessions, by owner and identifier; of one owner always with `shared`.
+    /// Stored sessions, by owner and identifier; for one owner always with `shared`.
     package func sessions(owner: UserID? = nil) throws -> [SessionRecord] {
         var sessions = try rows(
             """
@@ -35,9 +35,9 @@ extension StoreSnapshot {
         return sessions
     }
 
-    /// One page of the sessions in the order of owner and identifier; of one owner always with `shared`. It ends at
-    /// `bytes` of configurations too, but not before its first session.
-    /// - Parameter last: the session behind which it begins.
+    /// One page of the sessions in the order of owner and identifier; for one owner always with `shared`. It also ends
+    /// at `bytes` of configurations, but not before its first session.
+    /// - Parameter last: the page begins after this session.
     package func sessionPage(
         owner: UserID?, after last: SessionKey?, limit: Int, bytes: Int = Bounds.pageBytes
     ) throws -> (sessions: [SessionRecord], isCut: Bool) {
@@ -72,16 +72,16 @@ extension StoreSnapshot {
         return (sessions, false)
     }
 
-    /// Sessions of `owner` that are not over.
+    /// Sessions of `owner` that are not invalidated.
     package func openSessionCount(of owner: UserID) throws -> Int {
         Int(
             try integer(
                 "SELECT count(*) FROM session WHERE owner = ? AND state <> 'invalidated'", owner.rawValue) ?? 0)
     }
 
-    /// Sessions that are paused: from an index that has no others.
+    /// The paused sessions, from an index that has no others.
     package func pausedSessions() throws -> Set<SessionKey> {
-        // Of no counter: asked for with each claim.
+        // Reads no counter, so deferred changes need not be written first: this is asked at each claim.
         let rows = try connection.rows(
             "SELECT owner, identifier FROM session INDEXED BY session_paused WHERE paused_since IS NOT NULL")
         var keys: Set<SessionKey> = []
@@ -89,7 +89,7 @@ extension StoreSnapshot {
         return keys
     }
 
-    /// Whether some task of the session is in a state that is not final.
+    /// Whether a task of the session is in a state that is not final.
     package func hasUnfinishedTasks(_ session: SessionKey) throws -> Bool {
         guard let recent else {
             return try counts(session: session).contains { state, count in !state.isFinal && count > 0 }

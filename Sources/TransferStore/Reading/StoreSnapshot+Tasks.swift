@@ -1,7 +1,7 @@
 import TransferModel
 
 extension StoreSnapshot {
-    /// The task, whole; nil if there is none.
+    /// The whole task; nil if there is none.
     /// - Throws: `internal` if it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         if let known = recent?.record(id) { return known }
@@ -14,14 +14,14 @@ extension StoreSnapshot {
 
     private static let taskSQL = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) WHERE task.id = ?"
 
-    /// The task's status alone; nil if there is no such task.
+    /// Only the task's status; nil if there is no such task.
     package func status(of id: TaskID) throws -> TaskStatus? {
         if let known = recent?.record(id) { return known.status }
         let rows = try rows("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?", id.rawValue)
         return try rows.next().map { try TaskRow.status($0, from: 0) }
     }
 
-    /// Those of the tasks that exist and can be read, in the order asked for.
+    /// Those of the tasks that exist and can be read, in the requested order.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
         let rows = try rows(Self.wantedSQL, Self.list(ids))
@@ -33,14 +33,14 @@ extension StoreSnapshot {
         return records
     }
 
-    /// The same for a page, which ends at `bytes` of specs and answers too, but not before its first task: a thousand
+    /// The same for a page, which also ends at `bytes` of specs and answers, but not before its first task: a thousand
     /// tasks may hold gigabytes.
     /// - Returns: the tasks, and how many of `ids` were looked at.
     func listed(_ ids: [TaskID], bytes: Int) throws -> (tasks: [ListedTask], count: Int) {
         var tasks: [ListedTask] = []
         var length = 0
         for (index, id) in ids.enumerated() {
-            // One by one: a list of all would be read whole before its first row.
+            // One by one: SQLite would read the whole list before its first row.
             let rows = try rows(Self.taskSQL, id.rawValue)
             guard let row = try rows.next(), let task = try Self.readable({ try TaskRow.listed(row) }) else { continue }
             length += task.length
@@ -56,7 +56,7 @@ extension StoreSnapshot {
         \(TaskRow.joins) ORDER BY wanted.key
         """
 
-    /// A stretch of the index for each session and kind.
+    /// One section of the index for each session and kind.
     static let runningSQL = """
         SELECT task.id FROM session CROSS JOIN task INDEXED BY task_by_id ON task.session = session.id \
         AND task.state = 'running' AND task.kind IN (\(TaskKind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) \
@@ -68,15 +68,15 @@ extension StoreSnapshot {
         try taskIDs(Self.runningSQL)
     }
 
-    /// Tasks that wait for `reason`, by id from `after` (exclusive). Those that cannot be read are left out.
+    /// Tasks that wait for `reason`, by id, after `after`. Tasks that cannot be read are omitted.
     package func waiting(reason: WaitReason, after: TaskID? = nil, limit: Int) throws -> [TaskRecord] {
         try records(
             "WHERE task.state = 'waiting' AND task.reason = ? AND task.id > ? ORDER BY task.id LIMIT ?",
             reason.rawValue, after?.rawValue ?? 0, limit)
     }
 
-    /// Tasks that wait for another attempt, or for the network, after this error, by id from `after` (exclusive): their ids,
-    /// hosts and owners.
+    /// Ids, hosts and owners of tasks that wait for another attempt or for the network after this error, by id, after
+    /// `after`.
     package func waiting(
         error: ErrorCode, after: TaskID? = nil, limit: Int
     ) throws -> [(id: TaskID, host: String, owner: UserID)] {
@@ -90,7 +90,7 @@ extension StoreSnapshot {
         ).map { (TaskID($0[0] as Int64), $0[1], UserID($0[2] as UInt32)) }
     }
 
-    /// What `owner` added last with this token, at `notBefore` or later; nil if nothing.
+    /// What `owner` last added with this token, not before `notBefore`; nil if nothing.
     package func use(ofToken token: String, owner: UserID, notBefore: Timestamp) throws -> ClientTokenUse? {
         let row = try rows(
             """
@@ -106,8 +106,8 @@ extension StoreSnapshot {
             state: try JSONColumn.word(state ?? removedAs ?? TaskState.cancelled.rawValue), isRemoved: state == nil)
     }
 
-    /// Downloads of the session that have not ended, by the places of their URLs in `urls`; of several with one URL the oldest.
-    /// Only those that were stored to be sought are found.
+    /// Downloads of the session that have not ended, by the indexes of their URLs in `urls`; if several have the same
+    /// URL, the oldest. Only downloads that were stored with `isSought` are found.
     package func queued(urls: [String], in session: SessionKey) throws -> [Int: TaskID] {
         let row = try integer(
             "SELECT id FROM session WHERE owner = ? AND identifier = ?", session.owner.rawValue, session.identifier)
@@ -118,7 +118,7 @@ extension StoreSnapshot {
         return found
     }
 
-    /// One look into the index for each URL, however many tasks have it.
+    /// One index lookup for each URL, however many tasks have it.
     static let queuedSQL = """
         SELECT place, id FROM (
             SELECT given.key AS place, (
@@ -129,7 +129,8 @@ extension StoreSnapshot {
         WHERE id IS NOT NULL
         """
 
-    /// Tasks per state, from the counters: O(sessions counted), whatever the number of tasks. States without any are 0.
+    /// Tasks per state, from the counters: O(sessions counted), however many tasks there are. States without tasks are
+    /// 0.
     package func counts(owner: UserID? = nil, session: SessionKey? = nil) throws -> [TaskState: Int] {
         var counts: [TaskState: Int] = [:]
         for state in TaskState.allCases { counts[state] = 0 }
@@ -168,8 +169,8 @@ extension StoreSnapshot {
         return records
     }
 
-    /// nil for a row that is damaged: one of many must not keep the others from being read. Whoever asks for it alone is
-    /// told.
+    /// nil for a damaged row: one of many must not prevent the others from being read. A caller that reads only this
+    /// row gets the error.
     static func readable<Value>(_ value: () throws -> Value) throws -> Value? {
         do {
             return try value()

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension StoreSnapshot {
-    /// The uploads to be ended, those due first.
+    /// The uploads to end at their servers, the first due first.
     package func uploadEndings(limit: Int) throws -> [UploadEnding] {
         return try rows(
             """

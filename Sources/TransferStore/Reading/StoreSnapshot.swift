@@ -3,10 +3,10 @@ import TransferModel
 /// One consistent view of the store; valid only inside the closure that received it.
 package class StoreSnapshot {
     let connection: Connection
-    /// Sessions that this view has been asked for: tasks that are looked at together share them.
+    /// Sessions that this view was asked for: tasks that are looked at together share them.
     var knownSessions: [SessionKey: SessionRecord] = [:]
 
-    /// What was read or written a moment ago; nil on a connection that only reads.
+    /// What was read or written recently; nil on a connection that only reads.
     let recent: RecentRecords?
 
     init(_ connection: Connection, recent: RecentRecords? = nil) {
@@ -14,7 +14,7 @@ package class StoreSnapshot {
         self.recent = recent
     }
 
-    /// Has rows say what they should before they are read.
+    /// Called before rows are read, so that deferred changes are in them.
     func writeDeferred() throws {}
 
     func rows<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Rows {

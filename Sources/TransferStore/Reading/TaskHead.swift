@@ -1,14 +1,14 @@
 import TransferModel
 
-/// What of a task decides about its state: read without its documents, which cost more than all else of a row. What
-/// is done to a hundred thousand tasks at once is done with these.
+/// What decides about a task's state, read without its documents, which cost more than the rest of its row. Used by
+/// actions on a hundred thousand tasks at once.
 package struct TaskHead: Sendable, Hashable {
     package var id: TaskID
     package var session: SessionKey
     package var kind: TaskKind
     @Boxed package var status: TaskStatus
     package var hasCheckpoint: Bool
-    /// It was begun at a server and may have to be ended there.
+    /// The upload was begun at a server and may have to be ended there.
     package var hasUpload: Bool
 
     package init(_ record: TaskRecord) {
@@ -20,7 +20,7 @@ package struct TaskHead: Sendable, Hashable {
         hasUpload = record.upload != nil
     }
 
-    /// Whether a part file of it may lie somewhere: a task has one from its first attempt on, or brought one along.
+    /// Whether it may have a part file: a download has one from its first attempt on, or was added with one.
     package var mayHavePart: Bool { kind == .download && (status.attempts > 0 || hasCheckpoint) }
 
     fileprivate init(_ row: Row) throws {
@@ -42,7 +42,7 @@ package struct TaskHead: Sendable, Hashable {
 }
 
 extension StoreSnapshot {
-    /// Heads of those of the tasks that exist and can be read, in the order asked for.
+    /// Heads of those of the tasks that exist and can be read, in the requested order.
     package func heads(_ ids: [TaskID]) throws -> [TaskHead] {
         guard !ids.isEmpty else { return [] }
         let rows = try rows(TaskHead.sql, Self.list(ids))

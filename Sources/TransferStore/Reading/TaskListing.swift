@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Where a record stands in a listing: what a page is sorted by.
+/// A record's place in a listing: the keys that a page is sorted by.
 struct ListKey: Hashable {
     var id: TaskID
-    /// First sort key (priority, or time of the end), where the order has one.
+    /// First sort key (priority, or time of the end), if the order has one.
     var major = 0.0
     /// Second sort key (position).
     var minor = 0.0
@@ -14,7 +14,7 @@ struct ListKey: Hashable {
         self.minor = minor
     }
 
-    /// Just before the first of a range; nil if the whole listing may have to be seen.
+    /// Just before the first of a range; nil if no key says where the range begins in this order.
     init?(before range: ClosedRange<TaskID>, in order: KeyOrder) {
         let (id, isBeyond) =
             switch order {
@@ -46,7 +46,7 @@ extension KeyOrder {
         }
     }
 
-    /// Whether nothing of the range comes after this task.
+    /// Whether no task of the range comes after this one.
     func isPast(_ id: TaskID, _ range: ClosedRange<TaskID>) -> Bool {
         switch self {
         case .oldest: id > range.upperBound
@@ -56,8 +56,8 @@ extension KeyOrder {
     }
 }
 
-/// Walks the tasks of a query in their order, whatever the number of tasks: one stretch of an index for each session,
-/// state and kind that can hold a match, read in small pieces and merged.
+/// Walks the tasks of a query in their order, however many there are: one section of an index for each session, state
+/// and kind that can hold a match, read in small pieces and merged.
 struct TaskListing {
     struct Cell: Hashable {
         var session: Int64
@@ -68,7 +68,7 @@ struct TaskListing {
     private struct Stretch {
         let cell: Cell
         var keys: ArraySlice<(key: ListKey, matches: Bool)> = []
-        /// Where the index was left; nil at the beginning.
+        /// Where reading stopped; nil at the beginning.
         var last: ListKey?
         var size: Int
         var isAtEnd = false
@@ -81,8 +81,8 @@ struct TaskListing {
     private var stretches: [Stretch]
 
     /// - Parameters:
-    ///   - start: walk from behind this place.
-    ///   - limit: about how many will be asked for.
+    ///   - start: the walk begins after this place.
+    ///   - limit: about how many tasks will be requested.
     init(
         _ snapshot: StoreSnapshot, cells: [Cell], order: KeyOrder, after start: ListKey? = nil, match: String? = nil,
         limit: Int
@@ -91,12 +91,12 @@ struct TaskListing {
         self.order = order
         pattern = match.flatMap(Self.pattern)
         largestPiece = min(256, limit + 1)
-        // With many stretches most give nothing to a page: their heads are all that is needed.
+        // If there are many sections, most add nothing to a page: only their first tasks are needed.
         let first = cells.count > 8 ? 1 : largestPiece
         stretches = cells.map { Stretch(cell: $0, last: start, size: first) }
     }
 
-    /// The next task, and whether the text that is searched for occurs in it; nil at the end.
+    /// The next task, and whether it contains the text; nil at the end.
     mutating func next() throws -> (key: ListKey, matches: Bool)? {
         var best: Int?
         for index in stretches.indices {
@@ -142,7 +142,7 @@ struct TaskListing {
         return keys
     }
 
-    /// The text of one piece; `condition` says from where.
+    /// The statement that reads one piece; `condition` says from where.
     static func sql(_ order: KeyOrder, of state: TaskState, _ condition: String, matches: Bool) -> String {
         let rank = rankIndex(of: state)
         let (index, keys, ordering) =
@@ -161,13 +161,14 @@ struct TaskListing {
             """
     }
 
-    /// What leads to tasks of a state by their rank, and what has to be said for that. Running tasks have no such index: they
-    /// are no more than slots, and a claim would have to write it.
+    /// The index that sorts tasks of a state by rank, and the condition it needs. Running tasks have no such index:
+    /// there are no more of them than slots, and every claim would have to change it.
     static func rankIndex(of state: TaskState) -> (index: String, condition: String) {
         state == .running ? ("task_by_id", "") : ("task_by_rank", " AND state <> 'running'")
     }
 
-    /// The ranges of a cell's index behind a key, in order. Two where one condition would not be one range of it.
+    /// The ranges of a cell's index after a key, in order. There are two if one condition would not be one range of the
+    /// index.
     static func ranges(
         _ order: KeyOrder, of cell: Cell, after key: ListKey?
     ) -> [(condition: String, arguments: [any Bindable])] {
@@ -181,7 +182,7 @@ struct TaskListing {
                 (" AND priority < ?", [key.major]),
             ]
         case .finished:
-            // Behind all that have ended come those that have not, by id.
+            // After all that have ended come those that have not, by id.
             let isBeyondTheEnded = key.map { $0.major < 0 } ?? false
             if cell.state.isFinal {
                 if isBeyondTheEnded { return [] }
@@ -194,7 +195,7 @@ struct TaskListing {
         }
     }
 
-    /// Whether a text occurs in one of three places, of which each takes the pattern.
+    /// Whether a text occurs in one of three columns; each takes the pattern.
     static let textSQL =
         "url LIKE ? ESCAPE '\\' OR description LIKE ? ESCAPE '\\' OR result_file LIKE ? ESCAPE '\\'"
 

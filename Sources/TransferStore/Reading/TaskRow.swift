@@ -1,6 +1,7 @@
 import TransferModel
 
-/// Reads a task with its session, checkpoint, response and upload from one row, by column position: names cost a search each.
+/// Reads a task with its session, checkpoint, response and upload from one row, by column position: finding a column by
+/// name needs a search.
 enum TaskRow {
     static let columns = """
         task.id, session.owner, session.identifier, task.spec, task.state, task.reason, task.next_attempt_at, \
@@ -30,12 +31,12 @@ enum TaskRow {
         return record
     }
 
-    /// What only the store itself asks for: when the time for the resource runs out, and how long the spec's text is.
+    /// What only the store itself needs: when the resource timeout runs out, and how long the spec's text is.
     static func expiry(_ row: Row) -> Timestamp? { timestamp(row[47]) }
     static func place(_ row: Row) -> Tallies.Place { Tallies.Place(session: row[48], lane: row[49]) }
     static func specLength(_ row: Row) -> Int { row.length(3) }
 
-    /// The task with the text of its spec and its answer in place of both.
+    /// The task with its spec and its answer as text.
     static func listed(_ row: Row) throws -> ListedTask {
         let record = try record(row, spec: ListedTask.spec(try JSONColumn.word(row[42])))
         return ListedTask(record: record, specText: row[3], responseText: row[34])
@@ -66,7 +67,7 @@ enum TaskRow {
 
     /// - Parameters:
     ///   - first: index of the first of `statusColumns`.
-    ///   - shortBody: index of the last of them, where it is not among the others.
+    ///   - shortBody: index of the last of them, if it does not follow the others.
     static func status(_ row: Row, from first: Int, shortBody: Int? = nil) throws -> TaskStatus {
         var status = TaskStatus(
             state: try JSONColumn.word(row[first]), createdAt: Timestamp(milliseconds: row[first + 7]))

@@ -1,10 +1,10 @@
 import CSQLite
 
-/// One connection to a database. Whoever holds it uses it alone: it may be handed from thread to thread.
+/// One connection to a database. Only one thread uses it at a time: it may be passed from thread to thread.
 final class Connection: @unchecked Sendable {
     enum Access {
         case reading, writing
-        /// A database of this connection alone, in memory.
+        /// A database in memory, of this connection alone.
         case memory
 
         fileprivate var flags: Int32 {
@@ -18,11 +18,11 @@ final class Connection: @unchecked Sendable {
 
     /// nil once it is closed.
     private(set) var handle: OpaquePointer?
-    /// Those that were asked for; each is kept prepared.
+    /// The statements used so far, all kept prepared.
     private var statements: [String: Statement] = [:]
     private var known: [Statement?] = []
 
-    /// - Parameter patience: milliseconds for which it waits for others' locks.
+    /// - Parameter patience: milliseconds for which it waits for other connections' locks.
     /// - Throws: `SQLiteError`.
     init(_ path: String, _ access: Access, patience: Int32 = 10_000) throws {
         _ = Self.library
@@ -47,7 +47,7 @@ final class Connection: @unchecked Sendable {
     func close() {
         statements = [:]
         known = []
-        // A statement that somebody still has keeps the file open until it is gone.
+        // A statement that is still in use keeps the file open until it is gone.
         sqlite3_close_v2(handle)
         handle = nil
     }
@@ -65,7 +65,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// The prepared statement of a text; another one while that one's rows are being read.
+    /// The prepared statement of a text; another one if the rows of the first are still being read.
     func statement(_ sql: String) throws -> Statement {
         if let known = statements[sql] {
             return known.isBusy ? try Statement(sql, on: handle, isKept: false) : known
@@ -75,7 +75,7 @@ final class Connection: @unchecked Sendable {
         return made
     }
 
-    /// As `statement(_:)`, without a search.
+    /// Like `statement(_:)`, without a search.
     func statement(_ sql: SQL) throws -> Statement {
         if sql.number < known.count, let statement = known[sql.number] { return statement }
         while known.count <= sql.number { known.append(nil) }
@@ -133,14 +133,14 @@ final class Connection: @unchecked Sendable {
         return value
     }
 
-    /// Runs `body` so that its changes alone are undone if it throws.
+    /// Runs `body` so that only its changes are rolled back if it throws.
     func savepoint(_ body: () throws -> Void) throws {
         try run(Self.beginSavepoint)
         do {
             try body()
             try run(Self.releaseSavepoint)
         } catch {
-            // SQLite may have rolled all of the transaction back.
+            // SQLite may have rolled back the whole transaction.
             if isInTransaction {
                 try run(Self.undoSavepoint)
                 try run(Self.releaseSavepoint)
@@ -179,15 +179,15 @@ final class Connection: @unchecked Sendable {
     var changes: Int { Int(sqlite3_changes(handle)) }
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    /// Another number after each commit, whichever program made it.
+    /// Changes with each commit, whichever program made it.
     var dataVersion: UInt32? {
         guard let handle else { return nil }
         var version: UInt32 = 0
         return sqlite3_file_control(handle, nil, SQLITE_FCNTL_DATA_VERSION, &version) == SQLITE_OK ? version : nil
     }
 
-    /// Copies the write-ahead log into the database, as far as nobody needs it.
-    /// - Parameter emptying: waits for those who do, and empties the log.
+    /// Copies the write-ahead log into the database, except the part that a reader still needs.
+    /// - Parameter emptying: waits for these readers, and empties the log.
     /// - Returns: pages of the log, and how many of them are copied.
     @discardableResult
     func checkpoint(emptying: Bool = false) throws -> (length: Int, copied: Int) {
@@ -198,10 +198,10 @@ final class Connection: @unchecked Sendable {
         return (Int(length), Int(copied))
     }
 
-    /// Gives back the pages that SQLite keeps in memory.
+    /// Releases the pages that SQLite keeps in memory.
     func releaseMemory() { if let handle { sqlite3_db_release_memory(handle) } }
 
-    /// Triggers fire for the changes of this connection, as they do unless it is turned off.
+    /// Whether triggers fire for the changes of this connection; they do by default.
     func enableTriggers(_ isOn: Bool) throws { try check(dld_sqlite_enable_triggers(handle, isOn ? 1 : 0)) }
 
     private func check(_ code: Int32) throws {

@@ -3,18 +3,18 @@ import Glibc
 import Threading
 import TransferModel
 
-/// The connections of one database: one that writes, and some that read the last commit beside it.
+/// The connections of one database: one that writes, and some that read the last commit in parallel.
 ///
-/// A database in memory has one connection; reads wait for the commit that runs.
+/// A database in memory has one connection; reads wait for the running commit.
 final class Database: Sendable {
-    /// Reads at one time.
+    /// Most reads at a time.
     static let readers = 4
 
     private struct Pool {
         var idle: [Connection] = []
-        /// All that are open, idle or lent.
+        /// All open connections, idle or lent.
         var open = 0
-        /// Grows when what is open is to be closed.
+        /// Grows when the open connections are to be closed.
         var generation = 0
         var isClosed = false
     }
@@ -24,13 +24,13 @@ final class Database: Sendable {
     private let writer: Guarded<Connection>
     private let pool = ConditionLock(Pool())
 
-    /// - Parameter writer: of `path`, ready to be used.
+    /// - Parameter writer: of `path`, ready for use.
     init(_ writer: sending Connection, path: String?) {
         self.path = path
         self.writer = Guarded(writer)
     }
 
-    /// Runs `body` on the connection that writes, alone.
+    /// Runs `body` on the writing connection, exclusively.
     func write<Value>(_ body: (Connection) throws -> Value) rethrows -> Value {
         try writer.withLock { try body($0) }
     }
@@ -46,21 +46,21 @@ final class Database: Sendable {
         do {
             reader = try known ?? Self.reader(of: path)
         } catch let error as SQLiteError where error.primaryCode == SQLITE_CANTOPEN && access(path, F_OK) == 0 {
-            // The process has no descriptor left; those of the connection that writes are there.
+            // The process has no file descriptor left; the writing connection already has its own.
             return try readBesideNobody(body)
         }
         lent = reader
         return try reader.reading { try body(reader) }
     }
 
-    /// With all files open that reading takes: SQLite opens the log at the first look.
+    /// Opens all files that reading needs: SQLite opens the log at the first read.
     private static func reader(of path: String) throws -> Connection {
         let connection = try Connection(path, .reading)
         try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         return connection
     }
 
-    /// On the connection that writes, after the commit that runs.
+    /// On the writing connection, after the running commit.
     private func readBesideNobody<Value>(_ body: (Connection) throws -> Value) throws -> Value {
         try write { connection in try connection.reading { try body(connection) } }
     }
@@ -90,7 +90,7 @@ final class Database: Sendable {
         pool.signal()
     }
 
-    /// Closes what nobody reads with, and has the others closed when they are given back.
+    /// Closes idle readers, and has the others closed when they are given back.
     private func closeReaders() {
         let idle = pool.withLock { pool in
             let idle = pool.idle
@@ -102,7 +102,7 @@ final class Database: Sendable {
         for connection in idle { connection.close() }
     }
 
-    /// Gives back the pages that SQLite keeps in memory; waits for what is being written.
+    /// Releases the pages that SQLite keeps in memory; waits for the running write.
     func releaseMemory() {
         closeReaders()
         write { $0.releaseMemory() }

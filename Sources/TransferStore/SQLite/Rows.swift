@@ -5,10 +5,10 @@ final class Rows {
     /// Takes a statement whose parameters are bound.
     init(_ statement: Statement) { self.statement = statement }
 
-    /// Others may use the statement now, and what was bound does not stay in memory.
+    /// Makes the statement usable again, and removes the bound values from memory.
     deinit { statement.clear() }
 
-    /// The row is valid until the next one is asked for.
+    /// The row is valid until the next call.
     /// - Throws: `SQLiteError`.
     func next() throws -> Row? { try statement.step() ? Row(self, statement) : nil }
 
@@ -19,10 +19,10 @@ final class Rows {
     }
 }
 
-/// A row by the positions of its columns. A value of another type is converted as SQLite does it; NULL is zero, or an empty
-/// text, unless an optional value is asked for.
+/// A row by the positions of its columns. A value of another type is converted as SQLite does it; NULL is zero, or an
+/// empty text, unless an optional value is requested.
 struct Row {
-    /// Keeps the row where it is.
+    /// Keeps the query at this row.
     private let rows: Rows
     private let statement: Statement
 

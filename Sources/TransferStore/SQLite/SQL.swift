@@ -1,7 +1,7 @@
 import Threading
 
-/// The text of a statement that runs so often that a connection finds it by number. Kept in a `static let`: each value is another
-/// statement.
+/// The text of a statement that runs so often that a connection finds it by number. Keep it in a `static let`: each
+/// value is another statement.
 struct SQL: Sendable {
     let text: String
     let number: Int

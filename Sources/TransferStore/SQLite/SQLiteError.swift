@@ -1,6 +1,6 @@
 import CSQLite
 
-/// What SQLite says of a call that failed.
+/// What SQLite reports for a failed call.
 struct SQLiteError: Error, CustomStringConvertible {
     /// The extended result code: https://www.sqlite.org/rescode.html
     let code: Int32

@@ -3,7 +3,7 @@ import CSQLite
 /// A prepared statement. It belongs to the connection that made it, and to one thread at a time.
 final class Statement {
     let handle: OpaquePointer
-    /// What a value was refused with; told when the statement runs.
+    /// The error code if SQLite refused a value; reported when the statement runs.
     private var refusal: Int32 = SQLITE_OK
 
     /// - Parameter isKept: it will be used many times.
@@ -33,7 +33,7 @@ final class Statement {
     func bind(_ value: Double, at index: Int32) { note(sqlite3_bind_double(handle, index, value)) }
 
     func bind(_ text: String, at index: Int32) {
-        // SQLite takes what has no address for NULL.
+        // SQLite takes a null pointer for NULL.
         guard !text.isEmpty else { return note(sqlite3_bind_text(handle, index, "", 0, Self.copied)) }
         var text = text
         text.withUTF8 { bytes in
@@ -45,7 +45,7 @@ final class Statement {
         }
     }
 
-    /// - Parameter text: UTF-8; no empty text.
+    /// - Parameter text: UTF-8; not empty.
     func bind(text: [UInt8], at index: Int32) {
         text.withUnsafeBytes { bytes in
             note(
@@ -75,21 +75,22 @@ final class Statement {
         for (index, value) in values.enumerated() { value.bind(to: self, at: Int32(index + 1)) }
     }
 
-    /// SQLITE_TRANSIENT: SQLite copies what it is given.
+    /// SQLITE_TRANSIENT: SQLite copies the value.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private func note(_ code: Int32) { if code != SQLITE_OK { refusal = code } }
 
     // MARK: Running
 
-    /// Runs a change to its end; what was bound stays bound.
+    /// Runs a change to its end; the bound values remain.
     /// - Throws: `SQLiteError`.
     func run() throws {
         while try step() {}
         sqlite3_reset(handle)
     }
 
-    /// Runs a change, and forgets what was bound: it would stay in memory until the statement is used again.
+    /// Runs a change, and clears the bound values, which would otherwise stay in memory until the statement is used
+    /// again.
     func runAndClear() throws {
         defer { sqlite3_clear_bindings(handle) }
         try run()
@@ -114,7 +115,7 @@ final class Statement {
         return error
     }
 
-    /// Ends what runs and forgets what was bound.
+    /// Ends the query and clears the bound values.
     func clear() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)

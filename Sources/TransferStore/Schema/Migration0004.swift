@@ -1,4 +1,4 @@
-/// Indices that serve every order of a listing, and expiry, one stretch for each session, state and kind. Frozen: a
+/// Indexes that serve every order of a listing, and expiry, one section for each session, state and kind. Frozen: a
 /// change of the schema is a further migration, never an edit of this text.
 enum Migration0004 {
     static let identifier = "0004"

@@ -1,5 +1,5 @@
-/// Which mirror the bytes of a part file are of. Frozen: a change of the schema is a further migration, never an edit of
-/// this text.
+/// The mirror that the bytes of a part file come from. Frozen: a change of the schema is a further migration, never an
+/// edit of this text.
 enum Migration0006 {
     static let identifier = "0006"
 

@@ -1,5 +1,5 @@
-/// Lanes of hosts that are held back, and tasks in them that failed themselves. Frozen: a change of the schema is a further
-/// migration, never an edit of this text.
+/// Lanes of hosts that are held back, and tasks in them that failed themselves. Frozen: a change of the schema is a
+/// further migration, never an edit of this text.
 enum Migration0007 {
     static let identifier = "0007"
 

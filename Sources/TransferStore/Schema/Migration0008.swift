@@ -1,4 +1,5 @@
-/// Lanes by session, since slots rotate by owner and session. A held lane stays held, whatever task is queued in it. Frozen: a change of the schema is a further migration, never an edit of this text.
+/// Lanes by session, since slots rotate by owner and session. A held lane stays held, whatever task is queued in it.
+/// Frozen: a change of the schema is a further migration, never an edit of this text.
 enum Migration0008 {
     static let identifier = "0008"
 

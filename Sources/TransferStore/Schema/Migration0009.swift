@@ -1,4 +1,4 @@
-/// What a delivered file is known again by. Frozen: a change of the schema is a further migration, never an edit of this
+/// What identifies a delivered file later. Frozen: a change of the schema is a further migration, never an edit of this
 /// text.
 enum Migration0009 {
     static let identifier = "0009"

@@ -1,5 +1,5 @@
-/// One table for all part files that have to go: names that parts had before they moved join those of tasks that were given
-/// up. Frozen: a change of the schema is a further migration, never an edit of this text.
+/// One table for all part files that must be removed: names that part files had before they moved join those of tasks
+/// that were given up. Frozen: a change of the schema is a further migration, never an edit of this text.
 enum Migration0013 {
     static let identifier = "0013"
 

@@ -1,4 +1,4 @@
-/// Client tokens that outlive their tasks and know what was asked for, tags, and paused sessions. Frozen: a change of the
+/// Client tokens that outlive their tasks and remember the request, tags, and paused sessions. Frozen: a change of the
 /// schema is a further migration, never an edit of this text.
 enum Migration0014 {
     static let identifier = "0014"

@@ -1,5 +1,5 @@
-/// Downloads by their URL, for whoever adds one again. Frozen: a change of the schema is a further migration, never an edit of
-/// this text.
+/// Downloads by URL, so that a second add of the same URL is noticed. Frozen: a change of the schema is a further
+/// migration, never an edit of this text.
 enum Migration0015 {
     static let identifier = "0015"
 

@@ -1,5 +1,5 @@
-/// When each session's program was started last. Frozen: a change of the schema is a further migration, never an edit of
-/// this text.
+/// When each session's program was last started. Frozen: a change of the schema is a further migration, never an edit
+/// of this text.
 enum Migration0016 {
     static let identifier = "0016"
 

@@ -1,5 +1,5 @@
-/// How many events each owner has, so that retention can take from who has the most. Frozen: a change of the schema is a
-/// further migration, never an edit of this text.
+/// How many events each owner has, so that retention can remove events of the owner that has most. Frozen: a change of
+/// the schema is a further migration, never an edit of this text.
 enum Migration0018 {
     static let identifier = "0018"
 

@@ -1,6 +1,7 @@
-/// The rules and the rows stay what they are, but a change of a task's state costs less. Words are compared one by one:
-/// SQLite makes a table of a list of more than two words, for each row that it checks. And counters are there before they
-/// are needed: a trigger that may insert a row for another table has SQLite copy each page before it changes. Frozen: a change of the schema is a further migration, never an edit of this text.
+/// The rules and the rows do not change, but a change of a task's state costs less. Words are compared one by one: for
+/// a list of more than two words, SQLite builds a table for each row that it checks. And counters exist before they are
+/// needed: if a trigger may insert a row into another table, SQLite copies each page before it changes it. Frozen: a
+/// change of the schema is a further migration, never an edit of this text.
 enum Migration0019 {
     static let identifier = "0019"
 

@@ -1,5 +1,5 @@
-/// The whole head of an answer, if it is more than clients are shown. Frozen: a change of the schema is a further migration,
-/// never an edit of this text.
+/// The whole header of an answer, if it is more than clients are shown. Frozen: a change of the schema is a further
+/// migration, never an edit of this text.
 enum Migration0020 {
     static let identifier = "0020"
 

@@ -1,6 +1,6 @@
-/// Running tasks are in two indices less: each claim and each end of a run changed both. There are no more of them than
-/// slots, so they are found and sorted without. Frozen: a change of the schema is a further migration, never an edit of this
-/// text.
+/// Running tasks are in two indexes fewer: each claim and each end of a run changed both. There are no more running
+/// tasks than slots, so they are found and sorted without these indexes. Frozen: a change of the schema is a further
+/// migration, never an edit of this text.
 enum Migration0021 {
     static let identifier = "0021"
 

@@ -1,5 +1,5 @@
-/// Questions to clients: of each task the last one, with what its earlier ones have settled. Frozen: a change of the schema is a
-/// further migration, never an edit of this text.
+/// Questions to clients: the last one of each task, with what its earlier ones have settled. Frozen: a change of the
+/// schema is a further migration, never an edit of this text.
 enum Migration0023 {
     static let identifier = "0023"
 

@@ -1,5 +1,6 @@
-/// The events of one task are found by an index that is written when somebody asks: every event of every task wrote it, and
-/// few are ever asked for. Frozen: a change of the schema is a further migration, never an edit of this text.
+/// The index that finds the events of one task is written only when it is needed: before, every event of every task
+/// wrote it, and few are ever requested. Frozen: a change of the schema is a further migration, never an edit of this
+/// text.
 enum Migration0024 {
     static let identifier = "0024"
 

@@ -1,5 +1,5 @@
-/// Keys that sessions trust in place of what verification says. Frozen: a change of the schema is a further migration, never an
-/// edit of this text.
+/// Keys that sessions trust whatever the verification says. Frozen: a change of the schema is a further migration,
+/// never an edit of this text.
 enum Migration0026 {
     static let identifier = "0026"
 

@@ -38,8 +38,8 @@ enum Schema {
         Migration(identifier: Migration0028.identifier, sql: Migration0028.sql),
     ]
 
-    /// Runs the migrations that the database has not had, each in a transaction of its own. The table in which they are noted
-    /// has the name and the form that GRDB gave it, which made the first databases.
+    /// Runs the migrations that the database does not have yet, each in its own transaction. The table that records
+    /// them has the name and the form that GRDB gave it, which created the first databases.
     /// - Parameter last: the last one that runs; nil for all.
     static func migrate(_ connection: Connection, upTo last: String? = nil) throws {
         try connection.execute("CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
@@ -50,8 +50,8 @@ enum Schema {
         }
     }
 
-    /// A table may be replaced by another one of its name: references between tables are checked at the end.
-    /// Source: https://www.sqlite.org/lang_altertable.html#otheralter
+    /// A migration may replace a table by another one with the same name: references between tables are checked at the
+    /// end. Source: https://www.sqlite.org/lang_altertable.html#otheralter
     private static func run(_ migration: Migration, _ connection: Connection) throws {
         try connection.execute("PRAGMA foreign_keys = OFF")
         defer { try? connection.execute("PRAGMA foreign_keys = ON") }

@@ -4,10 +4,10 @@ import TransferModel
 package struct CheckpointChange: Sendable {
     package var id: TaskID
     package var checkpoint: Checkpoint
-    /// Only the offset is another than what the store has.
+    /// Only the offset differs from what is stored.
     package var onlyMoves: Bool
 
-    /// - Parameter known: the checkpoint of the task that is stored.
+    /// - Parameter known: the stored checkpoint of the task.
     package init(_ id: TaskID, _ checkpoint: Checkpoint, after known: Checkpoint?) {
         self.id = id
         self.checkpoint = checkpoint

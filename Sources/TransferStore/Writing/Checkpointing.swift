@@ -1,16 +1,15 @@
 import CSQLite
 import Threading
 
-/// Copies the write-ahead log into the database on a connection of its own, beside the thread that writes: a commit does
-/// not wait for it.
+/// Makes WAL checkpoints on a separate connection while the writing thread continues: a commit does not wait for them.
 ///
-/// A log can begin anew only where all of it was copied, which never happens while somebody writes all the time. So
-/// once the log is `longest`, the writer copies the last of it between two commits: what came during the copy beside it.
+/// The log can only begin again after all of it was copied, which never happens under continuous writing. So once the
+/// log has `longest` pages, the writer copies the rest between two commits: what was added during the checkpoint.
 final class Checkpointing: Sendable {
     private struct State {
         /// Length of the log after the last commit, in pages.
         var length = 0
-        /// As much of it as is known to be copied.
+        /// How much of it is known to be copied.
         var copied = 0
         var isCopying = false
         var mustFinish = false
@@ -18,19 +17,19 @@ final class Checkpointing: Sendable {
         var isClosed = false
     }
 
-    /// Pages that are copied together: 4 MiB.
+    /// Pages after which a WAL checkpoint is due: 4 MiB.
     static let due = 1000
-    /// Pages after which the log must begin anew: 8 MiB, so that on a full disk the reserve has room for it.
+    /// Pages after which the log must begin again: 8 MiB, so that the reserve has room for it on a full disk.
     static let longest = 2048
 
-    /// One copy at a time, and none beside the end.
+    /// One WAL checkpoint at a time, and none during `close`.
     private let connection: Guarded<Connection>
     let thread: LaneQueue
     private let state = Guarded(State())
 
     /// - Parameters:
     ///   - path: of a database in WAL mode.
-    ///   - hasThread: false if the thread that commits copies too.
+    ///   - hasThread: false if the committing thread also copies.
     init(path: String, hasThread: Bool) throws {
         let connection = try Connection(path, .writing, patience: 0)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = 16")
@@ -38,8 +37,8 @@ final class Checkpointing: Sendable {
         thread = LaneQueue(name: "dld-checkpoint", width: hasThread ? 1 : 0, limit: 1)
     }
 
-    /// Hears of every commit of the connection that writes, and takes the place of its own checkpoints. For as long as
-    /// that connection is open this must be kept.
+    /// Is called after every commit of the writing connection, and replaces SQLite's own checkpoints. Must live as long
+    /// as that connection is open.
     func follow(_ writer: Connection) {
         sqlite3_wal_hook(
             writer.handle,
@@ -50,7 +49,7 @@ final class Checkpointing: Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// The log has so many pages now.
+    /// The log now has this many pages.
     private func committed(length: Int) {
         let starts = state.withLock { state in
             if length < state.length { state.copied = 0 }  // it began anew
@@ -76,7 +75,7 @@ final class Checkpointing: Sendable {
         }
     }
 
-    /// After a commit, on the thread that made it: copies what is left of a log that is too long.
+    /// After a commit, on its thread: copies the rest of a log that is too long.
     func finishIfDue(_ writer: Connection) {
         let isDue = state.withLock { state in
             guard state.mustFinish, !state.isCopying else { return false }
@@ -87,7 +86,7 @@ final class Checkpointing: Sendable {
         state.withLock { $0.copied = result.copied }
     }
 
-    /// Copies all of the log and empties its file, where nobody reads or writes just now.
+    /// Copies all of the log and empties its file, if there is no reader or writer at the moment.
     func truncate() async {
         await withCheckedContinuation { continuation in
             thread.post(on: 0) { [self] in
@@ -99,7 +98,7 @@ final class Checkpointing: Sendable {
     }
 
     private static func empty(_ connection: Connection) throws {
-        // So that what locks writers out has little to do.
+        // So that the step that locks writers out has little to do.
         try connection.checkpoint()
         try connection.checkpoint(emptying: true)
     }
@@ -107,7 +106,7 @@ final class Checkpointing: Sendable {
     /// Pages of the log after the last commit.
     var length: Int { state.withLock { $0.length } }
 
-    /// Whether commits since the last look left a log whose file is worth emptying.
+    /// Whether the commits since the last call made a log that is long enough to empty its file.
     func hasGrownLong() -> Bool {
         state.withLock { state in
             defer { state.hasGrown = false }
@@ -115,8 +114,9 @@ final class Checkpointing: Sendable {
         }
     }
 
-    /// Copies all of the log, so that the database is whole without it, and closes; call once nobody writes any more. What
-    /// cannot be copied, as on a full disk, stays in the log. It has hardly more than `longest`: this takes no time to speak of.
+    /// Copies all of the log, so that the database is complete without it, and closes; call when nothing writes any
+    /// more. What cannot be copied, as on a full disk, stays in the log, which is hardly longer than `longest`: this is
+    /// quick.
     func close() {
         state.withLock { $0.isClosed = true }
         connection.withLock { connection in

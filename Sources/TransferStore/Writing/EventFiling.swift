@@ -1,8 +1,8 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Puts the oldest events that are not in `event_task` there, up to so many numbers of them.
-    /// - Returns: how many numbers were given out since.
+    /// Files the oldest events that are not in `event_task` yet, up to `count` sequence numbers.
+    /// - Returns: how many sequence numbers are not filed yet.
     func fileEvents(atMost count: Int64) throws -> Int64 {
         let head = try eventHead().rawValue
         let kept = try integer("SELECT min(sequence) FROM event") ?? head
@@ -17,13 +17,13 @@ extension StoreTransaction {
 }
 
 extension TransferStore {
-    /// Events that may be looked through for those of one task: some milliseconds of a thread that reads.
+    /// Events that may be searched for those of one task: some milliseconds of a reading thread.
     static let unfiledEvents: Int64 = 10_000
-    /// Events that are filed in one transaction: some milliseconds of the thread that writes.
+    /// Events that are filed in one transaction: some milliseconds of the writing thread.
     private static let filingStep: Int64 = 2000
 
-    /// A page of the log, its head, and the number from which on all of the query's owner are kept: all of one moment. Files
-    /// older events first if the query is about one task.
+    /// A page of the log, its head, and the number from which on all events of the query's owner are kept, read in one
+    /// snapshot. Files older events first if the query is about one task.
     package func eventPage(
         _ query: EventQuery
     ) async throws -> (events: [EventRecord], isCut: Bool, head: SequenceNumber, first: SequenceNumber) {
@@ -34,7 +34,7 @@ extension TransferStore {
         }
     }
 
-    /// If the store takes no change now, more events are looked through.
+    /// If the store cannot be written now, more events are searched.
     private func fileEvents() async {
         let waiting = try? await read { try $0.eventHead().rawValue - $0.filedEvents().rawValue }
         guard waiting ?? 0 > Self.unfiledEvents else { return }

@@ -1,14 +1,14 @@
 import Threading
 import TransferModel
 
-/// Runs all writes on one thread and lets those that queue up during a commit share the next one: with a disk that
-/// takes 2 ms to flush, that is the difference between 500 and 35,000 writes a second.
+/// Runs all writes on one thread. Writes that queue up during a commit share the next one: with a disk that takes 2 ms
+/// to flush, that is the difference between 500 and 35,000 writes a second.
 final class GroupCommitter: Sendable {
     private struct State {
         var queue: [any PendingWrite] = []
         var isClosing = false
         var hasEnded = false
-        /// Bodies that were ever taken.
+        /// Bodies taken from the queue so far.
         var taken = 0
     }
 
@@ -18,7 +18,7 @@ final class GroupCommitter: Sendable {
         var freesPages = false
     }
 
-    /// A function by itself in a generic box would be wrapped once more by each look at it (see `Guarded`).
+    /// Each access to a bare function in a generic box would wrap it once more (see `Guarded`).
     private struct Observer {
         var events: (@Sendable ([EventRecord]) -> Void)?
         var untidiness: (@Sendable () -> Void)?
@@ -36,7 +36,7 @@ final class GroupCommitter: Sendable {
     private let state = ConditionLock(State())
     private let observer = Guarded(Observer())
 
-    /// - Parameter hasThread: false if whoever writes commits, by itself.
+    /// - Parameter hasThread: false if each caller commits its own write.
     init(
         database: Database, files: StoreFiles?, health: StoreHealth, checkpointing: Checkpointing?,
         recent: RecentRecords, hasThread: Bool
@@ -49,7 +49,7 @@ final class GroupCommitter: Sendable {
         self.recent = recent
     }
 
-    /// Without a thread every write is refused.
+    /// If the thread cannot be started, every write is refused.
     func start() {
         guard hasThread else { return }
         if !NamedThread.start("dld-store", { [self] in loop() }) {
@@ -63,7 +63,7 @@ final class GroupCommitter: Sendable {
         observer.withLock { $0.events = body }
     }
 
-    /// Calls `body` after each commit that leaves something to be given back; as quick as the other one.
+    /// Calls `body` after each commit that leaves space to give back; it must be as quick as the other observer.
     func observeUntidiness(_ body: @escaping @Sendable () -> Void) {
         observer.withLock { $0.untidiness = body }
     }
@@ -94,10 +94,10 @@ final class GroupCommitter: Sendable {
     /// Writes that wait for the next commit.
     var queueLength: Int { state.withLock { $0.queue.count } }
 
-    /// Writes that ever came; two equal answers have none between them.
+    /// Writes submitted so far; if two calls return the same number, nothing was written between them.
     var writeCount: Int { state.withLock { $0.taken + $0.queue.count } }
 
-    /// Performs what is queued, then ends the thread.
+    /// Performs the queued writes, then ends the thread.
     func close() {
         state.withLock { state in
             state.isClosing = true
@@ -140,7 +140,7 @@ final class GroupCommitter: Sendable {
         }
     }
 
-    /// On a full disk, gives the reserve away and tries once more: then state changes fit and adds refuse themselves.
+    /// On a full disk, releases the reserve and tries once more: then state changes fit, and adds refuse themselves.
     private func commitReleasingReserve(_ group: [any PendingWrite]) throws -> Outcome {
         do {
             return try commit(group)
@@ -156,7 +156,7 @@ final class GroupCommitter: Sendable {
             do {
                 let isDone = try runTogether(group, in: writer, into: &outcome)
                 if !isDone, group.count > 1 {
-                    // One that failed takes nobody else's changes with it.
+                    // The body that failed must not take the changes of the others with it.
                     outcome = Outcome()
                     try runApart(group, in: writer, into: &outcome)
                 }
@@ -170,8 +170,8 @@ final class GroupCommitter: Sendable {
         }
     }
 
-    /// Runs bodies without a savepoint for each: whatever changes in one has every page copied before.
-    /// - Returns: false if one failed. Nothing of any is left then.
+    /// Runs bodies without a savepoint each: inside a savepoint, SQLite copies every page before its first change.
+    /// - Returns: false if one failed; then all changes are rolled back.
     private func runTogether(
         _ group: [any PendingWrite], in writer: Connection, into outcome: inout Outcome
     ) throws -> Bool {
@@ -185,7 +185,7 @@ final class GroupCommitter: Sendable {
         return isDone
     }
 
-    /// Runs each body in a savepoint of its own.
+    /// Runs each body in its own savepoint.
     private func runApart(
         _ group: [any PendingWrite], in writer: Connection, into outcome: inout Outcome
     ) throws {
@@ -204,7 +204,7 @@ final class GroupCommitter: Sendable {
     }
 
     /// Runs one body.
-    /// - Parameter shield: what undoes the body alone when it throws.
+    /// - Parameter shield: rolls back only this body if it throws.
     /// - Returns: false if the body failed.
     /// - Throws: only what voids the whole transaction.
     private func run(

@@ -1,21 +1,21 @@
 import TransferModel
 
-/// One member of a grouped commit: the caller's body, and what hears of the commit.
+/// One member of a grouped commit: the caller's body, and how its result is reported.
 protocol PendingWrite: AnyObject, Sendable {
-    /// Runs the body inside a savepoint and keeps its value; may run again after the transaction was void.
+    /// Runs the body and keeps its value. Runs again if the transaction was rolled back.
     func run(_ transaction: StoreTransaction) throws
-    /// Notes that the body alone failed, as its caller is told; the transaction goes on without it.
+    /// Notes that only this body failed, with the error for its caller; the transaction continues without it.
     func note(_ error: any Error)
-    /// Tells the caller what the last run gave.
+    /// Reports the result of the last run to the caller.
     func finish()
-    /// Tells the caller of the failure of the commit.
+    /// Reports the failure of the commit to the caller.
     func fail(_ error: any Error)
 }
 
 final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     private let body: @Sendable (StoreTransaction) throws -> Value
     private let then: @Sendable (Result<Value, any Error>) -> Void
-    /// Touched by the writer thread only.
+    /// Used only on the writer's thread.
     private var result: Result<Value, any Error>?
 
     init(

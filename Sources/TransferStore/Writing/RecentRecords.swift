@@ -2,39 +2,39 @@ import CSQLite
 import Glibc
 import TransferModel
 
-/// What the connection that writes knows without reading: counters, and records of tasks that were read or written a moment
-/// ago, as their rows are now. What is claimed was added just before, and
-/// what ends was claimed just before. Neither is read and decoded again.
+/// What the writing connection knows without reading: counters, and the records of tasks that were read or written
+/// recently, as their rows are now. A task that is claimed was often just added, and a task that ends was just claimed:
+/// neither is read and decoded again.
 ///
-/// SQLite tells of each row that changes, so that nobody can forget to; a body that is undone, and a commit of another
-/// program, empty it. Only the connection that writes uses it.
+/// SQLite reports each row that changes, so no change is missed. A body that is rolled back, and a commit of another
+/// program, empty it. Only the writing connection uses it.
 final class RecentRecords: @unchecked Sendable {
     private struct Entry {
         var record: TaskRecord
         var place: Tallies.Place
-        /// `expires_at`, of which a record says nothing.
+        /// `expires_at`, which is not in a record.
         var expiry: Timestamp?
         var cost: Int
     }
 
-    /// Bytes, about; what comes then is not kept, since the oldest are wanted first.
+    /// Approximate bytes. Records added beyond this are not kept, since the oldest are needed first.
     static let most = 4 << 20
-    /// Of a record without the texts of its spec.
+    /// Bytes of a record without its spec's text.
     static let least = 2 << 10
 
-    /// Of volatile sessions: events are not kept, and owners have bounds.
+    /// For volatile sessions: events are not kept, and owners have bounds.
     let isVolatile: Bool
     @exclusivity(unchecked) private var entries: [TaskID: Entry] = [:]
     @exclusivity(unchecked) var tallies = Tallies()
-    /// The task that is being changed by who knows what its record says then.
+    /// The task that is being changed by code that knows what its record will say.
     @exclusivity(unchecked) private var own: TaskID?
     private var bytes = 0
-    /// Of the database after the last commit of this connection.
+    /// The database's version after the last commit of this connection.
     private var version: UInt32?
 
     init(isVolatile: Bool = false) { self.isVolatile = isVolatile }
 
-    /// Hears of all changes of this connection. For as long as that is open this must be kept.
+    /// Is called for all changes of this connection. Must live as long as that is open.
     func follow(_ writer: Connection) {
         sqlite3_update_hook(
             writer.handle,
@@ -44,7 +44,7 @@ final class RecentRecords: @unchecked Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Whether a row of this table is what the record with its number says.
+    /// Whether rows of this table belong to the record of the task with their number.
     private static func isOfTasks(_ table: UnsafePointer<CChar>) -> Bool {
         strcmp(table, "task") == 0 || strcmp(table, "checkpoint") == 0 || strcmp(table, "response") == 0
             || strcmp(table, "upload") == 0 || strcmp(table, "source") == 0
@@ -55,7 +55,7 @@ final class RecentRecords: @unchecked Sendable {
         if writer.dataVersion != version { forgetAll() }
     }
 
-    /// It is committed.
+    /// The transaction is committed.
     func committed(_ writer: Connection) { version = writer.dataVersion }
 
     func record(_ id: TaskID) -> TaskRecord? { entries[id]?.record }
@@ -65,7 +65,7 @@ final class RecentRecords: @unchecked Sendable {
         entries[id].map { ($0.record.$status, $0.expiry, $0.place) }
     }
 
-    /// Takes a task that was added.
+    /// Keeps a task that was added.
     /// - Parameter length: of its spec's text.
     func noteAdded(_ record: @autoclosure () -> TaskRecord, _ place: Tallies.Place, expiry: Timestamp?, length: Int) {
         let cost = Self.least + length
@@ -73,17 +73,17 @@ final class RecentRecords: @unchecked Sendable {
         keep(record(), place, expiry, cost)
     }
 
-    /// Takes a task that was read.
+    /// Keeps a task that was read.
     func noteRead(_ record: TaskRecord, _ place: Tallies.Place, expiry: Timestamp?, length: Int) {
         let cost = Self.least + length
         guard !record.status.state.isFinal, cost <= Self.most / 16 else { return }
-        // What is kept is not what is asked for.
+        // The kept records are not the ones that are now read.
         if bytes + cost > Self.most { (entries, bytes) = ([:], 0) }
         keep(record, place, expiry, cost)
     }
 
-    /// Runs `write`, which stores `change` and nothing else that a record has.
-    /// - Parameter write: says whether the task was in the state that the change comes from.
+    /// Runs `write`, which stores `change` and nothing else of a record.
+    /// - Parameter write: returns whether the task was in the state that the change starts from.
     func changing(_ change: StatusChange, expiry: Timestamp?, _ write: () throws -> Bool) rethrows -> Bool {
         own = change.id
         defer { own = nil }

@@ -1,7 +1,7 @@
-/// Inserts rows into one table, many with each statement: what SQLite does to begin, journal and end a statement costs
-/// more than a row does. Values go straight to SQLite, without a box for each.
+/// Inserts rows into one table, many with each statement: beginning, journaling and ending a statement costs SQLite
+/// more than a row does. Values go straight to SQLite, without a box each.
 struct RowInsert: Sendable {
-    /// Rows of the statements that are kept prepared; what is left over goes through the smaller ones.
+    /// Rows of the statements that are kept prepared; the smaller ones insert the remaining rows.
     static let sizes = [64, 8, 1]
 
     private let columns: Int
@@ -16,8 +16,8 @@ struct RowInsert: Sendable {
         }
     }
 
-    /// - Parameter bind: gives the values of the row with this index; what it does not give is NULL.
-    /// - Throws: `SQLiteError` if SQLite refuses; the statement that met it changed nothing.
+    /// - Parameter bind: sets the values of the row with this index; values that it does not set are NULL.
+    /// - Throws: `SQLiteError` if SQLite refuses; the refused statement changed nothing.
     func run(_ count: Int, in connection: Connection, bind: (RowValues, Int) throws -> Void) throws {
         var done = 0
         for (size, text) in zip(Self.sizes, texts) where count - done >= size {
@@ -38,7 +38,7 @@ struct RowInsert: Sendable {
     }
 }
 
-/// The values of one row on their way into a statement; columns are counted from 1. NULL is what is not given.
+/// Sets the values of one row of a statement; columns are counted from 1. Values that are not set are NULL.
 struct RowValues {
     let statement: Statement
     let first: Int32

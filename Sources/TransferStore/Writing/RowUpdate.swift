@@ -1,15 +1,15 @@
 import TransferModel
 
-/// What becomes of a task, to be stored where it is still in the state that it comes from.
+/// A new status of a task, which is stored if the task is still in the state that the change starts from.
 package struct StatusChange: Sendable {
     package var id: TaskID
     package var from: TaskState
     @Boxed package var status: TaskStatus
-    /// Wall time at which its time for the resource runs out; forgotten while time does not count.
+    /// Wall time at which the resource timeout runs out; forgotten while its time does not count.
     package var resourceTimeoutAt: Timestamp?
-    /// What the task left; nil keeps what is stored.
+    /// The task's result; nil keeps what is stored.
     @BoxedOptional package var result: TaskResult?
-    /// What the exchanges of the run that ends took; nil keeps what is stored.
+    /// The metrics of the run that ends; nil keeps what is stored.
     package var metrics: StoredMetrics?
 
     package init(
@@ -19,7 +19,7 @@ package struct StatusChange: Sendable {
             id, from: from, to: Boxed(wrappedValue: status), resourceTimeoutAt: resourceTimeoutAt, result: result)
     }
 
-    /// With the box of the task.
+    /// Keeps the box of the task's status.
     package init(
         _ id: TaskID, from: TaskState, to status: Boxed<TaskStatus>, resourceTimeoutAt: Timestamp?,
         result: TaskResult? = nil
@@ -34,7 +34,7 @@ package struct StatusChange: Sendable {
 
 extension StoreTransaction {
     /// Stores changes of tasks whose states were read in this transaction.
-    /// - Throws: `internal` if one is not in the state it should come from; the body must then be undone.
+    /// - Throws: `internal` if a task is not in the expected state; the body must then be rolled back.
     package func update(_ changes: [StatusChange]) throws {
         let met = try changes.count { try update($0) }
         guard met == changes.count else {
@@ -42,8 +42,9 @@ extension StoreTransaction {
         }
     }
 
-    /// Writes the columns that change, if what is stored is known: each index that has one of them costs as much as the row.
-    /// - Parameter keepsExpiry: what is stored of the time for the resource stays, while time counts.
+    /// Writes only the columns that change, if the stored status is known: each index on one of them costs as much as
+    /// the row.
+    /// - Parameter keepsExpiry: the stored resource timeout stays, while its time counts.
     /// - Returns: false if the task does not exist or is in another state; nothing is changed then.
     package func update(_ change: StatusChange, keepsExpiry: Bool = false) throws -> Bool {
         let stored = memory.stored(change.id)
@@ -59,7 +60,7 @@ extension StoreTransaction {
         var change = change
         if let metrics = change.metrics {
             columns.formUnion(.metrics)
-            // Of a first attempt nothing is stored before its end.
+            // A first attempt has no stored metrics before its end.
             if change.status.attempts > 1 { change.metrics = metrics.appended(to: try storedMetrics(of: change.id)) }
         }
         let statement = try connection.statement(columns.update)
@@ -74,7 +75,7 @@ extension StoreTransaction {
         return isMet
     }
 
-    /// The estimate differs by a rounding of two clocks at most.
+    /// Two estimates of the same time differ at most by the rounding of two clocks.
     private static func isSame(_ a: Timestamp?, _ b: Timestamp?) -> Bool {
         guard let a, let b else { return a == b }
         return abs(a.rawValue - b.rawValue) <= 2

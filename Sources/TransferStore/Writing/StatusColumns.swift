@@ -1,7 +1,7 @@
 import Threading
 import TransferModel
 
-/// Which columns a change of a task's status writes: those of the status, `expires_at`, and those of what the task left.
+/// The columns that a change of a task's status writes: the status, `expires_at`, the result and the metrics.
 struct StatusColumns: OptionSet, Hashable {
     let rawValue: UInt32
 
@@ -19,15 +19,15 @@ struct StatusColumns: OptionSet, Hashable {
     static let unresolved = StatusColumns(rawValue: 1 << 11)
     static let shortBody = StatusColumns(rawValue: 1 << 12)
     static let expiry = StatusColumns(rawValue: 1 << 13)
-    /// What the task left: seven columns that are written together.
+    /// The task's result: seven columns that are written together.
     static let result = StatusColumns(rawValue: 1 << 14)
 
     static let metrics = StatusColumns(rawValue: 1 << 15)
 
-    /// Those of the status.
+    /// The columns of the status.
     private static let status = StatusColumns(rawValue: 1 << 13 - 1)
 
-    /// Names by bit; that of the result has several.
+    /// Names by bit; the result has several.
     private static let names = [
         "state", "reason", "next_attempt_at", "error", "attempts", "failures_in_row", "integrity_restarts",
         "started_at", "finished_at", "budget_used", "budget_mark", "unresolved_since", "short_body", "expires_at",
@@ -36,7 +36,7 @@ struct StatusColumns: OptionSet, Hashable {
         "metrics",
     ]
 
-    /// - Parameter old: nil if it is not known. The state is always written: there is something to write then.
+    /// - Parameter old: nil if it is not known. The state is always written, so that the statement is never empty.
     static func changed(from old: Boxed<TaskStatus>?, to new: Boxed<TaskStatus>) -> StatusColumns {
         guard let old else { return status }
         var changed: StatusColumns = .state
@@ -55,8 +55,8 @@ struct StatusColumns: OptionSet, Hashable {
         return changed
     }
 
-    /// The statement that writes them. OR FAIL: what is refused is undone with its body, so SQLite need not copy each page
-    /// before it changes.
+    /// The statement that writes them. OR FAIL: a refused change is rolled back with its body, so SQLite need not copy
+    /// each page before it changes.
     var update: SQL {
         Self.updates.withLock { known in
             if let sql = known[self] { return sql }
@@ -67,10 +67,10 @@ struct StatusColumns: OptionSet, Hashable {
         }
     }
 
-    /// Tasks change in few ways.
+    /// There are few different sets.
     private static let updates = Guarded<[StatusColumns: SQL]>([:])
 
-    /// Binds every column, with NULL if there is nothing.
+    /// Binds every column, with NULL if there is no value.
     /// - Returns: the parameter after the last one.
     func bind(_ change: StatusChange, _ expiry: Timestamp?, to statement: Statement) throws -> Int32 {
         var values = Values(statement: statement)
@@ -94,7 +94,7 @@ struct StatusColumns: OptionSet, Hashable {
     }
 }
 
-/// Values on their way into a statement, one after the other.
+/// Binds the values of a statement in order.
 private struct Values {
     let statement: Statement
     var next: Int32 = 1

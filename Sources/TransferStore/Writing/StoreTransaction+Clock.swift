@@ -1,12 +1,12 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// The wall clock went back: what is to happen so many seconds after something happens then all the same. What a
-    /// person or a schedule named by the clock stays.
+    /// The wall clock went back: what is due some time after an event stays due after that time. Times that a user or a
+    /// schedule set by the clock do not change.
     /// - Parameters:
     ///   - interval: by how much, more than zero.
-    ///   - now: the wall clock as it is.
-    /// - Returns: how many waiting tasks there were.
+    ///   - now: the wall clock after the change.
+    /// - Returns: the number of waiting tasks that were changed.
     package func clockWentBack(by interval: Seconds, to now: Timestamp) throws -> Int {
         let step = interval.milliseconds
         try execute(
@@ -15,7 +15,7 @@ extension StoreTransaction {
             WHERE state = 'waiting' AND next_attempt_at > ? AND reason IN ('retry', 'network', 'disk', 'decision')
             """, now.rawValue, step, now.rawValue)
         let waiting = connection.changes
-        // An estimate: whether the time for the resource has passed is decided on the boot clock.
+        // An estimate: the boot clock decides whether the resource timeout has passed.
         try execute(
             """
             UPDATE task SET expires_at = max(?, expires_at - ?) \
@@ -30,7 +30,7 @@ extension StoreTransaction {
         return waiting
     }
 
-    /// The kernel's name of the boot whose clock the pauses of sessions were counted on; nil forgets it.
+    /// The kernel's name of the boot whose clock counted the pauses of sessions; nil forgets it.
     package func setPausesBoot(_ boot: String?) throws {
         try execute("DELETE FROM meta WHERE name = 'pauses_boot'")
         if let boot { try execute("INSERT INTO meta (name, value) VALUES ('pauses_boot', ?)", boot) }
@@ -38,12 +38,12 @@ extension StoreTransaction {
 }
 
 extension StoreSnapshot {
-    /// nil if it is not known: the database is new, or of before this was stored.
+    /// nil if it is not known: the database is new, or older than this value.
     package func pausesBoot() throws -> String? {
         try text("SELECT value FROM meta WHERE name = 'pauses_boot'")
     }
 
-    /// The time of the newest event: what the wall clock said when the store was in use last; nil in a new one.
+    /// The time of the newest event: the wall clock when the store was last in use; nil in a new one.
     package func lastEventTime() throws -> Timestamp? {
         try integer("SELECT time FROM event ORDER BY sequence DESC LIMIT 1").map { Timestamp(milliseconds: $0) }
     }

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Stores a cookie in place of the one with its key.
+    /// Stores a cookie in place of the one with the same key.
     package func put(_ stored: StoredCookie) throws {
         let cookie = stored.cookie
         try execute(
@@ -14,7 +14,7 @@ extension StoreTransaction {
             cookie.sameSite?.rawValue, stored.created)
     }
 
-    /// - Parameter session: empty for the cookies of all of the owner's.
+    /// - Parameter session: empty for the owner's shared cookies.
     package func removeCookie(_ key: Cookie.Identity, owner: UserID, session: String) throws {
         try execute(
             """
@@ -23,12 +23,12 @@ extension StoreTransaction {
             owner.rawValue, session, key.domain, key.path, key.name, key.hostOnly ? 1 : 0)
     }
 
-    /// Removes what has ended, of all owners.
+    /// Removes expired cookies of all owners.
     package func removeCookies(endedAt now: Timestamp) throws {
         try execute("DELETE FROM cookie WHERE expires_at <= ?", now.rawValue)
     }
 
-    /// Removes what sessions had that are over.
+    /// Removes the cookies of invalidated sessions.
     package func removeCookiesOfEndedSessions() throws {
         try execute(
             """

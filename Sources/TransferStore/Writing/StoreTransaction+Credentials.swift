@@ -1,8 +1,8 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Stores the credentials of an owner, or of one session, in place of those that were stored.
-    /// - Parameter session: of the session that has them for itself; empty for all of the owner's.
+    /// Replaces the stored credentials of an owner, or of one session.
+    /// - Parameter session: the session that keeps its own credentials; empty for the owner's shared ones.
     package func setCredentials(_ credentials: [StoredCredential], owner: UserID, session: String) throws {
         try execute("DELETE FROM credential WHERE owner = ? AND session = ?", owner.rawValue, session)
         for credential in credentials {
@@ -23,7 +23,7 @@ extension StoreTransaction {
         try setCredentials([], owner: session.owner, session: session.identifier)
     }
 
-    /// Removes what sessions had that are over.
+    /// Removes the credentials of invalidated sessions.
     package func removeCredentialsOfEndedSessions() throws {
         try execute(
             """

@@ -2,7 +2,7 @@ import TransferModel
 
 extension StoreTransaction {
     /// Stores a question in place of the task's last one.
-    /// - Returns: its id, which no other question ever had or gets.
+    /// - Returns: its id, which no other question ever has.
     package func ask(
         _ question: Question, of task: TaskID, at now: Timestamp, settled: SettledDecisions
     ) throws -> DecisionID {
@@ -20,8 +20,8 @@ extension StoreTransaction {
             try JSONColumn.encode(answer), try JSONColumn.encode(settled), id.rawValue)
     }
 
-    /// All tasks of the session trust the key from now on, beside others of the same server.
-    /// - Throws: `limit.reached`.
+    /// All tasks of the session trust the key from now on, in addition to other keys of the same server.
+    /// - Throws: `limit.reached`; `session.not_found`.
     package func trust(_ trusted: TrustedKey, in session: SessionKey, at now: Timestamp) throws {
         let row = try existingSession(session)
         let known: String? = try rows(
@@ -46,18 +46,18 @@ extension StoreTransaction {
             session.owner.rawValue, session.identifier)
     }
 
-    /// The task goes another way: nobody can answer its question any more.
+    /// The task continues another way: its question can no longer be answered.
     package func closeDecision(of task: TaskID) throws {
         try execute("UPDATE decision SET state = 'closed' WHERE task = ? AND state = 'open'", task.rawValue)
     }
 
-    /// Nobody has answered in time.
+    /// The question was not answered in time.
     package func closeDecision(of task: TaskID, settled: SettledDecisions) throws {
         try execute("UPDATE decision SET settled = ? WHERE task = ?", try JSONColumn.encode(settled), task.rawValue)
         try closeDecision(of: task)
     }
 
-    /// Stores what is settled of a task that asks nobody, beside its last question, if it had one.
+    /// Stores what is settled for a task that asks no question, with its last question, if it had one.
     package func settle(
         _ settled: SettledDecisions, of task: TaskID, unasked question: Question, at now: Timestamp
     ) throws {
@@ -68,8 +68,9 @@ extension StoreTransaction {
             """, task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
     }
 
-    /// The task has ended: of what its questions settled it needs nothing, and of its last answer only what tells it again.
-    /// - Parameter redacted: the answer as it may stay.
+    /// The task has ended: it no longer needs what its questions settled, and of its last answer only what may be
+    /// shown.
+    /// - Parameter redacted: returns the answer as it may be kept.
     package func forgetSecrets(
         of task: TaskID, redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws {
@@ -80,7 +81,7 @@ extension StoreTransaction {
             try JSONColumn.encode(SettledDecisions()), known.id.rawValue)
     }
 
-    /// The task begins anew, or asks for something else: nothing is settled.
+    /// The task starts again, or requests something else: nothing is settled any more.
     package func forgetDecisions(of task: TaskID) throws {
         try execute("DELETE FROM decision WHERE task = ?", task.rawValue)
     }

@@ -1,16 +1,17 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Stores a new task with the next id; creates the owner's `shared` session where it is meant and missing.
-    /// - Throws: as of many.
+    /// Stores a new task with the next id; creates the owner's `shared` session if the task needs it and it is missing.
+    /// - Throws: like `insert(_:)` of many.
     @discardableResult
     package func insert(_ task: NewTask) throws -> TaskRecord {
         task.record(try insert([task])[0])
     }
 
-    /// Stores new tasks with the next ids, in order; creates the owner's `shared` session where it is meant and missing.
-    /// - Returns: one id a task.
-    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away, `limit.reached` if a limit forbids it.
+    /// Stores new tasks with the next ids, in order; creates the owner's `shared` session if a task needs it and it is
+    /// missing.
+    /// - Returns: one id for each task.
+    /// - Throws: `session.not_found`; `disk.full` while the reserve is released, `limit.reached` if a limit forbids it.
     package func insert(_ tasks: [NewTask]) throws -> [TaskID] {
         if let lack { throw lack.refusal }
         guard !tasks.isEmpty else { return [] }
@@ -40,7 +41,7 @@ extension StoreTransaction {
         return (first...last).map { TaskID($0) }
     }
 
-    /// What few tasks have has tables of its own.
+    /// Data that few tasks have is in separate tables.
     private func insertBelongings(of task: NewTask, _ id: TaskID) throws {
         if let checkpoint = task.checkpoint { try setCheckpoint(id, checkpoint) }
         if let source = task.source { try setSource(id, source) }
@@ -102,7 +103,7 @@ extension StoreTransaction {
 }
 
 extension NewTask {
-    /// As it will be read.
+    /// The record as it will be read.
     fileprivate func record(_ id: TaskID) -> TaskRecord {
         var record = TaskRecord(
             id: id, session: session, spec: $spec, status: status, host: host,
@@ -114,7 +115,7 @@ extension NewTask {
         return record
     }
 
-    /// Nothing of its record is in another table.
+    /// No part of its record is in another table.
     fileprivate var hasOneRow: Bool { checkpoint == nil && source == nil && upload == nil }
 
     fileprivate var storedExpiry: Timestamp? { status.budgetMark == nil ? nil : resourceTimeoutAt }
@@ -129,7 +130,7 @@ private struct TaskPlaces {
 
     private var sessions: [SessionKey: Int64] = [:]
     private var lanes: [Lane: Int64] = [:]
-    /// Of the task before: most calls are for one host.
+    /// The place of the previous task: most calls are for one host.
     private var last: (session: SessionKey, host: String, place: Tallies.Place)?
 
     mutating func place(

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Remembers parts until they are removed; one that is known stays as it was.
+    /// Remembers part files until they are removed; one that is known already is not changed.
     package func note(_ parts: [LeftPart]) throws {
         for part in parts {
             try execute(
@@ -15,7 +15,7 @@ extension StoreTransaction {
         }
     }
 
-    /// They are gone, or somebody's again.
+    /// They are gone, or in use again.
     package func forget(_ parts: [LeftPart]) throws {
         for part in parts {
             try execute(

@@ -1,17 +1,17 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Removes those of `tasks` that still are history from before `time`.
-    /// - Returns: the tasks removed, whose part files and uploads remain to be removed.
+    /// Removes those of `tasks` that are still history from before `time`.
+    /// - Returns: the removed tasks, whose part files and uploads are still to be removed.
     package func expire(_ tasks: [TaskRecord], before time: Timestamp) throws -> [TaskRecord] {
-        // One may have been retried, or removed, since it was read.
+        // A task may have been retried, or removed, since it was read.
         let expired = Set(
             try heads(tasks.map(\.id)).filter { head in head.status.finishedAt.map { $0 < time } ?? false }.map(\.id))
         try delete(Array(expired))
         return tasks.filter { expired.contains($0.id) }
     }
 
-    /// Removes events older than `time` from the beginning of the log, out of up to `limit` numbers.
+    /// Removes events older than `time` from the beginning of the log, within the first `limit` sequence numbers.
     /// - Returns: whether there may be more.
     package func expireEvents(before time: Timestamp, limit: Int) throws -> Bool {
         guard let first = try integer("SELECT min(sequence) FROM event") else { return false }
@@ -31,7 +31,7 @@ extension StoreTransaction {
         return young == nil && cut < head
     }
 
-    /// Removes these events, the oldest ones of their owner.
+    /// Removes these events, which are the oldest of their owner.
     package func expireEvents(_ numbers: [SequenceNumber], of owner: UserID) throws {
         guard let last = numbers.last?.rawValue else { return }
         var count = 0
@@ -50,8 +50,8 @@ extension StoreTransaction {
             count, last, owner.rawValue)
     }
 
-    /// Forgets up to `limit` sessions made before `time` that are over, if none of their tasks is left, nor an event that a
-    /// task has ended: it may yet start their programs.
+    /// Forgets up to `limit` invalidated sessions made before `time` that have no tasks left, and no stored event for
+    /// the end of a task, which may still start their programs.
     /// - Returns: how many.
     package func expireSessions(before time: Timestamp, limit: Int) throws -> Int {
         let expired = try rows(
@@ -72,8 +72,8 @@ extension StoreTransaction {
         return expired.count
     }
 
-    /// Forgets client tokens older than `time` whose tasks were removed: an add can no longer mean those. What a task
-    /// that is still there was added with stays, for whoever looks it up by its token.
+    /// Forgets client tokens older than `time` whose tasks were removed: no add can refer to them any more. Tokens of
+    /// tasks that still exist stay, so that the tasks can be found by them.
     package func expireClientTokens(before time: Timestamp, limit: Int) throws -> Int {
         try execute(
             """
@@ -83,8 +83,8 @@ extension StoreTransaction {
         return connection.changes
     }
 
-    /// Gives at most so many free pages back to the file system.
-    /// - Returns: how many are left.
+    /// Gives at most `pages` free pages back to the file system.
+    /// - Returns: how many remain.
     func giveBack(atMost pages: Int) throws -> Int {
         try execute("PRAGMA incremental_vacuum(\(pages))")
         return try freePages()
@@ -92,7 +92,7 @@ extension StoreTransaction {
 }
 
 extension StoreSnapshot {
-    /// Pages of the file that hold nothing.
+    /// Pages of the file that contain nothing.
     func freePages() throws -> Int { Int(try integer("PRAGMA freelist_count") ?? 0) }
 
     /// How many events each owner has.
@@ -103,7 +103,8 @@ extension StoreSnapshot {
         return counts
     }
 
-    /// Numbers of the owner's oldest events, looked for where retention was last: in total each event is passed once.
+    /// Numbers of the owner's oldest events. The search begins where retention last stopped: in total it passes each
+    /// event once.
     package func oldestEvents(of owner: UserID, limit: Int) throws -> [SequenceNumber] {
         let rows = try rows(
             """
@@ -115,8 +116,8 @@ extension StoreSnapshot {
         return numbers
     }
 
-    /// Up to `limit` finished tasks whose end lies before `time`, the oldest first: the oldest ends of every stretch of
-    /// history, merged.
+    /// Up to `limit` finished tasks that ended before `time`, the oldest first: merged from the oldest ends of every
+    /// section of history.
     package func history(before time: Timestamp, limit: Int) throws -> [TaskID] {
         let cells = try rows(
             """

@@ -2,7 +2,7 @@ import TransferModel
 
 extension StoreTransaction {
     /// Stores a new session.
-    /// - Throws: `internal` if the owner has one of this identifier: look it up in the same transaction first.
+    /// - Throws: `internal` if the owner has a session with this identifier: look it up in the same transaction first.
     package func insertSession(_ session: SessionRecord) throws { _ = try add(session) }
 
     /// - Returns: the row of the new session.
@@ -21,7 +21,7 @@ extension StoreTransaction {
         return row
     }
 
-    /// Replaces everything but the key of a stored session, or of `shared`, which need not be stored before.
+    /// Replaces everything but the key of a stored session, or of `shared`, which is stored if it was not.
     /// - Throws: `session.not_found`.
     package func updateSession(_ session: SessionRecord) throws {
         _ = try existingSession(session.key)
@@ -36,7 +36,7 @@ extension StoreTransaction {
             session.key.owner.rawValue, session.key.identifier)
     }
 
-    /// Row of the session; `shared` is written when it is first needed.
+    /// Row of the session; `shared` is stored when it is first needed.
     /// - Throws: `session.not_found`.
     func existingSession(_ key: SessionKey) throws -> Int64 {
         if let row = try sessionRow(key) { return row }
@@ -45,8 +45,8 @@ extension StoreTransaction {
     }
 
     /// Notes that the durable subscriber has handled everything up to `sequence`; never goes back.
-    /// - Returns: the number now acknowledged.
-    /// - Throws: `request.bad_field` beyond the head of the log, `limit.reached` for a new name too many.
+    /// - Returns: the number that is now acknowledged.
+    /// - Throws: `request.bad_field` beyond the head of the log, `limit.reached` if a new name would be one too many.
     @discardableResult
     package func acknowledge(_ name: String, owner: UserID, _ sequence: SequenceNumber) throws -> SequenceNumber {
         let head = try eventHead()

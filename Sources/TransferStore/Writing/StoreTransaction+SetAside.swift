@@ -1,18 +1,18 @@
 import TransferModel
 
-/// What is left of a task that was set aside.
+/// What is known of a task that was set aside.
 package struct SetAsideTask: Sendable, Hashable {
     package var id: TaskID
     package var session: SessionKey
     package var url: String
-    /// Before; a task that had not ended has failed now.
+    /// The state before; a task that had not ended has now failed.
     package var state: TaskState
 }
 
 extension StoreTransaction {
-    /// Makes a task whose row cannot be read one that can: a disk or another program has damaged it, and every read of it
-    /// would fail, and with it whatever is read in one go. Its documents are dropped; one that had not ended has failed. It
-    /// has no URL any more, so that nothing of it is sent by chance.
+    /// Makes a task readable again whose row cannot be read: a disk or another program has damaged it, and every read
+    /// of it would fail, together with everything that is read in the same call. Its documents are dropped; a task that
+    /// had not ended has failed. It keeps its URL only if it had completed, so that nothing of it is sent by accident.
     /// - Returns: nil if there is no such task.
     package func setAside(_ id: TaskID, because error: TransferError, at now: Timestamp) throws -> SetAsideTask? {
         let row = try rows(
@@ -47,7 +47,7 @@ extension StoreTransaction {
         return task
     }
 
-    /// Its part file is removed with the others that nobody wants any more.
+    /// Its part file is removed with the others that are no longer wanted.
     private func keepPart(of task: SetAsideTask, at now: Timestamp) throws {
         let row = try rows("SELECT part_path, device, inode FROM checkpoint WHERE task = ?", task.id.rawValue).next()
         guard let row, let slash = (row[0] as String).lastIndex(of: "/") else { return }

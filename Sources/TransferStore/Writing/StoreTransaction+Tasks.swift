@@ -1,9 +1,9 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Moves the task to `status` if it still is in `state`.
-    /// - Parameter resourceTimeoutAt: wall time at which its time for the resource runs out; omitted, what is stored
-    ///   stays. Always forgotten while time does not count (`budgetMark` nil).
+    /// Moves the task to `status` if it is still in `state`.
+    /// - Parameter resourceTimeoutAt: wall time at which the resource timeout runs out; if omitted, the stored time
+    ///   stays. It is always forgotten while its time does not count (`budgetMark` nil).
     /// - Returns: false if the task does not exist or is in another state; nothing is changed then.
     package func update(
         _ id: TaskID, from state: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?? = nil
@@ -36,7 +36,7 @@ extension StoreTransaction {
             checkpoint.origin)
     }
 
-    /// Stores checkpoints of tasks, one for each; those that only moved on take a fraction of the others.
+    /// Stores checkpoints of tasks, one for each; if only the offset differs, this costs a fraction.
     package func setCheckpoints(_ changes: [CheckpointChange]) throws {
         let moves = changes.filter(\.onlyMoves)
         let statement = try connection.statement(Self.checkpointMove)
@@ -46,7 +46,7 @@ extension StoreTransaction {
             try statement.run()
             met += connection.changes
         }
-        // Somebody removed what was known to be stored.
+        // A stored checkpoint was removed in the meantime.
         let all = met < moves.count
         for change in changes where all || !change.onlyMoves { try setCheckpoint(change.id, change.checkpoint) }
     }
@@ -77,13 +77,13 @@ extension StoreTransaction {
         """
     )
 
-    /// Stores where the task's file is to go from now on; `setSpec` stores the same in words.
+    /// Stores the device of the task's destination; `setSpec` stores its path.
     package func setDestinationDevice(_ id: TaskID, _ device: UInt64?) throws {
         try execute(
             "UPDATE task SET destination_device = ? WHERE id = ?", device.map { Int64(bitPattern: $0) }, id.rawValue)
     }
 
-    /// Replaces what the client asked for (`task.update`), and the host that counts its slot.
+    /// Replaces what the client requested (`task.update`), and the host that counts its slot.
     /// - Throws: `task.not_found`.
     package func setSpec(_ id: TaskID, _ spec: TaskSpec, host: String) throws {
         guard let session = try integer("SELECT session FROM task WHERE id = ?", id.rawValue) else {
@@ -101,16 +101,16 @@ extension StoreTransaction {
         }
     }
 
-    /// Moves the task among those of its priority; smaller runs first.
+    /// Moves the task among the tasks with its priority; the smallest position runs first.
     package func setPosition(_ id: TaskID, _ position: Double) throws {
         try recounting(id) {
             try connection.execute("UPDATE task SET position = ? WHERE id = ?", position, id.rawValue)
         }
     }
 
-    /// A position before or behind all tasks of the same session and priority that have not ended, and all that will be added:
-    /// the milliseconds of the time are beyond every id, which is a new task's position. Where the clock stands still or
-    /// goes back, the outermost position so far counts.
+    /// A position before or after all tasks of the same session and priority that have not ended, and all that will be
+    /// added: a new task's position is its id, and a time in milliseconds is larger than every id. If the clock stands
+    /// still or goes back, the outermost position so far counts.
     /// - Throws: `task.not_found`.
     package func outermostPosition(of id: TaskID, isLast: Bool, at now: Timestamp) throws -> Double {
         guard
@@ -135,8 +135,9 @@ extension StoreTransaction {
         return position
     }
 
-    /// Removes the task with its checkpoint, response, bodies and token; its events stay. Its id is never used again.
-    /// - Returns: whether it was there.
+    /// Removes the task with its checkpoint, response and bodies; its events stay, and its client token remembers how
+    /// it ended. Its id is never used again.
+    /// - Returns: whether there was such a task.
     @discardableResult
     package func delete(_ id: TaskID) throws -> Bool {
         guard let (place, state) = try place(of: id) else { return false }
@@ -149,12 +150,12 @@ extension StoreTransaction {
         return true
     }
 
-    /// As `delete` of each of them.
+    /// Like `delete` for each of them.
     package func delete(_ ids: [TaskID]) throws {
         for id in ids { try delete(id) }
     }
 
-    /// The row of a session and host that counts queued tasks; made where missing.
+    /// The row of a session and host that counts queued tasks; made if it is missing.
     func lane(_ session: Int64, _ host: String) throws -> Int64 {
         let known = try integer("SELECT id FROM lane WHERE session = ? AND host = ?", session, host)
         if let known { return known }

@@ -1,8 +1,8 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Notes, with what makes the upload of a task unwanted, that its server is to be told; the task forgets it. Does
-    /// nothing where none was begun.
+    /// Notes that the server must be told, in the transaction that makes the upload unwanted; the task forgets the
+    /// upload. Does nothing if none was begun.
     package func endUpload(of record: TaskRecord, at now: Timestamp) throws {
         guard let progress = record.upload, progress.resourceURL != nil || record.canAbortS3 else { return }
         try setUpload(record.id, nil)
@@ -22,7 +22,7 @@ extension StoreTransaction {
             failures, time.rawValue, ending.id)
     }
 
-    /// The server knows, or will not be told any more.
+    /// The server knows, or is no longer told.
     package func remove(_ ending: UploadEnding) throws {
         try execute("DELETE FROM upload_ending WHERE id = ?", ending.id)
     }

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// Whose bytes a kept body holds.
+/// Whether a kept body is a request's or a response's.
 package enum BodyRole: String, Sendable, CaseIterable {
     /// What a task sends, copied when it was added.
     case request
-    /// What a data task was answered.
+    /// What a data task received.
     case response
 }
 
 extension StoreTransaction {
-    /// Stores where an upload stands at its server; nil forgets it.
+    /// Stores how much of an upload its server has; nil forgets it.
     package func setUpload(_ id: TaskID, _ progress: UploadProgress?) throws {
         guard let progress else {
             return try execute("DELETE FROM upload WHERE task = ?", id.rawValue)
@@ -19,7 +19,7 @@ extension StoreTransaction {
             id.rawValue, try JSONColumn.encode(progress))
     }
 
-    /// Stores which file the task sends and what must not change about it.
+    /// Stores which file the task sends, and the properties that must not change; nil forgets it.
     package func setSource(_ id: TaskID, _ source: SourceIdentity?) throws {
         guard let source else {
             return try execute("DELETE FROM source WHERE task = ?", id.rawValue)

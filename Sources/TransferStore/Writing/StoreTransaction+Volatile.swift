@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What one owner may keep in the daemon's memory, and how all of a session is forgotten.
+/// Bounds what one owner may keep in the daemon's memory, and forgets whole sessions.
 extension StoreTransaction {
     /// - Throws: `limit.reached` if an owner of `tasks` would have more than `Bounds.volatileTasks`.
     func requireRoom(for tasks: [NewTask]) throws {
@@ -16,10 +16,10 @@ extension StoreTransaction {
         }
     }
 
-    /// A client that never reads what it asked for is not to fill the memory of the daemon.
+    /// A client that never reads its responses must not fill the daemon's memory.
     /// - Throws: `limit.reached` if the owner's bodies would have more than `Bounds.volatileBodies`.
     func requireRoom(forBody count: Int, of id: TaskID) throws {
-        // The whole store first, which is one number: whoever looks at each body does it seldom.
+        // First the size of the whole store, which is one number: the query over all bodies is then rare.
         let pages = try integer("PRAGMA page_count") ?? 0
         let free = try integer("PRAGMA freelist_count") ?? 0
         let size = try integer("PRAGMA page_size") ?? 0
@@ -38,7 +38,7 @@ extension StoreTransaction {
                 + "remove their tasks.", retryable: false)
     }
 
-    /// Forgets a session that has no task any more, and what its tasks were added with.
+    /// Forgets a session that has no tasks any more, and the client tokens of all removed tasks of its owner.
     package func forgetSession(_ key: SessionKey) throws {
         guard let row = try sessionRow(key) else { return }
         knownSessions[key] = nil

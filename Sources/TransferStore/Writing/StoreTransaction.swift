@@ -1,12 +1,12 @@
 import TransferModel
 
-/// One body's part of a grouped commit: reads as a snapshot that sees the body's own changes, and changes.
+/// One body's part of a grouped commit: reads like a snapshot that includes the body's own changes, and writes.
 package final class StoreTransaction: StoreSnapshot {
-    /// Events of this body, with their numbers; handed on when the commit is durable.
+    /// Events of this body, with their numbers; passed on when the commit is durable.
     private(set) var appended: [EventRecord] = []
     /// Rows were deleted: the file may have pages to give back.
     var freesPages = false
-    /// Why nothing may be added.
+    /// Why nothing may be added; nil if adds are accepted.
     let lack: Reserve.Lack?
     let memory: RecentRecords
 
@@ -16,7 +16,7 @@ package final class StoreTransaction: StoreSnapshot {
         super.init(connection, recent: recent)
     }
 
-    /// Writes the counters, so that any statement sees them as they should be.
+    /// Writes the counters, so that any statement sees their current values.
     override func writeDeferred() throws { try memory.tallies.write(to: connection) }
 
     func execute<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
@@ -25,20 +25,20 @@ package final class StoreTransaction: StoreSnapshot {
     }
 
     /// Runs a change.
-    /// - Returns: whether it met a row.
+    /// - Returns: whether it changed a row.
     func changes<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Bool {
         try execute(sql, repeat each values)
         return connection.changes > 0
     }
 
-    /// Takes the next `count` numbers of a counter. A body that is rolled back gives its numbers back with its
-    /// savepoint: the log has no hole.
+    /// Takes the next `count` numbers of a counter. They are counted in memory and reread after a rollback, so the log
+    /// has no gaps.
     /// - Returns: the last of them.
     func take(_ count: Int, _ counter: Counter) throws -> Int64 {
         try memory.tallies.take(count, counter, in: connection)
     }
 
-    /// Where a task counts, and its state; nil if there is no such task.
+    /// The session and lane in which a task is counted, and its state; nil if there is no such task.
     func place(of id: TaskID) throws -> (place: Tallies.Place, state: TaskState)? {
         let rows = try connection.rows("SELECT session, lane, state FROM task WHERE id = ?", id.rawValue)
         return try rows.next().map { row in
@@ -46,7 +46,8 @@ package final class StoreTransaction: StoreSnapshot {
         }
     }
 
-    /// Runs a change of a task's state, lane or rank: it is taken out of the counters, and counted again as what it is then.
+    /// Runs a change of a task's state, lane or rank: removes the task from the counters before, and counts it again
+    /// after.
     /// - Returns: what `change` returns.
     func recounting<Value>(_ id: TaskID, _ change: () throws -> Value) throws -> Value {
         if let (place, state) = try place(of: id) {
@@ -64,15 +65,15 @@ package final class StoreTransaction: StoreSnapshot {
     }
 
     /// Stores the event with the next sequence number.
-    /// - Returns: that number.
+    /// - Returns: that number; zero in a volatile store, whose events have none.
     /// - Throws: `internal` for a progress event, which has no number.
     @discardableResult
     package func append(_ event: EventRecord) throws -> SequenceNumber {
         try append([event])
     }
 
-    /// Stores events with the next sequence numbers, in order.
-    /// - Returns: the number of the last one, or of the last ever where there are none.
+    /// Stores events with the next sequence numbers, in order; a volatile store only passes them on.
+    /// - Returns: the number of the last one; the last number ever if `events` is empty; zero in a volatile store.
     /// - Throws: `internal` for a progress event, which has no number.
     @discardableResult
     package func append(_ events: [EventRecord]) throws -> SequenceNumber {
@@ -102,7 +103,7 @@ package final class StoreTransaction: StoreSnapshot {
         return SequenceNumber(last)
     }
 
-    /// Most events that come together are of one owner.
+    /// Most events that are stored together have the same owner.
     private func countOwners(of events: [EventRecord]) {
         var (owner, count) = (events[0].session.owner, 0)
         for index in events.indices {
@@ -119,12 +120,12 @@ package final class StoreTransaction: StoreSnapshot {
         into: "event", ["sequence", "time", "type", "owner", "session", "task", "payload"])
 }
 
-/// A server's answer as the store keeps it, written away from the one thread that writes to the store.
+/// A server's answer as the store keeps it, encoded outside the only thread that writes to the store.
 package struct StoredDocument: Sendable {
     let response: ResponseInfo
-    /// nil if it could not be written: who stores it says why.
+    /// nil if it could not be encoded: storing it then reports why.
     let text: [UInt8]?
-    /// Of the head, if it is more than the response shows.
+    /// The whole header, if it is more than the response shows.
     let head: String?
 
     package init(_ response: ResponseInfo, whole: WholeHead? = nil) {
@@ -133,7 +134,7 @@ package struct StoredDocument: Sendable {
         head = whole.flatMap { try? JSONColumn.encode($0) }
     }
 
-    /// Members of the event that tells of it: the same text, but for a body.
+    /// Members of the event that reports the answer: the same text, without the body.
     package var told: JSONMembers {
         var shown = text
         if response.body != nil {

@@ -1,12 +1,12 @@
 import TransferModel
 
-/// What the rows of tasks and events add up to: how many tasks each session has in each state, the figures of each lane, the
+/// Sums over the rows of tasks and events: how many tasks each session has in each state, the figures of each lane, the
 /// events of each owner, the last numbers given out. A commit of a hundred changes writes each row once.
 ///
-/// The schema's triggers count for other programs; on the connection that writes they are off. A statement that adds, removes or
-/// moves tasks is to say so here.
+/// The schema's triggers count for other programs; on the writing connection they are off. Code that adds, removes or
+/// moves tasks must report it here.
 struct Tallies {
-    /// Where a task counts.
+    /// Where a task is counted.
     struct Place: Hashable {
         var session: Int64
         var lane: Int64
@@ -16,14 +16,14 @@ struct Tallies {
     private struct Lane {
         var tasks: Int64 = 0
         var queued: Int64 = 0
-        /// A task has come to the queue, left it, or moved in it.
+        /// A task was added to the queue, removed from it, or moved in it.
         var mayHaveNewHead = false
     }
 
     /// Counts of a session in the order of `TaskState.allCases`.
     private struct Session {
         var counts: [Int64]
-        /// Those that are not written yet, as bits.
+        /// The counts that are not written yet, as bits.
         var changed = 0
 
         mutating func count(_ index: Int, by change: Int64) {
@@ -36,12 +36,12 @@ struct Tallies {
     private var lanes: [Int64: Lane] = [:]
     private var owners: [UserID: Int64] = [:]
     private var counters: [StoreTransaction.Counter: (value: Int64, isWritten: Bool)] = [:]
-    /// Something is not written yet.
+    /// Whether anything is not written yet.
     private(set) var isPending = false
 
     // MARK: Counting
 
-    /// - Parameter change: 1 if the task counts there from now on, -1 if it does no longer.
+    /// - Parameter change: 1 if the task is counted there from now on, -1 if it no longer is.
     mutating func count(_ place: Place, _ state: TaskState, by change: Int64, in connection: Connection) throws {
         let index = Self.index(state)
         if sessions[place.session] == nil { sessions[place.session] = try Self.stored(place.session, in: connection) }
@@ -50,7 +50,7 @@ struct Tallies {
         isPending = true
     }
 
-    /// A task stays where it is and has another state.
+    /// A task stays in its place and has another state.
     mutating func move(
         _ place: Place, from old: TaskState, to new: TaskState, in connection: Connection
     ) throws {
@@ -63,7 +63,7 @@ struct Tallies {
         isPending = true
     }
 
-    /// Each access to a dictionary looks for the key.
+    /// Each access to a dictionary searches for the key.
     private static func move(_ session: inout Session?, _ from: Int, _ to: Int) {
         session?.count(from, by: -1)
         session?.count(to, by: 1)
@@ -101,7 +101,7 @@ struct Tallies {
         return stored
     }
 
-    /// Whether some task of the session has not ended.
+    /// Whether a task of the session has not ended.
     mutating func hasUnfinishedTasks(_ session: Int64, in connection: Connection) throws -> Bool {
         let known = try sessions[session] ?? Self.stored(session, in: connection)
         sessions[session] = known
@@ -131,7 +131,7 @@ struct Tallies {
 
     // MARK: Writing
 
-    /// Writes what is not written yet.
+    /// Writes the pending changes.
     mutating func write(to connection: Connection) throws {
         guard isPending else { return }
         for (session, known) in sessions where known.changed != 0 {

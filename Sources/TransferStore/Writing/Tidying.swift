@@ -1,7 +1,8 @@
 import Threading
 
-/// Gives back to the file system what the files hold no more, once little is written: pages of deleted rows, in steps of
-/// some milliseconds that queue up like any other write, so that nobody waits for more than one of them; then the log.
+/// Gives unused space back to the file system when little is written. First come the pages of deleted rows, in steps of
+/// some milliseconds that queue up like any other write, so that no write waits for more than one of them; then the
+/// log.
 final class Tidying: Sendable {
     private struct State {
         var task: Task<Void, Never>?
@@ -9,13 +10,13 @@ final class Tidying: Sendable {
         var isStopped = false
     }
 
-    /// Free pages that are let be: the next rows take them. 1 MiB.
+    /// Free pages that are kept for the next rows: 1 MiB.
     static let kept = 256
     /// Pages of one step: 1 MiB, some milliseconds of the writer.
     static let step = 256
-    /// Nothing was written for so long: whoever wrote much may be done.
+    /// If nothing was written for this long, a long series of writes may be over.
     static let quiet: Duration = .milliseconds(300)
-    /// How often it waits for `quiet` at most, and between two steps while others write.
+    /// How many times it waits for `quiet` at most; between two steps it waits for this part of it while others write.
     static let patience = 20
 
     private let committer: GroupCommitter
@@ -27,7 +28,7 @@ final class Tidying: Sendable {
         self.checkpointing = checkpointing
     }
 
-    /// There may be something to give back; returns at once.
+    /// There may be space to give back; returns immediately.
     func note() {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -49,13 +50,13 @@ final class Tidying: Sendable {
     private func run() async {
         while takeWish() {
             let isQuiet = await waitForQuiet()
-            // A full disk or a store that closes; the next deletion, or the next daemon, tries again.
+            // The disk is full or the store closes; the next deletion, or the next daemon, tries again.
             try? await shrink()
             if isQuiet { await checkpointing?.truncate() }
         }
     }
 
-    /// False, and the task is over, where nothing came since the last look.
+    /// Whether there was a note since the last look; if not, the task is over.
     private func takeWish() -> Bool {
         state.withLock { state in
             guard state.isWanted, !state.isStopped else {
@@ -79,7 +80,7 @@ final class Tidying: Sendable {
     }
 
     private func shrink() async throws {
-        // Asked on the writer's connection: whoever closes the store must not wait for a reader of this task.
+        // Reads on the writer's connection: `close` must not wait for a reader of this task.
         guard try await committer.write({ try $0.freePages() }) > Self.kept else { return }
         while !Task.isCancelled {
             let count = committer.writeCount
