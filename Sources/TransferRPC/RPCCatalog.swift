@@ -15,7 +15,7 @@ public let allMethods: [any RPCMethod.Type] = [
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 
-/// What the protocol says once, beside its methods.
+/// What all methods have in common.
 public enum RPCCatalog {
     public static let protocolVersion = 1
     /// Name of the notification that carries events.

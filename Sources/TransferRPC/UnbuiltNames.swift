@@ -1,8 +1,8 @@
 import TransferModel
 
-/// Names of the contract that this version has not built: refused by name, and left out of the reference.
+/// Names that this version does not support yet: they are refused by name and omitted from the reference.
 public enum UnbuiltNames {
-    /// Fields of a session's configuration that are refused whatever they say.
+    /// Fields of a session's configuration that are refused, whatever their value.
     public static let session = SessionConfiguration.CodingKeys.allCases.filter { !$0.isBuilt }
 
     /// - Parameter path: of the configuration in the message.
@@ -24,7 +24,7 @@ public enum UnbuiltNames {
 }
 
 extension SessionConfiguration {
-    /// Whether a field that is not built is given.
+    /// Whether this field, which is not supported yet, has a value.
     fileprivate func has(_ key: CodingKeys) -> Bool {
         switch key {
         case .isDiscretionary: isDiscretionary != nil
@@ -42,7 +42,7 @@ extension SessionConfiguration {
     }
 }
 
-/// Names of what is built, for `daemon.info`.
+/// Names of supported features, for `daemon.info`.
 public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,

@@ -1,16 +1,16 @@
 import TransferModel
 
-/// The one way values become JSON text and back.
+/// How all values are converted to JSON text and back.
 public enum WireCoding {
     /// Compact, members in no particular order.
     public static func encode(_ value: some Encodable) throws -> [UInt8] { try JSONCoding.encode(value) }
 
-    /// Decodes leniently: what a newer daemon added is passed over.
+    /// Decodes leniently: members that a newer daemon added are ignored.
     public static func decode<T: Decodable>(_: T.Type, from text: [UInt8]) throws -> T {
         try JSONCoding.decode(T.self, from: text, lenient: true)
     }
 
-    /// Decodes a method's parameters; members that it does not know are refused by name.
+    /// Decodes a method's parameters; unknown members are refused by name.
     /// - Throws: `TransferError` `request.unknown_field` or `request.bad_field`.
     public static func parameters<M: RPCMethod>(of _: M.Type, from text: [UInt8]) throws(TransferError) -> M.Parameters
     {
@@ -21,7 +21,8 @@ public enum WireCoding {
         }
     }
 
-    /// The error in an answer's `error` object; a cause this client does not know becomes `internal`, its name kept.
+    /// The error in an answer's `error` object; a code that this client does not know becomes `internal` and is kept in
+    /// the details.
     public static func error(from text: [UInt8]) -> TransferError {
         guard let object = try? decode(JSONValue.self, from: text) else {
             return TransferError(.internal, "The daemon refused without saying why.")

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Whose objects a request means, where root or an administrator names somebody: a user id, or `"*"` for all.
+/// The owner whose objects a request is about, named by root or an administrator: a user id, or `"*"` for all.
 public enum OwnerScope: Hashable, Sendable, Codable {
     case user(UserID)
     case everyone

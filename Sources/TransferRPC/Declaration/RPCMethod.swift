@@ -1,18 +1,18 @@
 import TransferModel
 
-/// One method of the wire, declared once: daemon, client, command line and reference are all made from it.
+/// One method of the protocol, declared once: daemon, client and reference use this declaration.
 public protocol RPCMethod: Sendable {
     associatedtype Parameters: WireObject
     associatedtype Result: WireObject
-    /// As it stands in a request, `task.add`.
+    /// The name in a request, such as `task.add`.
     static var name: String { get }
-    /// One sentence for the reference.
+    /// The description in the reference.
     static var summary: String { get }
-    /// Codes this method may answer with, beside those any method may (`RPCCatalog.commonErrors`).
+    /// Codes this method may answer with, besides those any method may (`RPCCatalog.commonErrors`).
     static var errors: [ErrorCode] { get }
 }
 
-/// A JSON object of the wire whose members are documented where they are declared.
+/// A JSON object of the protocol whose members are documented in its declaration.
 ///
 /// `field` switches over the coding keys, so a member without documentation does not compile.
 public protocol WireObject: Codable, Sendable {
@@ -31,11 +31,11 @@ extension WireObject {
     }
 }
 
-/// What the reference says of one member.
+/// The documentation of one member.
 public struct Field: Sendable {
     public var type: WireType
     public var isRequired: Bool
-    /// A sentence or two; units where the type does not give them.
+    /// A sentence or two; units if the type does not give them.
     public var text: String
 
     public static func required(_ type: WireType, _ text: String) -> Field {
@@ -69,7 +69,7 @@ public indirect enum WireType: Sendable {
     }
 }
 
-/// No parameters, or nothing to say.
+/// An empty object: no parameters, or an empty result.
 public struct Nothing: WireObject, Hashable {
     public enum CodingKeys: CodingKey, CaseIterable {}
     public static let wireName = "Nothing"

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Decodes a method's parameters and refuses members it does not know.
+/// Decodes a method's parameters and refuses unknown members.
 public struct StrictParameters<Parameters: WireObject>: Decodable {
     public let value: Parameters
 

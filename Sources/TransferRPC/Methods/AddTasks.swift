@@ -15,7 +15,7 @@ public enum AddTasks: RPCMethod {
     ]
 
     public struct Parameters: WireObject, Hashable {
-        /// Identifier of one of the peer's sessions; `shared` without it.
+        /// Identifier of one of the peer's sessions; nil means `shared`.
         public var session: String?
         public var tasks: [TaskSpec]
 
@@ -28,7 +28,7 @@ public enum AddTasks: RPCMethod {
             case session, tasks
         }
 
-        /// - Throws: `request.too_large` before anything is made of too many tasks.
+        /// - Throws: `request.too_large` before memory is spent on too many tasks.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             session = try container.decodeIfPresent(String.self, forKey: .session)

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What the asking user's caches hold.
+/// The contents of the asking user's caches.
 public enum CacheInfo: RPCMethod {
     public static let name = "cache.info"
     public static let summary =
@@ -45,7 +45,7 @@ public enum CacheInfo: RPCMethod {
     }
 }
 
-/// One cache of a user's.
+/// One cache of a user.
 public struct CacheStorageView: WireObject, Hashable {
     public var storage: String
     public var memoryUsage: ByteCount
@@ -79,7 +79,7 @@ public struct CacheStorageView: WireObject, Hashable {
     }
 }
 
-/// Removes what the asking user's caches hold.
+/// Removes answers from the asking user's caches.
 public enum RemoveCached: RPCMethod {
     public static let name = "cache.remove"
     public static let summary =

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Which tasks a control method means: exactly one of `ids`, `range`, `session` and `all`, narrowed by `states`.
+/// The tasks that a control method is for: exactly one of `ids`, `range`, `session` and `all`, narrowed by `states`.
 public struct ControlSelection: WireObject, Hashable {
     public var ids: [TaskID]?
     public var range: TaskRange?
@@ -122,7 +122,7 @@ public struct ControlResult: WireObject, Hashable {
     }
 }
 
-/// What became of the file of a task that was removed.
+/// What happened to the file of a removed task.
 public struct RemovedFile: WireObject, Hashable {
     public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
         case deleted, kept, absent
@@ -178,7 +178,7 @@ public enum RetryTasks: RPCMethod {
 
     public struct Parameters: WireObject, Hashable {
         public var selection: ControlSelection
-        /// The file that an upload sends may be another one now.
+        /// True: an upload may send its source even if it has changed.
         public var sourceChanged: Bool?
 
         public init(_ selection: ControlSelection, sourceChanged: Bool? = nil) {
@@ -265,7 +265,7 @@ public enum RemoveTasks: RPCMethod {
 
     public struct Parameters: WireObject, Hashable {
         public var selection: ControlSelection
-        /// What is not what the task delivered stays.
+        /// True: deletes the delivered file too, unless it was replaced or changed.
         public var deleteFile: Bool?
 
         public init(_ selection: ControlSelection, deleteFile: Bool? = nil) {

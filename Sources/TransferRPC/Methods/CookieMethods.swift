@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The cookies of the user who asks.
+/// The cookies of the asking user.
 public enum ListCookies: RPCMethod {
     public static let name = "cookies.list"
     public static let summary =
@@ -50,7 +50,7 @@ public enum ListCookies: RPCMethod {
     }
 }
 
-/// Stores cookies of the user who asks.
+/// Stores cookies of the asking user.
 public enum SetCookies: RPCMethod {
     public static let name = "cookies.set"
     public static let summary =
@@ -101,7 +101,7 @@ public enum SetCookies: RPCMethod {
     }
 }
 
-/// Removes cookies of the user who asks.
+/// Removes cookies of the asking user.
 public enum RemoveCookies: RPCMethod {
     public static let name = "cookies.remove"
     public static let summary =

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The credentials of the user who asks.
+/// The credentials of the asking user.
 public enum ListCredentials: RPCMethod {
     public static let name = "credentials.list"
     public static let summary =
@@ -44,7 +44,7 @@ public enum ListCredentials: RPCMethod {
     }
 }
 
-/// Stores a credential of the user who asks.
+/// Stores a credential of the asking user.
 public enum SetCredential: RPCMethod {
     public static let name = "credentials.set"
     public static let summary =
@@ -114,7 +114,7 @@ public enum SetCredential: RPCMethod {
     }
 }
 
-/// Removes credentials of the user who asks.
+/// Removes credentials of the asking user.
 public enum RemoveCredentials: RPCMethod {
     public static let name = "credentials.remove"
     public static let summary =

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What runs here, and what it can do.
+/// What daemon this is, and what it supports.
 public enum DaemonInfo: RPCMethod {
     public typealias Parameters = Nothing
     public static let name = "daemon.info"
@@ -146,7 +146,7 @@ public enum DaemonStats: RPCMethod {
     }
 }
 
-/// The description of this protocol for machines.
+/// The machine-readable description of this protocol.
 public enum Discover: RPCMethod {
     public typealias Parameters = Nothing
     public static let name = "rpc.discover"

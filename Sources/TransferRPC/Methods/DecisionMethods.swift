@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What tasks ask of their owner.
+/// The open questions of tasks.
 public enum ListDecisions: RPCMethod {
     public static let name = "decision.list"
     public static let summary = "Open questions of tasks, the oldest first."
@@ -56,7 +56,7 @@ public enum ListDecisions: RPCMethod {
     }
 }
 
-/// Tells a task what its owner decided.
+/// Answers a question of a task.
 public enum AnswerDecision: RPCMethod {
     public static let name = "decision.answer"
     public static let summary =

@@ -144,7 +144,7 @@ public enum Unsubscribe: RPCMethod {
     }
 }
 
-/// Says that a durable name has seen everything up to a number.
+/// Notes that a durable name has seen everything up to a number.
 public enum AcknowledgeEvents: RPCMethod {
     public typealias Result = Nothing
     public static let name = "events.ack"

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// What is needed for a changed value of a setting to take effect.
+/// How a changed value of a setting takes effect.
 public enum SettingEffect: String, Codable, Sendable, CaseIterable {
-    /// `settings.set` changes it at once; an edited file needs a reload.
+    /// `settings.set` changes it at once; a changed file needs a reload.
     case runtime
     /// A reload (SIGHUP).
     case reload
     case restart
 }
 
-/// What one origin says of a setting.
+/// The value of a setting in one source.
 public struct SettingStatementView: WireObject, Hashable {
     public var text: String
     public var origin: SettingSource
@@ -38,7 +38,7 @@ public struct SettingStatementView: WireObject, Hashable {
     }
 }
 
-/// One setting of the daemon, as it is in force.
+/// One setting of the daemon that is in force.
 public struct ListedSetting: WireObject, Hashable {
     public var name: String
     public var value: JSONValue

@@ -1,13 +1,13 @@
 import TransferModel
 
-/// The kept response body of a data task, piece by piece.
+/// The kept response body of a data task, in pieces.
 public enum ReadBody: RPCMethod {
     public static let name = "task.body"
     public static let summary =
         "The response body of a `data` task without its content codings, in pieces; it is kept as long as the task."
     public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
 
-    /// Bytes in one answer.
+    /// Most bytes in one answer.
     public static let largestPiece: Int64 = 1 << 20
 
     public struct Parameters: WireObject, Hashable {

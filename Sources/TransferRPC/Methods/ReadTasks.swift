@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Names one task: the parameters of the methods that take no more.
+/// Names one task: the parameters of methods that need nothing else.
 public struct TaskReference: WireObject, Hashable {
     public var id: TaskID
 
@@ -51,7 +51,7 @@ public enum GetTask: RPCMethod {
     }
 }
 
-/// In which order `task.list` answers.
+/// The order of a listing.
 public enum ListOrder: String, Word {
     case oldest, newest, queue, finished, activity
 }

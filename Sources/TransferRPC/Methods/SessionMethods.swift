@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Opens a session, or attaches to it where it exists.
+/// Opens a session, or attaches to it if it exists.
 public enum OpenSession: RPCMethod {
     public typealias Result = SessionView
     public static let name = "session.open"
@@ -50,7 +50,7 @@ public enum OpenSession: RPCMethod {
     }
 }
 
-/// Names one session: the parameters of the methods that take no more.
+/// Names one session: the parameters of methods that need nothing else.
 public struct SessionReference: WireObject, Hashable {
     public var id: String
     public var owner: UserID?

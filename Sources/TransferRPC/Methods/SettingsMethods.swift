@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Where a setting's value comes from, as clients see it.
+/// The source of a setting's value, as clients see it.
 public enum SettingSource: String, Codable, Sendable, CaseIterable {
     case `default`, file, runtime, environment, flag
 
@@ -75,7 +75,7 @@ extension SettingName {
         }
     }
 
-    /// One sentence with unit and default.
+    /// Description with unit and default.
     public var documentation: String {
         switch self {
         case .maximumConcurrentTasks: "Tasks that run at the same time; 32."

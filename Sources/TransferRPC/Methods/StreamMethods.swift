@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Opens the window of a body that comes as a stream.
+/// Lets the daemon send more bytes of a streamed body.
 public enum GiveCredit: RPCMethod {
     public static let name = "task.credit"
     public static let summary =

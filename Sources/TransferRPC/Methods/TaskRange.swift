@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Tasks from one id to another, both included; ids that name none of the peer's tasks are passed over.
+/// Tasks from one id to another, both included; ids in between need not be the peer's tasks.
 public struct TaskRange: WireObject, Hashable {
     public var first: TaskID
     public var last: TaskID

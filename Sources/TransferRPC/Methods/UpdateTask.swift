@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Changes a task where it stands.
+/// Changes a task that was added before.
 public enum UpdateTask: RPCMethod {
     public typealias Result = TaskView
     public static let name = "task.update"
@@ -95,7 +95,7 @@ public enum UpdateTask: RPCMethod {
     }
 }
 
-/// A task's place among those of its priority.
+/// A task's position among tasks with its priority.
 public enum QueuePosition: Hashable, Sendable, Codable {
     case first, last
     case at(Double)
@@ -126,7 +126,7 @@ public enum QueuePosition: Hashable, Sendable, Codable {
 }
 
 extension UpdateTask.Parameters {
-    /// It asks elsewhere, or otherwise, from now on: what runs begins another attempt, what waits is tried at once.
+    /// Whether later requests differ: a running task then begins another attempt, and a waiting one is tried at once.
     package var changesRequest: Bool {
         url != nil || s3 != nil || mirrors != nil || headers != nil || changesCredentials || proxy != nil
             || caFile != nil
@@ -136,7 +136,7 @@ extension UpdateTask.Parameters {
     package var changesCredentials: Bool { username != nil || password != nil || bearer != nil || netrc != nil }
 }
 
-/// Cancels a task into a blob that starts it again.
+/// Cancels a task and returns a blob from which it can be added again.
 public enum TakeResumeData: RPCMethod {
     public typealias Parameters = TaskReference
     public static let name = "task.resumeData"

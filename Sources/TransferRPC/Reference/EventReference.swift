@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What each type of event means, and the members it carries beside the fixed ones.
+/// What each type of event means, and its members besides the fixed ones.
 enum EventReference {
     static func summary(_ type: EventType) -> String {
         switch type {
@@ -34,7 +34,7 @@ enum EventReference {
         }
     }
 
-    /// Which task it is: of its URL no credentials and at most 2048 bytes.
+    /// Identifies the task: the URL has no credentials and at most 2048 bytes.
     private static let identity = "`url`, `clientToken`?, `tags`?"
 
     static func members(_ type: EventType) -> String {

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The table of everything that has a bound, for docs/protocol.md: written from the numbers that the code checks.
+/// The table of all limits for docs/protocol.md, made from the constants that the code checks.
 enum LimitsReference {
     static let introduction = """
         No user may slow down or starve the others, so everything has a bound. A request beyond it is refused with \

@@ -20,7 +20,7 @@ struct MarkdownPage {
             })
     }
 
-    /// What GitHub makes of a heading.
+    /// The anchor that GitHub makes from a heading.
     static func anchor(_ heading: String) -> String {
         heading.lowercased().filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
     }

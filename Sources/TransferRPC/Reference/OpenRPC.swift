@@ -13,7 +13,7 @@ extension ProtocolReference {
             components: ["schemas": .object(Dictionary(schemas) { first, _ in first })])
     }
 
-    /// The same as text, members sorted.
+    /// The same as text, with sorted members.
     package static func openRPC() -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// One object of the reference: its members as they are documented, those not built left out.
+/// One object of the reference: its documented members, without those that are not supported yet.
 struct ReferenceObject {
     struct Member {
         var name: String
@@ -8,7 +8,7 @@ struct ReferenceObject {
     }
 
     var name: String
-    /// Members that it has of another object, and which of those it lacks.
+    /// The object whose members it has too, and which of those it lacks.
     var base: (name: String, without: [String])?
     var members: [Member]
 
@@ -21,7 +21,7 @@ struct ReferenceObject {
         base = (TaskSpec.wireName, lacks)
     }
 
-    /// Every member, those of the base included.
+    /// Every member, including those of the base.
     var allMembers: [Member] { (base == nil ? [] : Self.visibleSpecFields) + members }
 
     private static func members(of type: any WireObject.Type) -> [Member] {
@@ -30,7 +30,7 @@ struct ReferenceObject {
 
     private static let visibleSpecFields = members(of: TaskSpec.self).filter { !TaskView.secrets.contains($0.name) }
 
-    /// Every object that methods and notifications speak of, by name.
+    /// Every object that methods and notifications use, by name.
     static let all: [ReferenceObject] = {
         var found: [String: any WireObject.Type] = [
             EventView.wireName: EventView.self, TaskData.wireName: TaskData.self,
@@ -69,12 +69,12 @@ struct ReferenceObject {
 }
 
 extension TaskView {
-    /// Members of a spec that never leave the daemon.
+    /// Members of a spec that only `task.get` with `secrets` returns.
     static let secrets: Set<String> = ["password", "bearer", "cookies", "resumeData"]
 }
 
 extension UnbuiltNames {
-    /// Whether the reference passes over a member.
+    /// Whether the reference omits a member.
     static func hides(_ name: String, of object: any WireObject.Type) -> Bool {
         if object == SessionConfiguration.self {
             return SessionConfiguration.CodingKeys(rawValue: name).map(session.contains) ?? false

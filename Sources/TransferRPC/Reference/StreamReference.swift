@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What docs/protocol.md says about bodies that go to a client as they arrive.
+/// What docs/protocol.md says about bodies that are sent to a client as they arrive.
 enum StreamReference {
     static let text = """
         A `data` task with `stream: true` sends the body of its answer as `\(RPCCatalog.dataNotification)` notifications to the \

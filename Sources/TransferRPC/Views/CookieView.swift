@@ -3,7 +3,7 @@ import TransferModel
 /// A cookie as its owner sees it.
 public struct CookieView: WireObject, Hashable {
     public var name: String
-    /// nil unless it was asked for.
+    /// nil unless `secrets` was set.
     public var value: String?
     public var domain: String
     public var path: String
@@ -13,7 +13,7 @@ public struct CookieView: WireObject, Hashable {
     public var sameSite: Cookie.SameSite?
     public var hostOnly: Bool
 
-    /// - Parameter secrets: with its value.
+    /// - Parameter secrets: whether the view has the value.
     public init(_ cookie: Cookie, secrets: Bool) {
         name = cookie.name
         value = secrets ? cookie.value : nil

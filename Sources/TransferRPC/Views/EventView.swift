@@ -1,10 +1,10 @@
 import TransferModel
 
-/// One event as clients see it: fixed members, and beside them those of its type.
+/// One event as clients see it: fixed members, and those of its type.
 public struct EventView: Hashable, Sendable {
     /// Only in notifications.
     public var subscription: String?
-    /// nil for progress and `events.lagged`.
+    /// nil for progress, `events.lagged` and volatile sessions.
     public var sequence: SequenceNumber?
     public var time: Timestamp
     public var type: EventType

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What one request and its answer took, as `task.get` tells it.
+/// The metrics of one request and its answer, as `task.get` returns them.
 public struct ExchangeView: WireObject, Hashable {
     public var fetchStart: Timestamp
     public var domainLookup: PeriodView?
@@ -43,7 +43,7 @@ public struct ExchangeView: WireObject, Hashable {
         fetchType = metrics.isFromCache ? .localCache : .networkLoad
     }
 
-    /// Numbers from a store that is damaged may be as large as they like.
+    /// Numbers from a damaged store may have any size.
     private static func time(_ metrics: ExchangeMetrics, _ offset: Int64) -> Timestamp {
         let (sum, overflows) = metrics.fetchStart.addingReportingOverflow(offset)
         return Timestamp(milliseconds: (overflows ? .max : sum) / 1000)
@@ -101,7 +101,7 @@ public enum FetchType: String, Word {
     case networkLoad, localCache
 }
 
-/// A stretch of time.
+/// A period of time.
 public struct PeriodView: WireObject, Hashable {
     public var start: Timestamp
     public var end: Timestamp

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// A task of a page as clients get it: written as `TaskView` is, with the stored text of a spec and an answer that hide
-/// nothing.
+/// A task of a page as clients get it: written like `TaskView`, with the stored texts of the spec and the answer if
+/// they contain nothing to hide.
 package struct ListedTaskView: Sendable {
     private let view: TaskView
-    /// Of the spec, where the view has none.
+    /// The members of the spec, if the view has no spec.
     private let members: JSONMembers?
     private let response: JSONMembers?
 
     /// - Parameters:
-    ///   - record: of its spec the kind is enough, and it needs no answer.
+    ///   - record: of its spec only the kind is needed; its answer is not needed.
     ///   - members: its spec.
     ///   - response: its answer, if it has one.
     package init(
@@ -37,7 +37,7 @@ extension ListedTaskView: Encodable {
     }
 }
 
-/// What `task.list` answers, written without making a `ListTasks.Result` first.
+/// The answer to `task.list`, written without a `ListTasks.Result`.
 package struct ListedPage: Encodable, Sendable {
     private let tasks: [ListedTaskView]
     private let total: Int?

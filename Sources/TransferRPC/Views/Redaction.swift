@@ -1,7 +1,7 @@
 import TransferModel
 
 extension TaskSpec {
-    /// The spec that may leave the daemon.
+    /// The spec without what only its owner may see, and only on request.
     public var withoutSecrets: TaskSpec {
         var spec = self
         spec.url = url.map(removingUserInfo)
@@ -13,7 +13,7 @@ extension TaskSpec {
         spec.cookies = nil
         spec.resumeData = nil
         spec.clientCertificate?.password = nil
-        // A body is as likely to hold a password as a header is, and may be megabytes long.
+        // A body may contain a password as a header may, and may be megabytes long.
         spec.body = body?.file.map { file in
             var kept = RequestBody()
             kept.file = file
@@ -27,8 +27,8 @@ extension TaskSpec {
 }
 
 extension TaskSpec {
-    /// The members of a stored spec, where clients may see all of them as they are; nil if `withoutSecrets` has
-    /// something to take away, or might.
+    /// The members of a stored spec, if clients may see all of them unchanged; nil if `withoutSecrets` would change
+    /// something, or might.
     package static func shareable(_ text: String) -> JSONMembers? {
         JSONMembers(of: Array(text.utf8), names: names) { key, value in
             switch key {
@@ -52,7 +52,7 @@ extension TaskSpec {
 }
 
 extension SessionConfiguration {
-    /// The configuration that may leave the daemon.
+    /// The configuration as clients may see it.
     public var withoutSecrets: SessionConfiguration {
         var configuration = self
         configuration.proxy = proxy.map(removingUserInfo)
@@ -63,7 +63,7 @@ extension SessionConfiguration {
 }
 
 extension ResponseInfo {
-    /// The answer that may leave the daemon: cookies are credentials.
+    /// The answer as clients may see it: cookies are credentials.
     public var withoutSecrets: ResponseInfo {
         var response = self
         response.url = removingUserInfo(url)
@@ -71,13 +71,13 @@ extension ResponseInfo {
         return response
     }
 
-    /// A stored answer that clients may see as it is.
+    /// A stored answer that clients may see unchanged.
     package struct Shareable: Sendable {
         package let members: JSONMembers
-        /// What others of a task's members are made of.
+        /// The values from which other members of a task are computed.
         let figures: ResponseInfo
 
-        /// nil if `withoutSecrets` has something to take away, or might.
+        /// nil if `withoutSecrets` would change something, or might.
         package init?(_ text: String) {
             var figures = ResponseInfo(url: "")
             let members = JSONMembers(of: Array(text.utf8), names: Self.names) { key, value in
@@ -103,10 +103,10 @@ extension ResponseInfo {
 }
 
 extension HeaderField {
-    /// What stands in place of a secret value.
+    /// Replaces a secret value.
     public static let mask = "***"
 
-    /// The field with its value hidden where its name says that it is a credential.
+    /// The field with its value masked if its name says that it is a credential.
     public var masked: HeaderField { isSecret ? HeaderField(name, Self.mask) : self }
 
     private var isSecret: Bool {
@@ -114,7 +114,7 @@ extension HeaderField {
         return name.withUTF8 { Self.isSecret(name: $0) }
     }
 
-    /// Whether a field of this name, as UTF-8, holds a credential.
+    /// Whether a field with this name, in UTF-8, holds a credential.
     fileprivate static func isSecret(name: some Collection<UInt8>) -> Bool {
         guard name.allSatisfy({ $0 < 0x80 }) else {
             return Array(String(decoding: name, as: UTF8.self).lowercased().utf8).withUnsafeBufferPointer(isSecret)
@@ -138,21 +138,21 @@ extension HeaderField {
         "authentication-info",
         "dpop",
     ].map { Array($0.utf8) }
-    /// A field whose name ends so gives a key itself: of an API, an account, or what a store is to encrypt with.
+    /// A field whose name ends like this contains a key: of an API, of an account, or for a store's encryption.
     private static let endings = ["-authorization", "-key", "-sig", "-session"].map { Array($0.utf8) }
     private static let telling = [
         "token", "secret", "api-key", "apikey", "password", "credential", "session-id", "signature",
     ].map { Array($0.utf8) }
 }
 
-/// Whether the text of a member that is a URL, or several, surely has none: its end would be an at sign, be it written as
-/// an escape.
+/// Whether the text of a member with one or several URLs certainly has no user info: that would end in an at sign,
+/// perhaps written as an escape.
 private func hasNoUserInfo(_ value: JSONMembers.MemberValue) -> Bool {
     let text = value.text
     return !text.contains(UInt8(ascii: "@")) && !text.contains(UInt8(ascii: "\\"))
 }
 
-/// `url` without the user info of its authority (RFC 3986 section 3.2.1); works on text that is not a valid URL too.
+/// `url` without the user info of its authority (RFC 3986 section 3.2.1); also works for text that is not a valid URL.
 func removingUserInfo(_ url: String) -> String {
     guard url.holds(0x40) else { return url }
     let bytes = Array(url.utf8)
@@ -163,7 +163,7 @@ func removingUserInfo(_ url: String) -> String {
     return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
 }
 
-/// Offset of the first occurrence. A page of a listing asks this some ten thousand times.
+/// Offset of the first occurrence. A page of a listing calls this some ten thousand times.
 private func firstRange(of pattern: [UInt8], in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     guard let first = pattern.first, bytes.count >= pattern.count else { return nil }
     var start = 0

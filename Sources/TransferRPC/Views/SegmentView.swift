@@ -1,9 +1,9 @@
 import TransferModel
 
-/// One part of a download that is fetched, or was, beside others.
+/// One part of a download that is fetched, or was fetched, in parallel with others.
 public struct SegmentView: WireObject, Hashable {
     public var start: ByteCount
-    /// Without this byte.
+    /// Exclusive.
     public var end: ByteCount
     public var received: ByteCount
     public var active: Bool
@@ -17,7 +17,7 @@ public struct SegmentView: WireObject, Hashable {
         self.url = url
     }
 
-    /// The stretches that a stored task holds; empty if it holds one only.
+    /// The parts that a stored task holds; empty if it holds only the beginning of the file.
     static func held(_ checkpoint: Checkpoint?) -> [SegmentView] {
         guard let checkpoint, !checkpoint.ranges.isEmpty else { return [] }
         let ranges = [ByteRange(.zero, checkpoint.offset)] + checkpoint.ranges

@@ -116,7 +116,7 @@ extension TaskSpec: WireObject {
         }
     }
 
-    /// The settings that a task may override are documented once, at the session.
+    /// Settings that a task may override are documented once, for the session.
     private static func inherited(_ key: CodingKeys) -> Field {
         guard let setting = SessionConfiguration.CodingKeys(rawValue: key.rawValue) else {
             return .optional(.any, "As the session's.")

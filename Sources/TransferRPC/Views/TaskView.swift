@@ -1,8 +1,9 @@
 import TransferModel
 
-/// A task as clients see it: its spec without secrets, and where it stands.
+/// A task as clients see it: its spec without secrets, and its status.
 public struct TaskView: Hashable, Sendable {
-    /// Without passwords, tokens, secret header values, body content and `resumeData`.
+    /// Without passwords, tokens, secret header values, body content and `resumeData`, except in `task.get` with
+    /// `secrets`.
     @Boxed public var spec: TaskSpec
     public var id: TaskID
     public var session: String
@@ -11,9 +12,9 @@ public struct TaskView: Hashable, Sendable {
     public var phase: TaskPhase?
     /// While it is `waiting`.
     public var reason: WaitReason?
-    /// While it is `queued`, in `task.get` only; on the wire it is `reason` too.
+    /// While it is `queued`, only in `task.get`; on the wire this is `reason` too.
     public var queueReason: QueueReason?
-    /// A sentence about `queueReason`.
+    /// Only in `task.get`. A sentence about `queueReason`; for a running task, about a disk that does not answer.
     public var explanation: String?
     public var bytesReceived: Int64
     /// -1 if unknown.
@@ -34,24 +35,24 @@ public struct TaskView: Hashable, Sendable {
     public var verified: Bool?
     public var response: ResponseInfo?
     public var error: TransferError?
-    /// `task.get` only, and only where there are several.
+    /// Only in `task.get`, and only if there are several.
     public var segments: [SegmentView]?
-    /// `task.get` only: the newest exchanges, in the order in which they ended.
+    /// Only in `task.get`: the newest exchanges, in the order in which they ended.
     public var metrics: [ExchangeView]?
     public var metricsDropped: Int?
 
-    /// What only memory knows of a running task.
+    /// What only the memory has about a running task.
     public struct Live: Hashable, Sendable {
         public var phase: TaskPhase
         public var bytesReceived: Int64
         /// -1 if unknown.
         public var bytesExpected: Int64
-        /// Over the last second or so.
+        /// Over about the last second.
         public var rate: ByteRate
-        /// To go at that rate, if both are known.
+        /// Time left at that rate, if rate and length are known.
         public var eta: Seconds?
         public var resumedFrom: Int64?
-        /// Offset in the source, or in the body where that is more.
+        /// Offset in the source, or in the body if that is larger.
         public var bytesSent: Int64
         /// 0 if nothing is sent.
         public var bytesToSend: Int64
@@ -76,7 +77,7 @@ public struct TaskView: Hashable, Sendable {
         self.init(record, showing: Boxed(wrappedValue: record.spec.withoutSecrets), live: live)
     }
 
-    /// - Parameter spec: holds no secrets.
+    /// - Parameter spec: contains no secrets.
     init(_ record: TaskRecord, showing spec: Boxed<TaskSpec>, live: Live?) {
         let status = record.status
         _spec = spec
@@ -122,7 +123,7 @@ public struct TaskView: Hashable, Sendable {
     public struct Queueing: Hashable, Sendable {
         public var reason: QueueReason
         public var explanation: String
-        /// When its host is tried next.
+        /// When the daemon next tries its host.
         public var nextAttemptAt: Timestamp?
 
         public init(reason: QueueReason, explanation: String, nextAttemptAt: Timestamp? = nil) {
@@ -141,7 +142,7 @@ public struct TaskView: Hashable, Sendable {
         return view
     }
 
-    /// Why a running task does not move.
+    /// Why a running task makes no progress.
     public func with(trouble: String?) -> TaskView {
         guard let trouble, state == .running else { return self }
         var view = self
@@ -149,7 +150,7 @@ public struct TaskView: Hashable, Sendable {
         return view
     }
 
-    /// With the parts that are being fetched, or else those that are held.
+    /// With the parts that are being fetched or, if none are, those that are held.
     public func with(segments live: [SegmentView], of record: TaskRecord) -> TaskView {
         var view = self
         let segments = live.isEmpty && !record.status.state.isFinal ? SegmentView.held(record.checkpoint) : live
@@ -172,7 +173,7 @@ public struct TaskView: Hashable, Sendable {
 }
 
 extension TaskView: WireObject {
-    /// The members beside the spec's.
+    /// The members besides those of the spec.
     public enum StatusKeys: String, CodingKey, CaseIterable, Sendable {
         case id, session, owner, state, phase, reason, explanation, bytesReceived, bytesExpected, bytesSent,
             bytesToSend,
@@ -224,7 +225,7 @@ extension TaskView: WireObject {
     }
 
     /// Writes everything but the spec.
-    /// - Parameter shared: goes out in place of `response`.
+    /// - Parameter shared: written in place of `response`.
     func writeStatus(_ fields: inout FieldWriter<StatusKeys>, response shared: JSONMembers? = nil) throws {
         try fields.write(id.rawValue, .id)
         try fields.write(session, .session)
