@@ -75,7 +75,7 @@ public struct TaskResult: Hashable, Sendable, Codable {
     }
 }
 
-/// Identifies a delivered file together with its length: nobody has written to it since.
+/// Identifies a delivered file together with its length: it has not been written to since.
 ///
 /// Does not use the device, because the numbers of many file systems change with each mount.
 public struct FileMark: Hashable, Sendable, Codable {
@@ -143,7 +143,7 @@ public struct EventRecord: Hashable, Sendable {
     public var type: EventType
     public var session: SessionKey
     public var task: TaskID?
-    /// Members that stand beside the fixed ones on the wire; none of them has the name of a fixed one.
+    /// Members besides the fixed ones on the wire; none of them has the name of a fixed one.
     public var payload: JSONMembers
 
     public init(

@@ -8,7 +8,7 @@ package final class FileSide: Sendable {
     let buffers: BufferPool
     let ledger = SinkLedger()
     let crowd = Crowd()
-    /// Called, on any thread, when buffers come back that somebody waits for.
+    /// Called, on any thread, when buffers come back and a transfer waits for one.
     let waker = BufferWaker()
 
     /// - Parameters:

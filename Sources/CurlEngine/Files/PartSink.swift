@@ -23,7 +23,7 @@ package final class PartSink: @unchecked Sendable {
         var buffers: BufferPool
         var ledger: SinkLedger
         var crowd = Crowd()
-        /// A buffer came back after somebody had been refused one.
+        /// A buffer came back after a request for one was refused.
         var onBuffersFreed: @Sendable () -> Void
     }
 

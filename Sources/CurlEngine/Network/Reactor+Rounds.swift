@@ -82,7 +82,7 @@ extension Reactor {
 }
 
 extension Transfer {
-    /// Nothing of it must be checked more often.
+    /// Whether rounds check it often enough, so that ticks can skip it.
     fileprivate var mayRestBetweenRounds: Bool {
         parser.httpVersion != nil && !isSending && holds.isEmpty
     }

@@ -40,7 +40,7 @@ extension Transfer {
         }
     }
 
-    /// Each of the first interim answers (RFC 9110 section 15.2) to a request lets it wait for the final answer anew.
+    /// Each of the first interim answers (RFC 9110 section 15.2) to a request lets it wait again for the final answer.
     private static let patientInterims = 10
 
     /// Bytes of all headers, interim ones included, and trailers of one request. libcurl limits headers to less than

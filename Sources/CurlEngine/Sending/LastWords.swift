@@ -15,7 +15,7 @@ final class LastWords {
 
     deinit { close(descriptor) }
 
-    /// Bytes that have arrived and that nobody has read; does not wait.
+    /// Bytes that have arrived and have not been read; does not wait.
     func read() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Self.most)
         var done = 0

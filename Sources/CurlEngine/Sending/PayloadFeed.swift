@@ -24,7 +24,7 @@ package final class PayloadFeed: @unchecked Sendable {
         var buffers: BufferPool
         /// Bytes to read at a time: the more uploads run, the fewer.
         var piece: @Sendable () -> Int
-        /// A buffer came back after somebody had been refused one.
+        /// A buffer came back after a request for one was refused.
         var onBuffersFreed: @Sendable () -> Void
         /// The feed is no longer in use.
         var onEnd: @Sendable () -> Void

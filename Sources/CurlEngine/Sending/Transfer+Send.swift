@@ -78,7 +78,7 @@ extension Transfer {
 
     /// A request is about to be sent. Returns false if it is a repetition by libcurl itself that might act twice.
     ///
-    /// RFC 9110 section 9.2.2: a connection that died before any answer may have carried the request all the same.
+    /// RFC 9110 section 9.2.2: a connection that died before any answer may still have carried the request.
     func beginRequest() -> Bool {
         if requestsBegun > 0 {
             guard parser.isComplete || request.isIdempotent else {
@@ -106,7 +106,7 @@ extension Transfer {
         dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes)
         let socket = request.url.isHTTP ? socket : -1
         let waiting = socket >= 0 ? max(0, Int64(dld_socket_unacknowledged(socket))) : 0
-        // Fewer than before: counted anew after a challenge. Acknowledged bytes are a sign of life, even if the
+        // Fewer than before: counted again after a challenge. Acknowledged bytes are a sign of life, even if the
         // system's buffer accepts no more for a long time.
         if bytes != sent || waiting < unacknowledged { lastActivity = now }
         sent = Int64(bytes)

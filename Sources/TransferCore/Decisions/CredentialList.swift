@@ -31,7 +31,7 @@ package struct CredentialList: Sendable, Hashable {
     }
 
     /// The server or proxy has refused the credential: it is not sent again without a client's answer until it is
-    /// stored anew.
+    /// stored again.
     /// - Returns: whether this was not known before.
     package mutating func refuse(_ username: String, _ password: String, by demand: ProtectionSpace) -> Bool {
         let known = all.indices.filter { index in

@@ -32,7 +32,7 @@ extension SettledDecisions {
     package mutating func use(_ known: FoundCredential, for space: ProtectionSpace) {
         var place = take(space)
         place.username = known.username
-        // Passwords from the store are looked up anew: they may be removed, or refused to another task.
+        // Passwords from the store are looked up again: they may be removed, or refused to another task.
         place.password = known.source == .store ? nil : known.password
         place.method = space.method == .ntlm ? .ntlm : nil
         place.demand = space

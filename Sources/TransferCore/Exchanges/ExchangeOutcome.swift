@@ -39,7 +39,7 @@ package struct ExchangeOutcome: Sendable {
     package var proxyStatus: Int?
     /// Host and port of the proxy that the exchange used, or would have used; never its credentials.
     package var proxy: String?
-    /// Payload bytes handed to the network and not known to be lost, framing included; counted anew after a redirect or
+    /// Payload bytes handed to the network and not known to be lost, framing included; counted again after a redirect or
     /// a challenge.
     package var sent: ByteCount = 0
     /// `request`: the answer's body, at most `responseLimit` bytes.

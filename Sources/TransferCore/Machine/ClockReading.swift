@@ -4,7 +4,7 @@ import TransferModel
 package struct ClockReading: Sendable, Hashable {
     /// For times that people see and that follow the calendar.
     package var wall: Timestamp
-    /// Milliseconds of CLOCK_BOOTTIME: counts sleep, ignores wall clock jumps, starts anew at each boot.
+    /// Milliseconds of CLOCK_BOOTTIME: counts sleep, ignores wall clock jumps, starts again at each boot.
     package var boot: Int64
 
     package init(wall: Timestamp, boot: Int64) {

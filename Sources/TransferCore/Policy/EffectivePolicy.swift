@@ -10,7 +10,7 @@ package struct EffectivePolicy: Sendable {
     package var conflictPolicy: ConflictPolicy
     package var durability: Durability
     package var preserveTime: Bool
-    /// The task's own limit; the limits of session and daemon apply beside it.
+    /// The task's own limit; the limits of session and daemon also apply.
     package var rateLimit: ByteRate
     package var sessionHeaders: [HeaderField]
     package var connections: ConnectionPolicy

@@ -50,7 +50,7 @@ package struct OriginChoice: Sendable {
         return rest.isEmpty ? nil : rest.removeFirst()
     }
 
-    /// These were tried beside the one that failed; no attempt begins there any more.
+    /// These were tried besides the one that failed; no attempt begins there any more.
     package mutating func tried(_ places: Set<Int>) { rest.removeAll { places.contains($0) } }
 
     /// What all failures together mean for the task; nil if there were none.

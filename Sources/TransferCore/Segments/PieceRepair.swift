@@ -3,7 +3,7 @@ import TransferModel
 /// Decides how a file with wrong pieces is repaired: they are fetched again, whole, from one mirror at a time, a
 /// limited number of times.
 ///
-/// If several mirrors filled a piece together, nobody knows which of them was wrong. So every mirror is asked once for
+/// If several mirrors filled a piece together, it is unknown which of them was wrong. So every mirror is asked once for
 /// the whole piece before the task fails. Mirrors that are not suspected come first.
 package struct PieceRepair: Sendable {
     package enum Decision: Sendable, Hashable {

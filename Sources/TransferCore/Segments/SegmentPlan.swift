@@ -3,7 +3,7 @@ import TransferModel
 /// Decides which byte ranges to fetch next, and over how many connections; never touches the network.
 ///
 /// At any time, every byte of the file is in exactly one of three places: held, in one running segment, or in a gap
-/// that nobody fetches yet. Times are milliseconds on a monotonic clock.
+/// that no connection fetches yet. Times are milliseconds on a monotonic clock.
 package struct SegmentPlan: Sendable {
     package struct Running: Sendable, Hashable {
         package var range: ByteRange

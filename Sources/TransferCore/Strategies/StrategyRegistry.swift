@@ -232,7 +232,7 @@ extension StrategyRegistry {
         var request = request
         let source = request.source ?? upload.source
         request.source = source
-        // The file may have changed; the upload must end all the same.
+        // The file may have changed; the upload must still end.
         request.upload?.source = source
         guard let context = try? UploadRequest(request, url) else { return nil }
         if upload.uploadProtocol == .s3Multipart { return S3MultipartUpload.cancellation(context) }

@@ -3,7 +3,7 @@ import TransferModel
 /// Decides whether the wall clock can be trusted for deletions that are final.
 ///
 /// A clock that is wrong by years, for a minute before it is set or after a battery failed, must not delete the
-/// history, or events that somebody has not fetched. So a forward leap must first last for a while on the boot clock.
+/// history, or events that a client has not fetched. So a forward leap must first last for a while on the boot clock.
 package struct RetentionGate: Sendable {
     /// A leap too small to wait for: it deletes only what was due soon anyway.
     package static let harmlessLeap: Seconds = 604_800

@@ -23,8 +23,8 @@ extension SessionPause {
         return true
     }
 
-    /// After a reboot, the boot clock has begun anew: earlier pauses no longer count, and a current pause continues.
-    /// - Parameter isSameBoot: as far as that is known; a time ahead of the clock shows another boot all the same.
+    /// After a reboot, the boot clock has started again: earlier pauses no longer count, and a current pause continues.
+    /// - Parameter isSameBoot: as far as that is known; a time ahead of the clock also shows another boot.
     /// - Returns: whether anything changed.
     package mutating func recalled(at now: ClockReading, isSameBoot: Bool) -> Bool {
         guard !isSameBoot || since ?? 0 > now.boot || time > now.boot else { return false }

@@ -2,7 +2,7 @@ import TransferModel
 
 extension S3Upload {
     /// Whether these URLs lead to the same multipart upload as those of `other`. Compared by `uploadId`, which a store
-    /// gives only once, regardless of its host's name; without one, by place. URLs are signed anew when those of a
+    /// gives only once, regardless of its host's name; without one, by place. URLs are signed again when those of a
     /// waiting upload have expired.
     package func isSameUpload(as other: S3Upload) -> Bool {
         if let abortURL, abortURL == other.abortURL { return true }

@@ -3,7 +3,7 @@ struct TapeDecoder: Decoder {
     let reader: TapeReader
     let index: Int
 
-    /// Other code words the errors, so nobody needs the path.
+    /// Other code words the errors, so the path is not needed.
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] {
         guard reader.isLenient, let key = CodingUserInfoKey.acceptsUnknownFields else { return [:] }

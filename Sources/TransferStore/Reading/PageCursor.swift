@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Where a listing goes on: the sort key of the last record, as text that clients hand back and cannot compose.
+/// Where the next page begins: the sort key of the last record, as text that clients return unchanged.
 package struct PageCursor: Hashable {
     package var order: TaskOrder
     /// Place in `TaskOrder.stages`.
@@ -38,7 +38,7 @@ package struct PageCursor: Hashable {
         return (parts + [Self.seal(parts[...], store)]).joined(separator: ".")
     }
 
-    /// FNV-1a: finds mistakes, not attacks; a forged cursor shows nothing that its owner could not list.
+    /// FNV-1a: detects mistakes, not attacks; with a forged cursor, a client sees nothing that it could not list.
     package static func seal(_ parts: ArraySlice<String>, _ store: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in (parts.joined(separator: ".") + store).utf8 {

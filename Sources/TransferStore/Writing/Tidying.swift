@@ -16,7 +16,8 @@ final class Tidying: Sendable {
     static let step = 256
     /// If nothing was written for this long, a long series of writes may be over.
     static let quiet: Duration = .milliseconds(300)
-    /// How many times it waits for `quiet` at most; between two steps it waits for this part of it while others write.
+    /// It waits for `quiet` at most this many times. If others write between two steps, it waits for `quiet /
+    /// patience`.
     static let patience = 20
 
     private let committer: GroupCommitter
