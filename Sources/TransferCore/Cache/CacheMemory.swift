@@ -51,17 +51,20 @@ package struct CacheMemory: Sendable {
 
     /// The answer for a request, which counts as used.
     package mutating func find(_ request: CacheRequest) -> CachedAnswer? {
-        guard let entries = answers[request.url] else { return nil }
-        let own = entries.map(\.answer).filter { $0.credentials == request.credentials }
-        guard let response = request.selected(of: own.map(\.response)),
-            let index = entries.firstIndex(where: {
-                $0.answer.response == response && $0.answer.credentials == request.credentials
-            })
-        else { return nil }
+        guard let index = place(of: request) else { return nil }
         stamp += 1
         answers[request.url]?[index].stamp = stamp
-        return entries[index].answer
+        return answers[request.url]?[index].answer
     }
+
+    private func place(of request: CacheRequest) -> Int? {
+        guard let entries = answers[request.url] else { return nil }
+        let own = entries.indices.filter { entries[$0].answer.credentials == request.credentials }
+        return request.selected(of: own) { entries[$0].answer.response }
+    }
+
+    /// Whether there is an answer for the URL, whatever request it is for.
+    package func has(_ url: String) -> Bool { answers[url] != nil }
 
     /// Keeps an answer in place of the one that the same requests had.
     /// - Parameter capacity: bytes; others give way.

@@ -30,3 +30,14 @@ package struct CachePolicy: Sendable, Hashable {
         request = session.requestCachePolicy ?? .useProtocolCachePolicy
     }
 }
+
+extension RequestCachePolicy {
+    /// A stored answer may be used without asking the server.
+    package var usesStored: Bool {
+        switch self {
+        case .useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:
+            false
+        }
+    }
+}

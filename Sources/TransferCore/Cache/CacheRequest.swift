@@ -83,8 +83,13 @@ package struct CacheRequest: Sendable {
     }
 
     /// The stored answer that may answer this request: of several the newest (section 4.1).
-    package func selected(of stored: [StoredResponse]) -> StoredResponse? {
-        stored.filter { $0.selection.matches(fields) }.max { $0.responseTime < $1.responseTime }
+    package func selected(of stored: [StoredResponse]) -> StoredResponse? { selected(of: stored) { $0 } }
+
+    /// The same of what has stored answers.
+    func selected<Holder>(of holders: [Holder], _ response: (Holder) -> StoredResponse) -> Holder? {
+        holders.filter { response($0).selection.matches(fields) }.max {
+            response($0).responseTime < response($1).responseTime
+        }
     }
 
     /// What is done about a request.

@@ -33,13 +33,17 @@ package struct CacheSelection: Sendable, Hashable {
 
     /// Names of the fields.
     private var names: [String] {
-        text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
-            String(Substring(line.prefix { $0 != UInt8(ascii: ":") }))
-        }
+        text.utf8.split(separator: UInt8(ascii: "\n")).map(Self.name)
+    }
+
+    private static func name(_ line: Substring.UTF8View) -> String {
+        String(Substring(line.prefix { $0 != UInt8(ascii: ":") }))
     }
 
     package func matches(_ request: [HeaderField]) -> Bool {
-        names.map { Self.line($0, request) }.joined(separator: "\n") == text
+        text.utf8.split(separator: UInt8(ascii: "\n")).allSatisfy { line in
+            Self.line(Self.name(line), request) == Substring(line)
+        }
     }
 
     /// It depends on a secret of the request, which does not go to a disk.

@@ -7,7 +7,9 @@ package struct StoredResponse: Sendable, Hashable {
     package var status: Int
     package var httpVersion: String?
     package var reason: String?
-    package var headers: [HeaderField]
+    package var headers: [HeaderField] { didSet { said = Said(headers) } }
+    /// What `headers` say of freshness, read once: each task that asks for the URL looks at it.
+    private var said: Said
     /// When the request that brought or last validated it was made.
     package var requestTime: Int64
     /// When its head came, or that of the 304 that last validated it.
@@ -23,49 +25,41 @@ package struct StoredResponse: Sendable, Hashable {
         self.httpVersion = httpVersion
         self.reason = reason
         self.headers = headers
+        said = Said(headers)
         self.requestTime = requestTime
         self.responseTime = responseTime
         self.selection = selection
     }
 
-    package var directives: CacheControl { CacheControl(headers.values(named: "cache-control")) }
+    package var directives: CacheControl { said.directives }
 
     // MARK: Age
 
     /// Seconds since the origin made or validated it (section 4.2.3).
     package func age(at now: Int64) -> Int64 {
         let apparent = max(0, responseTime - (date ?? responseTime))
-        let given = headers.values(named: "age").first.flatMap(Self.firstMember).flatMap(CacheControl.seconds) ?? 0
-        let corrected = given + max(0, responseTime - requestTime)
+        let corrected = said.age + max(0, responseTime - requestTime)
         return min(max(apparent, corrected) + max(0, now - responseTime), CacheControl.longest)
     }
 
-    /// Of a list the first member counts (section 5.1).
-    private static func firstMember(_ value: String) -> String? {
-        value.split(separator: ",", omittingEmptySubsequences: false).first.map { String($0).trimmed }
-    }
-
-    private var date: Int64? { headers.values(named: "date").first.flatMap(HTTPDate.parse) }
+    private var date: Int64? { said.date }
 
     // MARK: Freshness
 
     /// Seconds for which it is fresh (section 4.2.1); `max-age` goes before Expires, and that before a guess.
     package var lifetime: Int64 {
-        let directives = directives
-        if let explicit = directives.maxAge { return explicit }
-        let expires = headers.values(named: "expires")
-        if let first = expires.first {
-            // Those that differ, or are no dates (`0`), are in the past (section 5.3).
-            guard expires.allSatisfy({ $0 == first }), let end = HTTPDate.parse(first) else { return 0 }
-            return max(0, min(end - (date ?? responseTime), CacheControl.longest))
+        if let explicit = said.directives.maxAge { return explicit }
+        switch said.expiry {
+        case .none: return heuristicLifetime(isPublic: said.directives.isPublic)
+        case .past: return 0
+        case .at(let end): return max(0, min(end - (date ?? responseTime), CacheControl.longest))
         }
-        return heuristicLifetime(isPublic: directives.isPublic)
     }
 
     /// A tenth of the time for which it had not changed (section 4.2.2), and a day at most.
     private func heuristicLifetime(isPublic: Bool) -> Int64 {
         guard isPublic || CacheRules.isHeuristicallyCacheable(status),
-            let modified = headers.values(named: "last-modified").first.flatMap(HTTPDate.parse)
+            let modified = said.modified
         else { return 0 }
         return max(0, min(((date ?? responseTime) - modified) / 10, Self.longestGuess))
     }
@@ -129,5 +123,45 @@ package struct StoredResponse: Sendable, Hashable {
         var head = ResponseHead(url: url, status: status, httpVersion: httpVersion, reason: reason, headers: headers)
         head.cachedAge = age
         return head
+    }
+}
+
+extension StoredResponse {
+    /// When its Expires fields say that it ends.
+    private enum Expiry: Sendable, Hashable {
+        case none
+        /// Those that differ, or are no dates (`0`), are in the past (section 5.3).
+        case past
+        case at(Int64)
+
+        init(_ fields: [String]) {
+            guard let first = fields.first else {
+                self = .none
+                return
+            }
+            self = fields.allSatisfy { $0 == first } ? HTTPDate.parse(first).map { .at($0) } ?? .past : .past
+        }
+    }
+
+    private struct Said: Sendable, Hashable {
+        var directives: CacheControl
+        var date: Int64?
+        /// Seconds.
+        var age: Int64
+        var expiry: Expiry
+        var modified: Int64?
+
+        init(_ headers: [HeaderField]) {
+            directives = CacheControl(headers.values(named: "cache-control"))
+            date = headers.values(named: "date").first.flatMap(HTTPDate.parse)
+            age = headers.values(named: "age").first.flatMap(Self.firstMember).flatMap(CacheControl.seconds) ?? 0
+            expiry = Expiry(headers.values(named: "expires"))
+            modified = headers.values(named: "last-modified").first.flatMap(HTTPDate.parse)
+        }
+
+        /// Of a list the first member counts (section 5.1).
+        private static func firstMember(_ value: String) -> String? {
+            value.split(separator: ",", omittingEmptySubsequences: false).first.map { String($0).trimmed }
+        }
     }
 }

@@ -41,4 +41,9 @@ struct CachePolicyTests {
         let ephemeral = policy(.ephemeral) { session, _ in session.urlCache = CacheCapacities(diskCapacity: 7) }
         #expect(ephemeral?.isOwn == true && ephemeral?.diskCapacity == 0 && ephemeral?.memoryCapacity == 4 << 20)
     }
+
+    @Test func policiesThatReloadUseNothingStored() {
+        let using: [RequestCachePolicy] = [.useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad]
+        for policy in RequestCachePolicy.allCases { #expect(policy.usesStored == using.contains(policy), "\(policy)") }
+    }
 }

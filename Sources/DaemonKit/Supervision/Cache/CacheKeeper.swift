@@ -33,11 +33,12 @@ package final class CacheKeeper: Sendable {
         /// Changes a place's memory, and counts what its owner has.
         @discardableResult
         mutating func change<Value>(_ place: CachePlace, _ body: (inout CacheMemory) -> Value) -> Value {
-            var memory = memory[place] ?? CacheMemory()
+            // Taken out, so that what it holds is changed in place and not copied.
+            var memory = self.memory.removeValue(forKey: place) ?? CacheMemory()
             let before = memory.bytes
             let value = body(&memory)
             bytes[place.owner, default: 0] += memory.bytes - before
-            self.memory[place] = memory.count > 0 ? memory : nil
+            if memory.count > 0 { self.memory[place] = memory }
             return value
         }
     }
@@ -64,15 +65,8 @@ package final class CacheKeeper: Sendable {
 
     /// Finds the stored answer for a request; `then` is called once, on any thread, maybe before this returns.
     func find(_ request: CacheRequest, on shelf: Shelf, then: @escaping @Sendable (CachedAnswer?) -> Void) {
-        let found = state.withLock { state in
-            state.memory[shelf.place] == nil ? nil : state.change(shelf.place) { $0.find(request) }
-        }
-        let mayBeOnDisk = shelf.policy.diskCapacity > 0 && request.credentials == nil
-        guard let disk, mayBeOnDisk else { return then(found) }
-        if let found {
-            disk.touch(shelf.place, url: request.url, selection: found.response.selection.text)
-            return then(found)
-        }
+        if let found = recall(request, on: shelf) { return then(found) }
+        guard let disk, Self.mayBeOnDisk(request, shelf) else { return then(nil) }
         disk.find(shelf.place, request.url) { records in
             let responses = records.map { StoredResponse($0) }
             guard let wanted = request.selected(of: responses.compactMap { $0 }) else { return nil }
@@ -84,6 +78,26 @@ package final class CacheKeeper: Sendable {
             disk.touch(shelf.place, url: request.url, selection: record.selection)
             then(answer)
         }
+    }
+
+    /// As `find`, of what is in memory alone.
+    func recall(_ request: CacheRequest, on shelf: Shelf) -> CachedAnswer? {
+        let found = state.withLock { state in
+            state.memory[shelf.place] == nil ? nil : state.change(shelf.place) { $0.find(request) }
+        }
+        if let found, Self.mayBeOnDisk(request, shelf) {
+            disk?.touch(shelf.place, url: request.url, selection: found.response.selection.text)
+        }
+        return found
+    }
+
+    /// Whether memory has an answer for a URL, whatever request it is for.
+    func remembers(_ url: String, in place: CachePlace) -> Bool {
+        state.withLock { $0.memory[place]?.has(url) ?? false }
+    }
+
+    private static func mayBeOnDisk(_ request: CacheRequest, _ shelf: Shelf) -> Bool {
+        shelf.policy.diskCapacity > 0 && request.credentials == nil
     }
 
     /// Keeps an answer where it fits. An older one must not come back from where this one is not kept.
