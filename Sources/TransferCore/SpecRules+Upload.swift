@@ -2,16 +2,14 @@ import TransferModel
 
 extension SpecRules {
     /// Checks fields of uploads and data tasks.
-    func checkUpload(_ spec: TaskSpec) throws(TransferError) {
+    /// - Parameter url: the task's; nil if resume data may name it.
+    func checkUpload(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
         switch spec.kind {
         case .upload: try checkSource(spec)
         case .download, .data: try checkUses(spec, nil)
         }
-        if spec.kind == .data, let text = spec.url {
-            let scheme = try? URLRules.parse(text).scheme
-            guard scheme == .http || scheme == .https else {
-                throw bad("url", "data tasks work over http and https only.")
-            }
+        if spec.kind == .data, let url, url.scheme != .http, url.scheme != .https {
+            throw bad("url", "data tasks work over http and https only.")
         }
         try checkFile(spec.source?.path, "source.path")
         try checkText(spec.contentType, "contentType")

@@ -15,7 +15,7 @@ package struct SpecRules: Sendable {
     @discardableResult
     package func check(_ spec: TaskSpec) throws(TransferError) -> ParsedURL? {
         let url = spec.resumeData == nil ? try parsed(spec.url) : nil
-        try checkUpload(spec)
+        try checkUpload(spec, url)
         try checkRequest(spec)
         try checkCredentials(spec, url)
         try checkCookies(spec, url)

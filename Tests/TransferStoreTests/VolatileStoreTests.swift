@@ -46,6 +46,8 @@ import TransferModel
             try await store.write { try $0.setBody(ids[count], .response, body) }
         }
         #expect(error?.code == .limitReached && error?.retryable == false)
+        #expect(try await store.write { try !$0.hasRoom(forBodies: body.count, of: alice) })
+        #expect(try await store.write { try $0.hasRoom(forBodies: body.count, of: bob) })
         let other = try await store.write { try $0.insert([newTask(owner: bob)])[0] }
         try await store.write { try $0.setBody(other, .response, body) }
     }

@@ -109,8 +109,11 @@ package final class EventFeed: Sendable {
             return Array(state.subscriptions.values)
         }
         guard !subscriptions.isEmpty else { return }
+        // Most events that come together are of one session.
+        var known: (session: SessionKey, connection: Int?)?
         for event in events {
-            guard let connection = bindings.connection(of: event.session) else { continue }
+            if known?.session != event.session { known = (event.session, bindings.connection(of: event.session)) }
+            guard let connection = known?.connection else { continue }
             let kept = TailEvent(event)
             for subscription in subscriptions
             where subscription.sink.id == connection && subscription.filter.matches(event) {

@@ -86,7 +86,13 @@ package struct DataRequest: TransferStrategy {
     /// The codings to request. A range counts bytes of the coded body, and part of a coded body cannot be decoded.
     private static func codings(_ request: StrategyRequest, _ headers: [HeaderField]) -> String {
         guard !headers.contains(where: { $0.isNamed("range") }), !request.codings.isEmpty else { return "identity" }
-        return request.codings.map(\.rawValue).joined(separator: ", ")
+        return request.codings == ContentCodingRules.Undoable.allCases ? allCodings : names(request.codings)
+    }
+
+    private static let allCodings = names(ContentCodingRules.Undoable.allCases)
+
+    private static func names(_ codings: [ContentCodingRules.Undoable]) -> String {
+        codings.map(\.rawValue).joined(separator: ", ")
     }
 
     private mutating func first() -> Step<UploadResult> {

@@ -84,6 +84,9 @@ extension JSONMembers: ExpressibleByDictionaryLiteral {
         text += Self.none
     }
 
+    /// - Parameter object: text of an object, compact.
+    package init(object: [UInt8]) { text = object }
+
     /// In the order of their names.
     public init(_ members: [String: JSONValue]) {
         self.init()
@@ -115,8 +118,15 @@ extension JSONMembers: ExpressibleByDictionaryLiteral {
         write(name) { JSONEscape.quote(value, into: &$0) }
     }
 
-    package mutating func add(_ name: StaticString, _ value: Int64) {
-        write(name) { $0.append(contentsOf: String(value).utf8) }
+    package mutating func add(_ name: StaticString, _ value: Int64) { write(name) { $0.append(digits: value) } }
+
+    package mutating func add(_ name: StaticString, _ value: Timestamp) {
+        guard let plain = PlainTime.bytes(value.rawValue) else { return add(name, value.description) }
+        write(name) { text in
+            text.append(UInt8(ascii: "\""))
+            text += plain
+            text.append(UInt8(ascii: "\""))
+        }
     }
 
     package mutating func add(_ name: StaticString, _ value: Bool) { write(name) { $0.append(json: .bool(value)) } }
@@ -167,6 +177,20 @@ extension JSONMembers {
 }
 
 extension [UInt8] {
+    /// Appends a number without making a string of it.
+    fileprivate mutating func append(digits value: Int64) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var (rest, first) = (value.magnitude, 20)
+            repeat {
+                first -= 1
+                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if value < 0 { append(UInt8(ascii: "-")) }
+            append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+        }
+    }
+
     /// Appends the text of a value, with members sorted by name. JSON has no number that is not finite: it becomes
     /// null.
     fileprivate mutating func append(json value: JSONValue) {

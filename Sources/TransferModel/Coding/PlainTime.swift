@@ -5,6 +5,11 @@ enum PlainTime {
 
     /// Milliseconds since 1970 as text; nil outside the years 1600 to 9999.
     static func text(_ milliseconds: Int64) -> String? {
+        bytes(milliseconds).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The same as ASCII.
+    static func bytes(_ milliseconds: Int64) -> [UInt8]? {
         guard milliseconds >= -11_676_096_000_000, milliseconds < 253_402_300_800_000 else { return nil }
         let days = milliseconds >= 0 ? milliseconds / day : (milliseconds - day + 1) / day
         let rest = milliseconds - days * day
@@ -32,7 +37,7 @@ enum PlainTime {
         bytes.append(UInt8(ascii: "."))
         append(rest % 1000, 3)
         bytes.append(UInt8(ascii: "Z"))
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     /// nil if the text does not have exactly that form, with or without the three digits of the fraction.

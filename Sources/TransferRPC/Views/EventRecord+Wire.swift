@@ -6,7 +6,7 @@ extension EventRecord {
     package var wireMembers: [UInt8] {
         var members = JSONMembers(room: 160 + session.identifier.utf8.count + payload.object.count)
         if let sequence { members.add("sequence", sequence.rawValue) }
-        members.add("time", time.description)
+        members.add("time", time)
         members.add("type", type.rawValue)
         members.add("session", session.identifier)
         members.add("owner", Int64(session.owner.rawValue))

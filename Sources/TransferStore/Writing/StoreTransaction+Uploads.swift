@@ -12,12 +12,16 @@ extension StoreTransaction {
     /// Stores how much of an upload its server has; nil forgets it.
     package func setUpload(_ id: TaskID, _ progress: UploadProgress?) throws {
         guard let progress else {
-            return try execute("DELETE FROM upload WHERE task = ?", id.rawValue)
+            let statement = try connection.statement(Self.uploadEnd)
+            statement.bind(id.rawValue, at: 1)
+            return try statement.run()
         }
         try execute(
             "INSERT INTO upload (task, progress) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress",
             id.rawValue, try JSONColumn.encode(progress))
     }
+
+    private static let uploadEnd = SQL("DELETE FROM upload WHERE task = ?")
 
     /// Stores which file the task sends, and the properties that must not change; nil forgets it.
     package func setSource(_ id: TaskID, _ source: SourceIdentity?) throws {
@@ -40,10 +44,16 @@ extension StoreTransaction {
             return try execute("DELETE FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue)
         }
         if memory.isVolatile { try requireRoom(forBody: content.count, of: id) }
-        try execute(
-            """
-            INSERT INTO body (task, role, content) VALUES (?, ?, ?) \
-            ON CONFLICT (task, role) DO UPDATE SET content = excluded.content
-            """, id.rawValue, role.rawValue, content)
+        let statement = try connection.statement(Self.bodyChange)
+        statement.bind(id.rawValue, at: 1)
+        statement.bind(role.rawValue, at: 2)
+        statement.bind(content, at: 3)
+        try statement.runAndClear()
     }
+
+    private static let bodyChange = SQL(
+        """
+        INSERT INTO body (task, role, content) VALUES (?, ?, ?) \
+        ON CONFLICT (task, role) DO UPDATE SET content = excluded.content
+        """)
 }

@@ -19,23 +19,34 @@ extension StoreTransaction {
     /// A client that never reads its responses must not fill the daemon's memory.
     /// - Throws: `limit.reached` if the owner's bodies would have more than `Bounds.volatileBodies`.
     func requireRoom(forBody count: Int, of id: TaskID) throws {
-        // First the size of the whole store, which is one number: the query over all bodies is then rare.
-        let pages = try integer("PRAGMA page_count") ?? 0
-        let free = try integer("PRAGMA freelist_count") ?? 0
-        let size = try integer("PRAGMA page_size") ?? 0
-        guard (pages - free) * size + Int64(count) > Bounds.volatileBodies else { return }
-        let kept =
-            try integer(
-                """
-                SELECT sum(length(content)) FROM body JOIN task ON task.id = body.task \
-                JOIN session ON session.id = task.session WHERE session.owner = \
-                (SELECT owner FROM session JOIN task ON task.session = session.id WHERE task.id = ?)
-                """, id.rawValue) ?? 0
-        guard kept + Int64(count) > Bounds.volatileBodies else { return }
+        guard try !isSmall(with: count) else { return }
+        let owner = try integer(
+            "SELECT owner FROM session JOIN task ON task.session = session.id WHERE task.id = ?", id.rawValue)
+        guard let owner, try !hasRoom(forBodies: count, of: UserID(UInt32(owner))) else { return }
         throw TransferError(
             .limitReached,
             "The bodies of your volatile sessions have \(Bounds.volatileBodies >> 20) MiB; read them with task.body, and "
                 + "remove their tasks.", retryable: false)
+    }
+
+    /// Whether an owner may have bodies of so many bytes more.
+    package func hasRoom(forBodies count: Int, of owner: UserID) throws -> Bool {
+        if try isSmall(with: count) { return true }
+        let kept =
+            try integer(
+                """
+                SELECT sum(length(content)) FROM body JOIN task ON task.id = body.task \
+                JOIN session ON session.id = task.session WHERE session.owner = ?
+                """, owner.rawValue) ?? 0
+        return kept + Int64(count) <= Bounds.volatileBodies
+    }
+
+    /// The size of the whole store is one number: the query over all bodies is then rare.
+    private func isSmall(with count: Int) throws -> Bool {
+        let size = try integer("PRAGMA page_size") ?? 0
+        func fits(_ pages: Int64) -> Bool { pages * size + Int64(count) <= Bounds.volatileBodies }
+        let pages = try integer("PRAGMA page_count") ?? 0
+        return try fits(pages) || fits(pages - (integer("PRAGMA freelist_count") ?? 0))
     }
 
     /// Forgets a session that has no tasks any more, and the client tokens of all removed tasks of its owner.

@@ -123,25 +123,32 @@ package final class StoreTransaction: StoreSnapshot {
 /// A server's answer as the store keeps it, encoded outside the only thread that writes to the store.
 package struct StoredDocument: Sendable {
     let response: ResponseInfo
-    /// nil if it could not be encoded: storing it then reports why.
+    /// Without a body; nil if it could not be encoded: storing it then reports why.
+    private let shown: [UInt8]?
     let text: [UInt8]?
     /// The whole header, if it is more than the response shows.
     let head: String?
 
     package init(_ response: ResponseInfo, whole: WholeHead? = nil) {
         self.response = response
-        text = try? JSONCoding.encode(response)
+        var bodiless = response
+        bodiless.body = nil
+        shown = try? JSONCoding.encode(bodiless)
+        text = shown.flatMap { Self.adding(response.body, to: $0) }
         head = whole.flatMap { try? JSONColumn.encode($0) }
+    }
+
+    /// Encodes the body once: a long one takes longer than all the rest.
+    private static func adding(_ body: ResponseBody?, to text: [UInt8]) -> [UInt8]? {
+        guard let body else { return text }
+        guard let encoded = try? JSONCoding.encode(body) else { return nil }
+        var members = JSONMembers(object: text)
+        members.add("body", json: encoded)
+        return members.object
     }
 
     /// Members of the event that reports the answer: the same text, without the body.
     package var told: JSONMembers {
-        var shown = text
-        if response.body != nil {
-            var response = response
-            response.body = nil
-            shown = try? JSONCoding.encode(response)
-        }
         guard let shown else { return [:] }
         var payload = JSONMembers(room: shown.count + 16)
         payload.add("response", json: shown)

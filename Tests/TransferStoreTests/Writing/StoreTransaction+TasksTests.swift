@@ -354,4 +354,18 @@ import TransferModel
             #expect(try StoreSnapshot(transaction.connection).task(id) == known)
         }
     }
+
+    /// The body is in what is stored and not in what is told.
+    @Test func aDocumentIsTheAnswerWithItsBody() throws {
+        var response = ResponseInfo(url: "u", status: 200, headers: [HeaderField("A", "b")])
+        (response.fromCache, response.age) = (true, 7)
+        for body in [nil, ResponseBody(text: "\"x\""), ResponseBody(base64: "AA==", truncated: true)] {
+            response.body = body
+            let document = StoredDocument(response)
+            let text = try #require(document.text)
+            #expect(try JSONCoding.decode(ResponseInfo.self, from: text) == response)
+            let told = document.told["response"]
+            #expect(told?["age"] == 7 && told?["body"] == nil)
+        }
+    }
 }
