@@ -108,9 +108,14 @@ package struct Supervision: Sendable {
             store: store, runs: runs, transitions: transitions, conditions: conditions, disks: disks,
             reason: QueueingReason(
                 store: store, runs: runs, gates: gates, policies: policies, configuration: configuration, time: time))
+        let answers = cache.map {
+            EarlyAnswers(
+                cache: $0, policies: policies, cookies: cookies, credentials: credentials, files: files,
+                closedUntil: windows.closedUntil, time: time)
+        }
         adder = TaskAdder(
             store: store, files: files, runs: runs, transitions: transitions, leftParts: leftParts,
-            followUp: followUp, configuration: configuration, time: time, signal: signal)
+            followUp: followUp, answers: answers, configuration: configuration, time: time, signal: signal)
         updater = TaskUpdater(
             store: store, engine: engine, files: files, reader: reader, stops: stops, moves: moves,
             transitions: transitions, policies: policies, rates: rates, gates: gates, leftParts: leftParts,

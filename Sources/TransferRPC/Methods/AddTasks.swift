@@ -85,7 +85,11 @@ public enum AddTasks: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .id: .required(.taskID, "The new task, or the one its `clientToken` added before.")
-            case .state: .required(.oneOf(TaskState.self), "Its state; for a removed task, its final state.")
+            case .state:
+                .required(
+                    .oneOf(TaskState.self),
+                    "Its state: `completed` if the [cache](cache.md) had the answer; for a removed task, its final state."
+                )
             case .existing: .optional(.boolean, "True: its `clientToken` added it before; nothing was added now.")
             case .removed:
                 .optional(.boolean, "True: it has been removed since; its token is still remembered for 24 h.")

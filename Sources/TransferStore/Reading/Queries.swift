@@ -248,6 +248,25 @@ package struct NewTask: Sendable {
     package var specDigest: [UInt8]?
     /// Whether `StoreSnapshot.queued(urls:in:)` finds it, if it is a download.
     package var isSought = true
+    /// nil if it is not over yet.
+    @BoxedOptional package var end: End?
+
+    /// What a data task leaves that is answered when it is added.
+    package struct End: Sendable {
+        /// Names no file.
+        package var result: TaskResult
+        package var metrics: StoredMetrics?
+        package var response: StoredDocument
+        /// What `task.body` serves.
+        package var body: [UInt8]
+
+        package init(result: TaskResult, metrics: StoredMetrics?, response: StoredDocument, body: [UInt8]) {
+            self.result = result
+            self.metrics = metrics
+            self.response = response
+            self.body = body
+        }
+    }
 
     package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {
         self.init(session: session, spec: Boxed(wrappedValue: spec), status: status, host: host)

@@ -47,5 +47,6 @@ struct RowValues {
     func set(_ column: Int32, _ value: Double) { statement.bind(value, at: first + column) }
     /// - Parameter text: UTF-8.
     func set(_ column: Int32, text: [UInt8]) { statement.bind(text: text, at: first + column) }
+    func set(_ column: Int32, _ bytes: [UInt8]) { statement.bind(bytes, at: first + column) }
     func set(_ column: Int32, _ text: String?) { if let text { statement.bind(text, at: first + column) } }
 }

@@ -22,7 +22,8 @@ extension StoreTransaction {
         var (lengths, counted): ([Int], [Tallies.Place]) = ([], [])
         lengths.reserveCapacity(tasks.count)
         counted.reserveCapacity(tasks.count)
-        try Self.taskRows.run(tasks.count, in: connection) { row, index in
+        let rows = tasks.contains { $0.end != nil } ? Self.endedRows : Self.taskRows
+        try rows.run(tasks.count, in: connection) { row, index in
             let task = tasks[index]
             let place = try places.place(of: task, in: self)
             let text = try task.specText ?? StoredSpec.text(task.spec)
@@ -32,12 +33,13 @@ extension StoreTransaction {
         }
         for (index, task) in tasks.enumerated() {
             try memory.tallies.count(counted[index], task.status.state, by: 1, in: connection)
-            guard task.hasOneRow else { continue }
+            guard task.hasOneRow, task.end == nil else { continue }
             memory.noteAdded(
                 task.record(TaskID(first + Int64(index))), counted[index], expiry: task.storedExpiry,
                 length: lengths[index])
         }
         for (index, task) in tasks.enumerated() { try insertBelongings(of: task, TaskID(first + Int64(index))) }
+        try insertEnds(of: tasks, from: first)
         return (first...last).map { TaskID($0) }
     }
 
@@ -60,14 +62,35 @@ extension StoreTransaction {
         }
     }
 
-    private static let taskRows = RowInsert(
-        into: "task",
-        [
-            "id", "session", "lane", "kind", "priority", "position", "state", "reason", "next_attempt_at", "error",
-            "attempts", "failures_in_row", "integrity_restarts", "created_at", "started_at", "finished_at",
-            "budget_used", "budget_mark", "unresolved_since", "deadline_at", "expires_at", "destination_device", "url",
-            "description", "spec", "sought",
-        ])
+    /// What tasks leave that are over already.
+    private func insertEnds(of tasks: [NewTask], from first: Int64) throws {
+        let ends = tasks.indices.compactMap { index in tasks[index].end.map { (id: first + Int64(index), end: $0) } }
+        guard !ends.isEmpty else { return }
+        try Self.responseRows.run(ends.count, in: connection) { row, index in
+            let (id, end) = ends[index]
+            row.set(1, id)
+            row.set(2, text: try end.response.text ?? JSONCoding.encode(end.response.response))
+            row.set(3, end.response.head)
+        }
+        try Self.bodyRows.run(ends.count, in: connection) { row, index in
+            row.set(1, ends[index].id)
+            row.set(2, BodyRole.response.rawValue)
+            row.set(3, ends[index].end.body)
+        }
+    }
+
+    private static let responseRows = RowInsert(into: "response", ["task", "document", "head"])
+    private static let bodyRows = RowInsert(into: "body", ["task", "role", "content"])
+
+    private static let columns = [
+        "id", "session", "lane", "kind", "priority", "position", "state", "reason", "next_attempt_at", "error",
+        "attempts", "failures_in_row", "integrity_restarts", "created_at", "started_at", "finished_at",
+        "budget_used", "budget_mark", "unresolved_since", "deadline_at", "expires_at", "destination_device", "url",
+        "description", "spec", "sought",
+    ]
+    private static let taskRows = RowInsert(into: "task", columns)
+    private static let endedRows = RowInsert(
+        into: "task", columns + ["result_bytes", "result_verified", "metrics"])
 
     private static func bind(
         _ task: NewTask, _ specText: String, id: Int64, _ place: Tallies.Place, to row: RowValues
@@ -99,6 +122,10 @@ extension StoreTransaction {
         row.set(24, task.spec.description)
         row.set(25, specText)
         row.set(26, task.isSought ? Int64(1) : Int64(0))
+        guard let end = task.end else { return }
+        row.set(27, end.result.bytes.rawValue)
+        row.set(28, end.result.verified ? Int64(1) : Int64(0))
+        if let metrics = end.metrics { row.set(29, metrics.bytes) }
     }
 }
 

@@ -97,9 +97,7 @@ final class AttemptTools: Sendable {
     ) async throws -> AttemptEnding {
         let transitions = transitions
         var notes = PendingNotes(record: record, time: time.reading().wall)
-        if let head = answer.head {
-            notes.add(ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated), of: head)
-        }
+        if let document = StoredDocument(answer, of: record) { notes.add(document) }
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
             metrics: StoredMetrics(active.metrics), hasCheckpoint: false, hasAsked: active.hasAsked)
@@ -117,6 +115,15 @@ final class AttemptTools: Sendable {
     /// Of this run alone: attempts that failed, waits and pauses say nothing of how fast the rest came.
     private func passed(since began: Int64) -> Seconds {
         Seconds(rawValue: Double(max(0, time.reading().boot - began)) / 1000)
+    }
+}
+
+extension StoredDocument {
+    /// nil for what was done without an answer.
+    init?(_ answer: UploadResult, of record: TaskRecord) {
+        guard let head = answer.head else { return nil }
+        let response = ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated)
+        self.init(response, whole: WholeHead(head, beyond: response))
     }
 }
 

@@ -40,7 +40,10 @@ final class TaskCache: Sendable {
 
     private let keeper: CacheKeeper
     private let shelf: CacheKeeper.Shelf
-    private let run: TransferRun
+    /// nil before the task has one.
+    private let run: TransferRun?
+    /// nil if the task has none.
+    private let cookies: TaskCookies?
     private let time: any TimeSource
     private let number: Int
     /// The task sends its owner's cookies, as the others do that share the storage.
@@ -51,16 +54,16 @@ final class TaskCache: Sendable {
 
     init(
         _ keeper: CacheKeeper, _ record: TaskRecord, _ policy: CachePolicy, _ cookies: CookiePolicy,
-        _ run: TransferRun, _ time: any TimeSource
+        of jar: TaskCookies?, _ run: TransferRun?, _ time: any TimeSource
     ) {
         self.keeper = keeper
         self.run = run
+        self.cookies = jar
         self.time = time
         number = keeper.waiterNumber()
         sharesCookies = cookies.storage == .shared
         isRetry = record.status.attempts > 1
-        let storage = policy.isOwn ? record.session.identifier : ""
-        shelf = CacheKeeper.Shelf(place: CachePlace(record.session.owner, storage), policy: policy)
+        shelf = CacheKeeper.Shelf(place: CachePlace(record.session, policy), policy: policy)
     }
 
     deinit { land() }
@@ -77,10 +80,7 @@ final class TaskCache: Sendable {
 
     /// - Parameter then: called once, on any thread, maybe before this returns.
     func look(_ exchange: Exchange, then: @escaping @Sendable (Way) -> Void) {
-        let (sent, cookies) = withCookies(exchange)
-        let request = CacheRequest(
-            sent, shelf.policy.request, defaults: keeper.defaults, cookies: sharesCookies ? nil : cookies)
-        guard let request else { return then(.send(exchange)) }
+        guard let request = request(of: exchange) else { return then(.send(exchange)) }
         state.withLock { state in
             state.request = request
             state.plain = exchange
@@ -88,9 +88,25 @@ final class TaskCache: Sendable {
         keeper.find(request, on: shelf) { [self] in found($0, for: request, exchange, then) }
     }
 
+    /// What memory has for a task that has not begun, as if the exchange had brought it; nil if anything is to be asked
+    /// or waited for.
+    func recalled(_ exchange: Exchange) -> ExchangeOutcome? {
+        guard let request = request(of: exchange), let answer = keeper.recall(request, on: shelf),
+            case .serve(_, let age) = request.use(of: answer.response, at: now())
+        else { return nil }
+        return outcome(answer, age: age, of: exchange)
+    }
+
+    /// As it will be sent: its URL and fields choose the stored answer. nil if the cache stays out.
+    private func request(of exchange: Exchange) -> CacheRequest? {
+        let (sent, cookies) = withCookies(exchange)
+        return CacheRequest(
+            sent, shelf.policy.request, defaults: keeper.defaults, cookies: sharesCookies ? nil : cookies)
+    }
+
     /// With the cookies that the request will carry, on which an answer may depend.
     private func withCookies(_ exchange: Exchange) -> (exchange: Exchange, cookies: String?) {
-        guard let cookies = run.cookies, let url = CookieURL(exchange.url),
+        guard let cookies, !cookies.isEmpty, let url = CookieURL(exchange.url),
             let stored = cookies.field(for: CookieRequest(url), without: [])
         else { return (exchange, nil) }
         var exchange = exchange
@@ -193,9 +209,7 @@ final class TaskCache: Sendable {
         var outcome = ExchangeOutcome(end: .finished, head: answer.response.head(of: exchange.url, age: age))
         outcome.body = answer.body
         outcome.wasSent = false
-        var metrics = ExchangeMetrics(fetchStart: time.reading().wall.rawValue * 1000)
-        metrics.isFromCache = true
-        run.measured(metrics)
+        run?.measured(.fromCache(at: time.reading().wall))
         return outcome
     }
 
@@ -304,5 +318,14 @@ final class TaskCache: Sendable {
             return (state.leads, state.request)
         }
         if let leads, let request { keeper.land(flight(request), leads) }
+    }
+}
+
+extension ExchangeMetrics {
+    /// Of a stored answer.
+    static func fromCache(at now: Timestamp) -> ExchangeMetrics {
+        var metrics = ExchangeMetrics(fetchStart: now.rawValue * 1000)
+        metrics.isFromCache = true
+        return metrics
     }
 }

@@ -37,11 +37,14 @@ struct AddBatch: Sendable {
     private var authors: [Int] = []
     /// nil if each of `tasks` is new and stands where the call has it.
     private var places: [Place]?
+    /// Bytes of the bodies of tasks that are answered already; nil if there are none.
+    private var answeredBytes: Int?
 
+    /// - Parameter answering: false if tasks that are answered already are to run like the others.
     init(
         _ admitted: [AdmittedTask], key: SessionKey, tokens: ClientTokens, configuration: SessionConfiguration,
         now: ClockReading,
-        transitions: TaskTransitions, storeID: String
+        transitions: TaskTransitions, storeID: String, answering: Bool = true
     ) {
         self.key = key
         self.tokens = tokens
@@ -54,7 +57,23 @@ struct AddBatch: Sendable {
         authors.reserveCapacity(admitted.count)
         var births = Births(batch: self)
         let isSought = Self.areSought(admitted)
-        for task in admitted { append(task, births.birth(of: task.$spec), isSought: isSought) }
+        for task in admitted {
+            let birth = births.birth(of: task.$spec)
+            guard answering, let end = task.end, let answered = try? births.answered(birth, end) else {
+                append(task, birth, isSought: isSought)
+                continue
+            }
+            append(task, answered, isSought: false)
+            tasks[tasks.count - 1].end = end
+            answeredBytes = (answeredBytes ?? 0) + end.body.count
+        }
+    }
+
+    /// Whether tasks that are answered already may be stored so: as if they ran now.
+    func mayAnswer(in transaction: StoreTransaction) throws -> Bool {
+        guard let answeredBytes else { return true }
+        return try !transaction.pausedSessions().contains(key)
+            && transaction.hasRoom(forBodies: answeredBytes, of: key.owner)
     }
 
     private mutating func append(_ task: AdmittedTask, _ birth: Birth, isSought: Bool) {
@@ -108,6 +127,7 @@ struct AddBatch: Sendable {
         let ids = try transaction.insert(batch.tasks)
         for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
         try transaction.append(batch.events)
+        if answeredBytes != nil { try transitions.sessionMayHaveDrained(key, at: now.wall, in: transaction) }
         func added(_ index: Int) -> AddTasks.Added {
             AddTasks.Added(id: ids[index], state: batch.tasks[index].status.state)
         }
@@ -191,8 +211,17 @@ private struct Births {
         var timeout: Seconds?
     }
 
+    /// What becomes of a queued task that is answered at once.
+    private struct Life {
+        var result: TaskResult
+        var status: TaskStatus
+        var begun: [EventRecord]
+        var ended: [EventRecord]
+    }
+
     let batch: AddBatch
     private var known: [Kind: Birth] = [:]
+    private var last: Life?
 
     init(batch: AddBatch) { self.batch = batch }
 
@@ -204,14 +233,41 @@ private struct Births {
         let (status, effects) = TaskMachine.added(
             startPaused: kind.startPaused, earliestBeginAt: kind.earliestBeginAt,
             at: batch.transitions.clocks.reading(batch.now, of: batch.key))
-        let events = effects.compactMap { effect -> EventRecord? in
-            guard case .publish(let type, let payload) = effect else { return nil }
-            return EventRecord(time: batch.now.wall, type: type, session: batch.key, payload: payload)
-        }
+        let events = events(of: effects)
         let expiry = batch.transitions.expiry(
             kind.timeout, Boxed(wrappedValue: status), in: batch.key, at: batch.now)
         let birth = Birth(status: status, events: events, expiry: expiry)
         known[kind] = birth
         return birth
+    }
+
+    private func events(of effects: [TaskEffect]) -> [EventRecord] {
+        effects.compactMap { effect -> EventRecord? in
+            guard case .publish(let type, let payload) = effect else { return nil }
+            return event(type, payload)
+        }
+    }
+
+    private func event(_ type: EventType, _ payload: JSONMembers) -> EventRecord {
+        EventRecord(time: batch.now.wall, type: type, session: batch.key, payload: payload)
+    }
+
+    /// A task that is claimed and completed when it begins, with the events of both.
+    /// - Throws: `task.wrong_state` for one that does not begin at once.
+    mutating func answered(_ birth: Birth, _ end: NewTask.End) throws(TransferError) -> Birth {
+        let life = try life(from: birth.status, to: end.result)
+        let events = birth.events + life.begun + [event(.taskResponse, end.response.told)] + life.ended
+        return Birth(status: life.status, events: events, expiry: nil)
+    }
+
+    private mutating func life(from status: TaskStatus, to result: TaskResult) throws(TransferError) -> Life {
+        if let last, last.result == result, status.state == .queued { return last }
+        let now = batch.transitions.clocks.reading(batch.now, of: batch.key)
+        var machine = TaskMachine(status)
+        let begun = try events(of: machine.handle(.claimed, at: now))
+        let ended = try events(of: machine.handle(.completed(result, duration: 0), at: now))
+        let life = Life(result: result, status: machine.status, begun: begun, ended: ended)
+        last = life
+        return life
     }
 }

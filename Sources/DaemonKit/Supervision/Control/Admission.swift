@@ -23,6 +23,8 @@ struct AdmittedTask: Sendable {
     var requestBody: [UInt8]?
     /// `spec` as it is stored.
     var specText: String?
+    /// nil if it has to run.
+    @BoxedOptional var end: NewTask.End?
 }
 
 /// Checks the tasks of one `task.add`: first what they say, then the places they name.
@@ -31,6 +33,8 @@ struct Admission {
     let session: SessionRecord
     let configuration: Configuration
     let files: TransferFiles
+    /// nil if all tasks have to run.
+    var answers: EarlyAnswers.OfSession?
 
     /// - Parameter known: places of those that are left out.
     /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
@@ -132,12 +136,15 @@ struct Admission {
             case .data: break
             }
             if task.spec.body != nil { try await keepBody(of: &task, path: path) }
-            // What the protocol's strategy refuses is refused here already.
-            try StrategyRegistry.check(
-                StrategyRequest(
-                    sharing: task.$spec.namingKeptBody, Self.anyNetwork, now: session.createdAt, source: task.source,
-                    nonce: ""), url)
             task.specText = try StoredSpec.text(task.spec)
+            task.end = answers?.end(of: task, at: url)
+            // What the protocol's strategy refuses is refused here already.
+            if task.end == nil {
+                try StrategyRegistry.check(
+                    StrategyRequest(
+                        sharing: task.$spec.namingKeptBody, Self.anyNetwork, now: session.createdAt,
+                        source: task.source, nonce: ""), url)
+            }
             return task
         } catch let error as TransferError {
             throw Self.naming(path, error)

@@ -13,6 +13,8 @@ struct TaskAdder: TaskAdding {
     let transitions: TaskTransitions
     let leftParts: LeftParts
     let followUp: FollowUp
+    /// nil if no task of the store has a cache.
+    let answers: EarlyAnswers?
     let configuration: @Sendable () -> Configuration
     let time: any TimeSource
     let signal: SupervisionSignal
@@ -37,9 +39,10 @@ struct TaskAdder: TaskAdding {
             throw TransferError.noSession(key.identifier)
         }
         try Self.checkTakesTasks(session)
+        let record = session ?? SessionRecord(key: key, createdAt: time.reading().wall)
         let admission = Admission(
-            owner: peer.uid, session: session ?? SessionRecord(key: key, createdAt: time.reading().wall),
-            configuration: configuration(), files: files)
+            owner: peer.uid, session: record, configuration: configuration(), files: files,
+            answers: answers?.answers(in: record))
         let admitted = try await admission.admit(specs, except: Set(known.keys))
         // Before anything is stored: all or none.
         guard admitted.count + known.count == specs.count else {
@@ -47,13 +50,17 @@ struct TaskAdder: TaskAdding {
                 .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
         }
         let added: [AddTasks.Added]
-        var isDueSoon = true
+        var (isDueSoon, mayRun) = (true, true)
         // If the store is full, the alarms look for room.
-        defer { if isDueSoon { signal.changed() } else { signal.queueChanged() } }
+        defer { if isDueSoon { signal.changed() } else if mayRun { signal.queueChanged() } }
         let earliest: Timestamp?
         (added, earliest) = try await insert(admitted, admission.session, tokens)
         // The alarms look by themselves before anything later is due.
         isDueSoon = earliest.map { $0 <= time.reading().wall.advanced(by: Alarms.longestSleep) } ?? false
+        mayRun = added.contains { !$0.state.isFinal }
+        for task in added where task.state == .completed && !task.isExisting {
+            followUp.logger.debug("completed from the cache", metadata: ["task": "\(task.id)"])
+        }
         try? await takeOverParts(admitted.indices.filter { admitted[$0].checkpoint != nil }.map { added[$0].id })
         var rest = added[...]
         let all = specs.indices.compactMap { known[$0] ?? rest.popFirst() }
@@ -118,12 +125,12 @@ struct TaskAdder: TaskAdding {
         _ tasks: [AdmittedTask], _ seen: SessionRecord, _ tokens: ClientTokens
     ) async throws -> (tasks: [AddTasks.Added], earliestTime: Timestamp?) {
         let (key, now, transitions, storeID) = (seen.key, time.reading(), transitions, store.identifier)
-        @Sendable func batch(_ configuration: SessionConfiguration) -> AddBatch {
+        @Sendable func batch(_ configuration: SessionConfiguration, answering: Bool) -> AddBatch {
             AddBatch(
                 tasks, key: key, tokens: tokens, configuration: configuration, now: now, transitions: transitions,
-                storeID: storeID)
+                storeID: storeID, answering: answering)
         }
-        let ready = batch(seen.configuration)
+        let ready = batch(seen.configuration, answering: true)
         let isLate = tasks.contains { $0.spec.deadlineAt.map { $0 <= now.wall } ?? false }
         let (added, late) = try await store.write { transaction in
             let session: SessionRecord
@@ -133,9 +140,10 @@ struct TaskAdder: TaskAdding {
                 session = SessionRecord(key: key, createdAt: now.wall)
                 try transaction.insertSession(session)
             }
-            // It may have been changed since it was read.
-            let isCurrent = session.configuration == ready.configuration
-            let added = try (isCurrent ? ready : batch(session.configuration)).store(in: transaction) {
+            // It may have been changed or paused since it was read.
+            let isCurrent = try session.configuration == ready.configuration && ready.mayAnswer(in: transaction)
+            let fitting = isCurrent ? ready : batch(session.configuration, answering: false)
+            let added = try fitting.store(in: transaction) {
                 try Self.checkTakesTasks(session)
             }
             guard isLate else { return (added, [TaskTransitions.Outcome]()) }

@@ -34,9 +34,12 @@ final class TaskCookies: CookieKeeping {
         return storage.jar(name)
     }
 
+    /// No request gets any.
+    var isEmpty: Bool { !policy.sends || storage.isEmpty(name) }
+
     func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?
     {
-        guard policy.sends, !storage.isEmpty(name) else { return nil }
+        guard !isEmpty else { return nil }
         var request = request()
         request.crossedSites = request.crossedSites || policy.crossedSites
         return storage.field(name, request, at: time.reading().wall, without: names())

@@ -56,7 +56,10 @@ struct PendingNotes: Sendable {
 
     /// - Parameter head: that `response` is of.
     mutating func add(_ response: ResponseInfo, of head: ResponseHead) {
-        let document = StoredDocument(response, whole: WholeHead(head, beyond: response))
+        add(StoredDocument(response, whole: WholeHead(head, beyond: response)))
+    }
+
+    mutating func add(_ document: StoredDocument) {
         changes.append(.response(document))
         add(.taskResponse, document.told)
     }

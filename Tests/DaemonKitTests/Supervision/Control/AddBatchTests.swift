@@ -19,7 +19,10 @@ struct AddBatchTests {
         return AdmittedTask(spec: spec, host: "https://example.org:443")
     }
 
-    private func add(_ tasks: [AdmittedTask], owner: UserID? = nil) async throws -> [AddTasks.Added] {
+    private func add(
+        _ tasks: [AdmittedTask], owner: UserID? = nil, answering: Bool = true,
+        check: @escaping @Sendable () throws -> Void = {}
+    ) async throws -> [AddTasks.Added] {
         let key = SessionKey(owner: owner ?? fixture.key.owner, identifier: fixture.key.identifier)
         let (now, transitions) = (fixture.time.reading(), fixture.transitions)
         return try await fixture.store.write { transaction in
@@ -31,8 +34,8 @@ struct AddBatchTests {
             return try AddBatch(
                 tasks, key: key, tokens: ClientTokens(tasks.map(\.spec), of: key, now: now.wall),
                 configuration: SessionConfiguration(), now: now, transitions: transitions,
-                storeID: "store"
-            ).store(in: transaction)
+                storeID: "store", answering: answering
+            ).store(in: transaction, check)
         }
     }
 
@@ -158,5 +161,96 @@ struct AddBatchTests {
         _ = try await limited.add([task("https://example.org/e")], owner: UserID(1001))
         _ = try await limited.fixture.apply(.cancel(keepPartial: false), to: first[0].id)
         _ = try await limited.add([task("https://example.org/e")])
+    }
+
+    // MARK: Tasks that are answered already
+
+    private func answered(_ url: String = "https://example.org/a", paused: Bool = false, size: Int = 3) -> AdmittedTask
+    {
+        var task = task(url, paused: paused)
+        task.spec.kind = .data
+        task.end = NewTask.End(
+            result: TaskResult(bytes: ByteCount(Int64(size)), verified: false),
+            metrics: StoredMetrics(TaskMetrics([.fromCache(at: fixture.time.reading().wall)])),
+            response: StoredDocument(ResponseInfo(url: url, status: 200)), body: [UInt8](repeating: 7, count: size))
+        return task
+    }
+
+    @Test func anAnsweredTaskIsStoredAsIfItHadRun() async throws {
+        let added = try await add([answered()])
+        #expect(added.map(\.state) == [.completed])
+        let (record, body, metrics) = try await fixture.store.read { snapshot in
+            let id = added[0].id
+            return (try snapshot.task(id), try snapshot.body(of: id, .response), try snapshot.metrics(of: id))
+        }
+        let now = fixture.time.reading().wall
+        let status = record?.status
+        #expect(status?.state == .completed && status?.attempts == 1 && status?.budgetMark == nil)
+        #expect(status?.startedAt == now && status?.finishedAt == now)
+        #expect(record?.result == TaskResult(bytes: 3, verified: false) && record?.response?.status == 200)
+        #expect(body == [7, 7, 7] && metrics.entries.map(\.isFromCache) == [true])
+        let events = try await fixture.events().suffix(5)
+        #expect(
+            events.map(\.type) == [.taskAdded, .taskStarted, .taskResponse, .taskCompleted, .sessionDrained])
+        #expect(events.first?.payload["state"] == "queued" && events.prefix(4).allSatisfy { $0.task == added[0].id })
+        #expect(events.dropLast().last?.payload["bytes"] == 3)
+        #expect(try await fixture.store.read { try $0.counts() }.filter { $0.value > 0 } == [.completed: 1])
+    }
+
+    /// Answers stand where the call has them, and the session has drained once none is left.
+    @Test func answeredTasksStandAmongOthers() async throws {
+        let added = try await add([
+            task("https://example.org/b"), answered(), task("https://example.org/c"), answered(),
+        ])
+        #expect(added.map(\.state) == [.queued, .completed, .queued, .completed])
+        #expect(try await !fixture.events().contains { $0.type == .sessionDrained })
+        let stored = try await fixture.store.read { try $0.tasks(added.map(\.id)) }
+        #expect(stored.map { $0.response != nil } == [false, true, false, true])
+    }
+
+    @Test func whatDoesNotBeginIsNotAnswered() async throws {
+        #expect(try await add([answered(paused: true)]).map(\.state) == [.paused])
+        #expect(try await add([answered()], answering: false).map(\.state) == [.queued])
+    }
+
+    /// What happened since the answers were looked up: a pause, or too many bodies.
+    @Test func pausesAndFullStoresKeepTasksFromBeingAnswered() async throws {
+        func mayAnswer(_ task: AdmittedTask) async throws -> Bool {
+            let (key, now, transitions) = (fixture.key, fixture.time.reading(), fixture.transitions)
+            return try await fixture.store.write { transaction in
+                try AddBatch(
+                    [task], key: key, tokens: ClientTokens([task.spec], of: key, now: now.wall),
+                    configuration: SessionConfiguration(), now: now, transitions: transitions, storeID: "store"
+                ).mayAnswer(in: transaction)
+            }
+        }
+        _ = try await add([])
+        #expect(try await mayAnswer(answered()))
+        #expect(try await !mayAnswer(answered(size: Int(Bounds.volatileBodies) + 1)))
+        let key = fixture.key
+        try await fixture.store.write { transaction in
+            var session = try #require(try transaction.session(key))
+            session.pause.since = 1
+            try transaction.updateSession(session)
+        }
+        #expect(try await !mayAnswer(answered()))
+        #expect(try await mayAnswer(task("https://example.org/b")))
+    }
+
+    @Test func answeredTasksCountForTheQuota() async throws {
+        let small = Self(fixture: try SupervisionFixture(queueLimit: 1))
+        let error = await #expect(throws: TransferError.self) { try await small.add([answered(), answered()]) }
+        #expect(error?.code == .limitReached)
+        #expect(try await small.add([answered()]).map(\.state) == [.completed])
+        #expect(try await small.add([answered()]).map(\.state) == [.completed], "the first one is over")
+    }
+
+    /// The client may have gone meanwhile, and its session with it.
+    @Test func nothingIsAnsweredInASessionThatEnds() async throws {
+        await #expect(throws: TransferError.self) {
+            try await add([answered()]) { throw TransferError(.sessionInvalidated, "gone") }
+        }
+        #expect(try await fixture.store.read { try $0.counts() }.allSatisfy { $0.value == 0 })
+        #expect(try await fixture.events().isEmpty)
     }
 }

@@ -1,0 +1,100 @@
+import DaemonSetup
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Answers data tasks when they are added, if memory has a stored answer that they would get: such a task needs no slot, no
+/// claim and no attempt, which cost most of what a fresh hit did.
+///
+/// It has no rules of its own. Policy, strategy and `TaskCache` say what the task gets, as they do in an attempt; whatever
+/// needs anything else goes the way of all tasks.
+struct EarlyAnswers: Sendable {
+    let cache: CacheKeeper
+    let policies: TaskPolicies
+    let cookies: CookieKeeper
+    let credentials: CredentialKeeper
+    let files: TransferFiles
+    /// As in `Dispatcher`.
+    let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
+    let time: any TimeSource
+
+    /// nil if no task of the session would begin now, or have a cache.
+    func answers(in session: SessionRecord) -> OfSession? {
+        let now = time.reading().wall
+        guard session.kind != .background, session.pause.since == nil, closedUntil(session, now) == nil else {
+            return nil
+        }
+        return OfSession(
+            early: self, session: session.key, now: now,
+            policies: policies.policies(in: session.configuration, kind: session.kind),
+            metrics: StoredMetrics(TaskMetrics([.fromCache(at: now)])))
+    }
+
+    /// For the tasks of one call.
+    struct OfSession: Sendable {
+        fileprivate let early: EarlyAnswers
+        fileprivate let session: SessionKey
+        fileprivate let now: Timestamp
+        fileprivate let policies: TaskPolicies.OfSession
+        /// Of each task that is answered.
+        fileprivate let metrics: StoredMetrics?
+        /// What the last task that was answered said and got: others of the call may say the same.
+        fileprivate let last = Guarded<(specText: String, end: NewTask.End)?>(nil)
+
+        /// What an attempt that began now would end with, if it asked nobody; else nil.
+        /// - Parameter url: the task's.
+        func end(of task: AdmittedTask, at url: ParsedURL) -> NewTask.End? {
+            guard Self.mayBegin(task.$spec, at: now) else { return nil }
+            if let last = last.withLock({ $0 }), last.specText == task.specText { return last.end }
+            guard let end = answer(to: task, at: url) else { return nil }
+            if let text = task.specText { last.withLock { $0 = (text, end) } }
+            return end
+        }
+
+        private func answer(to task: AdmittedTask, at url: ParsedURL) -> NewTask.End? {
+            let spec = task.$spec
+            var policy = policies.policy(of: spec)
+            guard let cache = policy.cache, cache.request.usesStored, !policy.asks.contains(.challenge),
+                early.cache.remembers(url.requestURL, in: CachePlace(session, cache))
+            else { return nil }
+            let record = TaskRecord(
+                id: .firstVolatile, session: session, spec: spec,
+                status: TaskStatus(state: .running, createdAt: now), host: task.host, position: 0)
+            policy.mayHaveCredentials = early.credentials.mayAnswer(CredentialKeeper.User(record, policy))
+            guard let answer = early.answer(to: record, policy, cache) else { return nil }
+            guard let document = StoredDocument(answer, of: record) else { return nil }
+            return NewTask.End(
+                result: TaskResult(bytes: ByteCount(Int64(answer.body.count)), verified: false),
+                metrics: metrics, response: document, body: answer.body)
+        }
+
+        private static func mayBegin(_ spec: Boxed<TaskSpec>, at now: Timestamp) -> Bool {
+            spec.wrappedValue.kind == .data && spec.wrappedValue.stream != true
+                && spec.wrappedValue.startPaused != true && spec.wrappedValue.earliestBeginAt == nil
+                && spec.wrappedValue.deadlineAt.map { $0 > now } ?? true
+        }
+    }
+
+    private func answer(to record: TaskRecord, _ policy: EffectivePolicy, _ cache: CachePolicy) -> UploadResult? {
+        guard
+            let pinned = files.pinnedAtOnce(policy.$network, policy.url(of: record.$spec), owner: record.session.owner),
+            let strategy = try? StrategyRegistry.upload(for: StrategyRequest(record, policy, pinned, time))
+        else { return nil }
+        var steps = StrategySteps(strategy, stored: nil)
+        let look = TaskCache(
+            self.cache, record, cache, policy.cookies, of: cookies.cookies(of: record, policy.cookies), nil, time)
+        guard case .success(.run(let exchange)?) = steps.next(after: nil), let outcome = look.recalled(exchange),
+            let head = outcome.head, exchange.hold?.applies(to: head) != true,
+            case .success(.finished(let answer)?) = steps.next(after: outcome)
+        else { return nil }
+        return answer
+    }
+}
+
+extension CachePlace {
+    /// Of the tasks of a session.
+    init(_ session: SessionKey, _ policy: CachePolicy) {
+        self.init(session.owner, policy.isOwn ? session.identifier : "")
+    }
+}
