@@ -177,9 +177,6 @@ package struct HostGates: Sendable {
         return released
     }
 
-    /// The caller could not release the hosts that it fetched.
-    package mutating func putBack(_ hosts: [String]) { released += hosts }
-
     /// When the next host may be tried; nil if none waits for a time.
     package mutating func nextChange() -> Int64? {
         while let (time, scope) = times.first {

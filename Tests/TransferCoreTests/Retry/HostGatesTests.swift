@@ -134,8 +134,6 @@ struct HostGatesTests {
         #expect(gates.takeReleased(at: reading(4)) == [] && gates.nextChange() == reading(5).boot)
         #expect(gates.takeReleased(at: reading(5)) == [host] && gates.nextChange() == nil)
         #expect(gates.takeReleased(at: reading(6)) == [])
-        gates.putBack([host])
-        #expect(gates.takeReleased(at: reading(6)) == [host])
         gates.attemptStarted(host: host, owner: owner, task: TaskID(9), at: reading(6))
         report(&gates, .failed, task: 9, at: 7)
         #expect(gates.nextChange() == reading(16).boot)

@@ -21,6 +21,8 @@ actor Dispatcher {
 
     private let slots: SharedSlots
     private let gates: Gatekeeper
+    /// Among those who share the gates.
+    private let number: Int
     /// When a running task has had its turn and another owner waits (boot clock, milliseconds).
     private let turnEnd = Guarded<Int64?>(nil)
     private var turns = SlotTurns()
@@ -48,6 +50,7 @@ actor Dispatcher {
         self.transitions = transitions
         self.slots = slots
         gates = slots.gates
+        number = slots.gates.addDispatcher()
         signal = slots.signal
         news = slots.signal.listen(to: [.slots, .queue])
         self.time = time
@@ -118,7 +121,7 @@ actor Dispatcher {
     /// Lets lanes be read again whose hosts are not held any more. If that cannot be stored just now, the other lanes are still
     /// served, and another round tries again soon.
     private func releaseLanes(_ now: ClockReading) async {
-        let released = gates.takeReleased(at: now)
+        let released = gates.takeReleased(by: number, at: now)
         guard !released.isEmpty || !hasForgottenMarks else { return }
         let isFirst = !hasForgottenMarks
         do {
@@ -128,7 +131,7 @@ actor Dispatcher {
             hasForgottenMarks = true
             ahead.forget()
         } catch {
-            gates.putBack(released)
+            gates.putBack(released, by: number)
             logger.retried("cannot release hosts", error)
             // Their tasks are in no lane that is read: what can be read may say that there is nothing to do.
             lookAgain()

@@ -9,6 +9,8 @@ final class Gatekeeper: Sendable {
     private let gates: Guarded<HostGates>
     private let time: any TimeSource
     private let signal: SupervisionSignal
+    /// Released hosts that a dispatcher has not heard of, by its number.
+    private let released = Guarded<[Set<String>]>([])
 
     init(policy: SchedulingPolicy = SchedulingPolicy(), time: any TimeSource, signal: SupervisionSignal) {
         gates = Guarded(HostGates(policy: policy))
@@ -79,10 +81,31 @@ final class Gatekeeper: Sendable {
     }
 
     /// Hosts that were held and may be tried since this was asked last.
-    func takeReleased(at now: ClockReading) -> [String] { gates.withLock { $0.takeReleased(at: now) } }
+    /// - Parameter dispatcher: its number. Each hears of every host, because the lanes of its store are its own.
+    func takeReleased(by dispatcher: Int, at now: ClockReading) -> [String] {
+        let hosts = gates.withLock { $0.takeReleased(at: now) }
+        let (own, othersWait) = released.withLock { released -> ([String], Bool) in
+            if hosts.isEmpty, released[dispatcher].isEmpty { return ([], false) }
+            for index in released.indices { released[index].formUnion(hosts) }
+            defer { released[dispatcher] = [] }
+            return (released[dispatcher].sorted(), !hosts.isEmpty && released.count > 1)
+        }
+        if othersWait { signal.queueChanged() }
+        return own
+    }
+
+    /// The number of one more dispatcher.
+    func addDispatcher() -> Int {
+        released.withLock { released in
+            released.append([])
+            return released.count - 1
+        }
+    }
 
     /// The caller could not release what it took.
-    func putBack(_ hosts: [String]) { gates.withLock { $0.putBack(hosts) } }
+    func putBack(_ hosts: [String], by dispatcher: Int) {
+        released.withLock { $0[dispatcher].formUnion(hosts) }
+    }
 
     /// When the next host may be tried, in milliseconds of the boot clock; nil if none waits for its time.
     func nextChange() -> Int64? { gates.withLock { $0.nextChange() } }
