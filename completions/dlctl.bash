@@ -1127,7 +1127,7 @@ _dlctl_answer() {
     # Offer positional completions
     case "${positional_number}" in
     2)
-        __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''trust'$'\n''cancel'$'\n''follow'$'\n''followWith'$'\n''refuse'$'\n''allow'$'\n''becomeDownload'$'\n''continue'$'\n''newRequest'
+        __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''trust'$'\n''cancel'$'\n''follow'$'\n''followWith'$'\n''refuse'$'\n''allow'$'\n''becomeDownload'$'\n''continue'$'\n''newRequest'$'\n''store'$'\n''memoryOnly'$'\n''doNotStore'
         return
         ;;
     esac

@@ -517,7 +517,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl answer" -eq 1' -fka 'useCredential performDefaultHandling rejectProtectionSpace trust cancel follow followWith refuse allow becomeDownload continue newRequest'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl answer" -eq 1' -fka 'useCredential performDefaultHandling rejectProtectionSpace trust cancel follow followWith refuse allow becomeDownload continue newRequest store memoryOnly doNotStore'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" u user' -s 'u' -l 'user' -d 'User name; dlctl asks for the password, or see below.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" certificate' -l 'certificate' -d 'PEM certificate to show; dlctl asks for the pass phrase of its key.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" key' -l 'key' -d 'PEM key of --certificate, if it is in another file.' -rF

@@ -151,6 +151,8 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
     public var allowed: String?
     /// Any answer becomes a file.
     public var allowsAny: Bool?
+    /// Where the answer of `responded` is stored, as decided.
+    public var stored: DecisionAction?
     /// The client has been asked whether the task may begin.
     public var hasBegun: Bool?
 

@@ -20,6 +20,7 @@ public enum DecisionAction: String, Word {
     case follow, followWith, refuse
     case allow, becomeDownload
     case `continue`, newRequest
+    case store, memoryOnly, doNotStore
 }
 
 extension DecisionAction {
@@ -27,7 +28,9 @@ extension DecisionAction {
     public var isOfTheOwner: Bool {
         switch self {
         case .useCredential, .trust, .followWith, .newRequest, .becomeDownload: true
-        case .performDefaultHandling, .rejectProtectionSpace, .cancel, .follow, .refuse, .allow, .continue: false
+        case .performDefaultHandling, .rejectProtectionSpace, .cancel, .follow, .refuse, .allow, .continue, .store,
+            .memoryOnly, .doNotStore:
+            false
         }
     }
 }
@@ -43,7 +46,7 @@ extension Question {
         case .redirect: [.follow, .followWith, .refuse]
         case .response: [.allow, .cancel, .becomeDownload]
         case .begin: [.continue, .newRequest, .cancel]
-        case .cache: []
+        case .cache: [.store, .memoryOnly, .doNotStore]
         }
     }
 }
@@ -65,15 +68,18 @@ public enum DecisionDefault: String, Word {
     /// The same, but then the task fails with `tls.untrusted`.
     case reject
     case follow, allow, `continue`
+    /// The answer is kept as RFC 9111 and the capacities allow: on the disk too, or in memory alone.
+    case store, memoryOnly
 }
 
 extension DecisionKind {
     public var `default`: DecisionDefault {
         switch self {
-        case .challenge, .cache: .wait
+        case .challenge: .wait
         case .redirect: .follow
         case .response: .allow
         case .begin: .continue
+        case .cache: .store
         }
     }
 }
@@ -83,7 +89,7 @@ extension DecisionDefault {
     public var patience: Seconds? {
         switch self {
         case .wait, .reject: nil
-        case .follow, .allow, .continue: Seconds(60)
+        case .follow, .allow, .continue, .store, .memoryOnly: Seconds(60)
         }
     }
 }

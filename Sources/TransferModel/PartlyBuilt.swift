@@ -10,7 +10,3 @@ extension SessionConfiguration.CodingKeys: PartlyBuilt {
         ].contains(self)
     }
 }
-
-extension DecisionKind: PartlyBuilt {
-    public var isBuilt: Bool { self != .cache }
-}

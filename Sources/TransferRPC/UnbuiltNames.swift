@@ -11,9 +11,6 @@ public enum UnbuiltNames {
         for key in session where configuration.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
-        if let kind = configuration.asks?.first(where: { !$0.isBuilt }) {
-            throw unsupported(path, "asks", "`\(kind.rawValue)` is not built yet")
-        }
     }
 
     private static func unsupported(_ path: String, _ name: String, _ why: String) -> TransferError {
@@ -53,6 +50,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"
     case decisionsBegin = "decisions.begin"
+    case decisionsCache = "decisions.cache"
     case decisionsNTLM = "decisions.challenge.ntlm"
     case decisionsServerTrust = "decisions.challenge.serverTrust"
     case decisionsClientCertificate = "decisions.challenge.clientCertificate"

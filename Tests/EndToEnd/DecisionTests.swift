@@ -227,15 +227,16 @@ extension EndToEnd.Serving {
                     == "decision.gone")
         }
 
-        @Test(.timeLimit(.minutes(1))) func unbuiltKindsAreRefusedByName() async throws {
+        @Test(.timeLimit(.minutes(1))) func everyKindIsBuiltAndOthersAreRefused() async throws {
             let scene = try await scene()
-            let error = await refusal {
-                try await scene.probe.call(
-                    "session.open", ["id": "t", "configuration": ["asks": ["challenge", "cache"]]])
+            @discardableResult func open(_ kinds: [JSONValue]) async throws -> JSONValue {
+                try await scene.probe.call("session.open", ["id": "t", "configuration": ["asks": .array(kinds)]])
             }
-            #expect(error == "request.unsupported")
-            let info = try await scene.probe.call("daemon.info")
-            #expect(info["features"]?.arrayValue?.contains("decisions.challenge") == true)
+            let error = await refusal { try await open(["challenge", "gossip"]) }
+            #expect(error == "request.bad_field")
+            try await open(DecisionKind.allCases.map { .string($0.rawValue) })
+            let features = try await scene.probe.call("daemon.info")["features"]?.arrayValue ?? []
+            for kind in DecisionKind.allCases { #expect(features.contains(.string("decisions.\(kind.rawValue)"))) }
         }
 
         @Test(.timeLimit(.minutes(1))) func anAbsentProgramIsStarted() async throws {

@@ -7,6 +7,8 @@ package struct CachedAnswer: Sendable, Hashable {
     package var body: [UInt8]
     /// As `CacheRequest.credentials`.
     package var credentials: String?
+    /// A client wants it on no disk.
+    package var isMemoryOnly = false
 
     package init(response: StoredResponse, body: [UInt8], credentials: String? = nil) {
         self.response = response

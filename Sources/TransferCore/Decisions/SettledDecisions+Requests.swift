@@ -43,11 +43,31 @@ extension SettledDecisions {
         guard allowsAny != true, allowed != head.mark, asked < Bounds.decisions else { return nil }
         asked += 1
         proposed = nil
+        if responded != head.mark { stored = nil }
         responded = head.mark
         var question = Question(.response)
         question.response = response
         return question
     }
+
+    /// An answer has come that would be stored.
+    /// - Parameter proposal: what becomes of it if nobody answers.
+    /// - Returns: the question; nil if it is settled, or nobody is asked any more.
+    package mutating func stores(
+        _ head: ResponseHead, response: ResponseInfo, proposing proposal: DecisionDefault
+    ) -> Question? {
+        guard decided(about: head) == nil, asked < Bounds.decisions else { return nil }
+        asked += 1
+        proposed = nil
+        responded = head.mark
+        stored = nil
+        var question = Question(.cache, default: proposal)
+        question.response = response
+        return question
+    }
+
+    /// Where this answer is stored, if that was decided already: it was lost before it could be kept.
+    package func decided(about head: ResponseHead) -> DecisionAction? { responded == head.mark ? stored : nil }
 
     /// What a client's answer settles.
     package mutating func answered(_ question: Question, with answer: DecisionAnswer) {
@@ -67,7 +87,7 @@ extension SettledDecisions {
             allowed = responded
             // A download requests the file without codings, so the answer differs.
             allowsAny = answer.action == .becomeDownload ? true : nil
-        case .cache: break
+        case .cache: stored = answer.action
         }
         proposed = nil
     }
@@ -119,6 +139,8 @@ extension DecisionDefault {
         case .follow: .follow
         case .allow: .allow
         case .continue: .continue
+        case .store: .store
+        case .memoryOnly: .memoryOnly
         }
     }
 }

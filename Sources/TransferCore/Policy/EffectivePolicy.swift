@@ -61,6 +61,12 @@ package struct EffectivePolicy: Sendable {
     /// A 401 or 407 is not the task's answer: credentials for it may be available.
     package var answersChallenges: Bool { asks.contains(.challenge) || mayHaveCredentials }
 
+    /// Which answers wait for a decision of this kind; nil for none.
+    package func hold(for kind: DecisionKind) -> ResponseHold? {
+        guard asks.contains(kind) else { return nil }
+        return ResponseHold(acceptsAnyStatus: acceptsAnyStatus, asksChallenges: answersChallenges)
+    }
+
     private static func network(_ session: SessionConfiguration) -> NetworkOptions {
         var network = NetworkOptions()
         network.proxy = session.proxy.map(proxy)

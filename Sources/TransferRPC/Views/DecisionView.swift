@@ -69,11 +69,11 @@ extension DecisionView: WireObject {
         case .session: .required(.string, "Identifier of its session.")
         case .owner: .required(.userID, "Owner of the session.")
         case .time: .required(.time, "When it was asked.")
-        case .kind: .required(.choice(DecisionKind.allCases.filter(\.isBuilt).map(\.rawValue)), "What it is about.")
+        case .kind: .required(.oneOf(DecisionKind.self), "What it is about.")
         case .default:
             .required(
                 .oneOf(DecisionDefault.self),
-                "What happens if nobody answers. `wait`: the task waits until its `timeoutIntervalForResource` has passed, then fails with `deadline.exceeded`. `reject`: the same, but it fails with `tls.untrusted`. Otherwise the action of this name is taken at `deadline`."
+                "What happens if nobody answers. `wait`: the task waits until its `timeoutIntervalForResource` has passed, then fails with `deadline.exceeded`. `reject`: the same, but it fails with `tls.untrusted`. Otherwise the action of this name is taken at `deadline`. With `cache` it is what the daemon proposes: `store`, or `memoryOnly` if the answer is not to reach a disk."
             )
         case .deadline:
             .optional(
@@ -94,7 +94,7 @@ extension DecisionView: WireObject {
         case .response:
             .optional(
                 .object(ResponseInfo.self),
-                "`challenge`, `redirect`, `response`: the header of the answer that the question is about, masked as in events."
+                "`challenge`, `redirect`, `response`, `cache`: the header of the answer that the question is about, masked as in events."
             )
         case .request:
             .optional(

@@ -160,8 +160,8 @@ extension SessionConfiguration: WireObject {
             )
         case .asks:
             .optional(
-                .list(.choice(DecisionKind.allCases.filter(\.isBuilt).map(\.rawValue))),
-                "Decisions that are put to a client (`task.decision`, `decision.answer`); others follow their defaults. See `daemon.info.features`: `decisions.*`."
+                .list(.oneOf(DecisionKind.self)),
+                "Decisions that are put to a client (`task.decision`, `decision.answer`); others follow their defaults. `cache` concerns data tasks of `default` and `ephemeral` sessions. See `daemon.info.features`: `decisions.*`."
             )
         case .subscriber:
             .optional(

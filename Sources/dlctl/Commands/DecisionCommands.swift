@@ -73,6 +73,11 @@ struct AnswerCommand: DaemonCommand {
               continue                begin
               newRequest              request --url, --method or --header instead
               cancel                  cancel the task
+
+            ACTIONS of an answer that would be kept in the cache:
+              store                   keep it, as the server allows
+              memoryOnly              keep it, but not on the disk
+              doNotStore              do not keep it
             """)
 
     @Argument(help: ArgumentHelp("The question; 'decisions' lists them.", valueName: "id"))

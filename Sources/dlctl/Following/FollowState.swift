@@ -176,7 +176,8 @@ extension FollowedTask {
             return [.restarted(self, code: event.payload["code"]?.stringValue ?? ErrorCode.validatorChanged.rawValue)]
         case .taskRedirected: return [.redirected(self, url: event.payload["url"]?.stringValue ?? "")]
         case .taskDecision:
-            if event.payload["kind"]?.stringValue == DecisionKind.response.rawValue { phase = .deciding }
+            let kind = event.payload["kind"]?.stringValue.flatMap(DecisionKind.init(rawValue:))
+            if kind == .response || kind == .cache { phase = .deciding }
             return [.asked(self)]
         case .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained,
             .sessionInvalidated,

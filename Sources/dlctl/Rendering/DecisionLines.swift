@@ -18,8 +18,8 @@ enum DecisionLines {
         case .challenge: question.protectionSpace.map { challenge(question, $0) } ?? other
         case .redirect: redirect(question)
         case .begin: "Its time has come: it is about to request \(request(question))."
-        case .response: response(question)
-        case .cache: other
+        case .response: response(question).map { $0 + ": is that wanted?" } ?? other
+        case .cache: response(question).map { $0 + ": is that to be kept in the cache?" } ?? other
         }
     }
 
@@ -37,12 +37,12 @@ enum DecisionLines {
         return "The server redirects\(status) to \(request(question))."
     }
 
-    private static func response(_ question: Question) -> String {
-        guard let response = question.response else { return other }
+    private static func response(_ question: Question) -> String? {
+        guard let response = question.response else { return nil }
         var text = "The server answers" + (response.status.map { " \($0)" } ?? "")
         if let type = response.mimeType { text += ", " + Printable.text(type, limit: 60) }
         if response.expectedLength >= 0 { text += ", " + Figures.bytes(ByteCount(response.expectedLength)) }
-        return text + ": is that wanted?"
+        return text
     }
 
     private static func request(_ question: Question) -> String {
@@ -102,7 +102,10 @@ enum DecisionLines {
         case .useCredential: isCertificate ? " --certificate FILE" : " --user NAME"
         case .followWith, .newRequest: " --url URL"
         case .becomeDownload: " --output FILE"
-        case .performDefaultHandling, .rejectProtectionSpace, .trust, .cancel, .follow, .refuse, .allow, .continue: ""
+        case .performDefaultHandling, .rejectProtectionSpace, .trust, .cancel, .follow, .refuse, .allow, .continue,
+            .store,
+            .memoryOnly, .doNotStore:
+            ""
         }
     }
 

@@ -108,3 +108,13 @@ final class SupervisionFixture: Sendable {
         try await store.read { try $0.events(EventQuery(limit: 1000)) }
     }
 }
+
+extension HeldQuestion {
+    /// nil if nobody is asked.
+    var record: DecisionRecord? {
+        switch self {
+        case .open(let record): record
+        case .settled: nil
+        }
+    }
+}

@@ -72,6 +72,25 @@ import TransferModel
         }
     }
 
+    /// Where an answer is stored is settled for this answer, and for no other.
+    @Test func whereAnAnswerIsStoredIsSettledForIt() throws {
+        func head(_ tag: String) -> ResponseHead {
+            ResponseHead(url: Self.own, status: 200, headers: [HeaderField("ETag", tag)])
+        }
+        var settled = SettledDecisions()
+        let response = ResponseInfo(url: Self.own)
+        let first = settled.stores(head("a"), response: response, proposing: .store)
+        #expect(first?.kind == .cache && first?.default == .store)
+        settled.answered(try #require(first), with: DecisionAnswer(.doNotStore))
+        #expect(settled.decided(about: head("a")) == .doNotStore && settled.decided(about: head("b")) == nil)
+        #expect(settled.stores(head("a"), response: response, proposing: .store) == nil)
+        let wanted = settled.responded(with: head("b"), response: response)
+        settled.answered(try #require(wanted), with: DecisionAnswer(.allow))
+        #expect(settled.decided(about: head("b")) == nil)
+        settled.asked = Bounds.decisions
+        #expect(settled.stores(head("b"), response: response, proposing: .store) == nil)
+    }
+
     @Test func whatAnAnswerDoesNotNameStays() {
         var settled = SettledDecisions()
         let change = DecisionAnswer(.followWith, request: TaskRequest(method: "HEAD"))

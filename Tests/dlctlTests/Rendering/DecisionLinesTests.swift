@@ -39,6 +39,19 @@ import TransferRPC
         #expect(lines(asked)[0].hasSuffix("; it calls itself \"evil' says: \u{FFFD}\"."))
     }
 
+    @Test func whatWouldBeStoredIsShown() {
+        var asked = Question(.cache, default: .memoryOnly)
+        var response = ResponseInfo(url: "http://a/")
+        (response.status, response.mimeType, response.expectedLength) = (200, "text/plain", 2048)
+        (asked.response, asked.deadline) = (response, Timestamp(milliseconds: 60_000))
+        let shown = lines(asked)
+        #expect(
+            shown.first
+                == "3  task 12  cache  The server answers 200, text/plain, 2.0 KiB: is that to be kept in the cache?")
+        #expect(shown.dropFirst().first?.hasPrefix("    If nobody answers, dld takes memoryOnly at ") == true)
+        #expect(shown.suffix(3) == ["store", "memoryOnly", "doNotStore"].map { "    dlctl answer 3 \($0)" })
+    }
+
     @Test func whoWantsACertificateIsShown() {
         #expect(
             lines(question(.clientCertificate)) == [

@@ -7,27 +7,32 @@ extension AttemptTools {
     /// nil if the policy asks nobody about answers: then no exchange holds one.
     func asking(of record: TaskRecord, _ run: TransferRun, _ policy: EffectivePolicy) -> RunRecorder.Asking? {
         guard policy.asks.contains(.response) else { return nil }
-        return { [self, retry = policy.retry] in ask(about: $0, of: record, run, retry: retry, proceed: $1) }
+        return { [self, retry = policy.retry] head, proceed in
+            ask(about: .begun(head), of: record, run, retry: retry) { _ in proceed() }
+        }
     }
 
     /// - Parameters:
     ///   - retry: if the question cannot be stored: no body comes unasked, and the attempt fails.
-    ///   - proceed: called once the body may come, on any thread; never if the run stops before.
-    private func ask(
-        about head: ResponseHead, of record: TaskRecord, _ run: TransferRun, retry: RetryPolicy,
-        proceed: @escaping @Sendable () -> Void
+    ///   - proceed: called once with what is decided, on any thread; never if the run stops before. nil: as by default.
+    func ask(
+        about held: HeldAnswer, of record: TaskRecord, _ run: TransferRun, retry: RetryPolicy,
+        proceed: @escaping @Sendable (DecisionAction?) -> Void
     ) {
         let (transitions, id) = (transitions, record.id)
         // Before the question is told: its answer may come at once.
         run.decides(proceed)
         checkpoints.store { [self] in
             do {
-                let open = try await patience.persistently { transaction in
-                    try transitions.question(about: head, of: id, in: transaction)
+                let question = try await patience.persistently { transaction in
+                    try transitions.question(about: held, of: id, in: transaction)
                 }
-                guard let open else { return run.isDecided() }
-                run.decides(open, at: time.reading())
-                asked(record.session)
+                switch question {
+                case .settled(let action): run.isDecided(action)
+                case .open(let open):
+                    run.decides(open, at: time.reading())
+                    asked(record.session)
+                }
             } catch {
                 let cause = error as? TransferError ?? TransferError(.internal, "\(error)")
                 let failure = AttemptFailure(error: cause, disposition: .transient(after: nil))
@@ -57,8 +62,7 @@ struct HeldAnswers: Sendable {
                 continue
             }
             let id = run.task
-            try await store.write { try transitions.takeDefault(of: id, in: $0) }
-            run.isDecided()
+            run.isDecided(try await store.write { try transitions.takeDefault(of: id, in: $0) })
         }
         return next
     }

@@ -25,7 +25,11 @@ final class RequestAttempt: TransferAttempt {
         self.tools = tools
         stream = tools.streams?.stream(of: record.id, record.spec, in: record.session)
         cache = policy.cache.flatMap { cache in
-            tools.cache.map { TaskCache($0, record, cache, policy.cookies, of: run.cookies, run, tools.time) }
+            tools.cache.map {
+                TaskCache(
+                    $0, record, cache, policy.cookies, of: run.cookies, asking: policy.hold(for: .cache), run,
+                    tools.time)
+            }
         }
         self.logger = logger
     }

@@ -27,8 +27,8 @@ final class TransferRun: Sendable {
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentView])?
         var work: Task<Void, Never>?
-        /// Lets the body of an answer come that a client is asked about.
-        var proceed: (@Sendable () -> Void)?
+        /// Lets the run go on with an answer that a client is asked about.
+        var proceed: (@Sendable (DecisionAction?) -> Void)?
         var hasAsked = false
         /// When that happens by default, of the boot clock.
         var decisionDeadline: Int64?
@@ -166,8 +166,8 @@ final class TransferRun: Sendable {
 
     // MARK: Decisions
 
-    /// A client is about to be asked whether an answer is wanted.
-    func decides(_ proceed: @escaping @Sendable () -> Void) {
+    /// A client is about to be asked about an answer.
+    func decides(_ proceed: @escaping @Sendable (DecisionAction?) -> Void) {
         state.withLock { ($0.proceed, $0.hasAsked) = (proceed, true) }
     }
 
@@ -186,15 +186,16 @@ final class TransferRun: Sendable {
 
     var decisionDeadline: Int64? { state.withLock { $0.decisionDeadline } }
 
-    /// The answer is wanted: its body may come.
-    func isDecided() {
+    /// The run may go on.
+    /// - Parameter action: nil: as by default.
+    func isDecided(_ action: DecisionAction?) {
         let proceed = state.withLock { state in
             if state.figures.phase == .deciding { state.figures.phase = nil }
             state.decisionDeadline = nil
             defer { state.proceed = nil }
             return state.proceed
         }
-        proceed?()
+        proceed?(action)
     }
 
     // MARK: Figures

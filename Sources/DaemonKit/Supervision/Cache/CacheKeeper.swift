@@ -106,24 +106,33 @@ package final class CacheKeeper: Sendable {
         let isInMemory = remember(answer, url, on: shelf)
         if !isInMemory { forgetInMemory(url, shelf.place) }
         guard let disk, shelf.policy.diskCapacity > 0 else { return }
-        guard Self.mayBeOnDisk(answer), answer.size(url) <= shelf.policy.diskCapacity / CachePolicy.share,
-            let record = CacheRecord(answer, url)
-        else {
+        guard fitsOnDisk(answer, url, shelf), let record = CacheRecord(answer, url) else {
             if replaces, answer.credentials == nil { disk.forget(shelf.place.owner, shelf.place.storage, url: url) }
             return
         }
         disk.put(record, in: shelf.place, capacity: shelf.policy.diskCapacity)
     }
 
+    /// Where `put` keeps an answer; nil: nowhere.
+    func proposal(for answer: CachedAnswer, _ url: String, on shelf: Shelf) -> DecisionDefault? {
+        if disk != nil, fitsOnDisk(answer, url, shelf) { return .store }
+        return fitsInMemory(answer, url, shelf) ? .memoryOnly : nil
+    }
+
     /// Secrets stay off the disk, and so does what could never be used without asking for it anew.
-    private static func mayBeOnDisk(_ answer: CachedAnswer) -> Bool {
-        answer.credentials == nil && !answer.response.selection.namesSecrets
+    private func fitsOnDisk(_ answer: CachedAnswer, _ url: String, _ shelf: Shelf) -> Bool {
+        answer.credentials == nil && !answer.isMemoryOnly && !answer.response.selection.namesSecrets
             && (answer.response.lifetime > 0 || !answer.response.validators.isEmpty)
+            && answer.size(url) <= shelf.policy.diskCapacity / CachePolicy.share
+    }
+
+    private func fitsInMemory(_ answer: CachedAnswer, _ url: String, _ shelf: Shelf) -> Bool {
+        answer.size(url) <= shelf.policy.memoryCapacity / CachePolicy.share
     }
 
     @discardableResult
     private func remember(_ answer: CachedAnswer, _ url: String, on shelf: Shelf) -> Bool {
-        guard answer.size(url) <= shelf.policy.memoryCapacity / CachePolicy.share else { return false }
+        guard fitsInMemory(answer, url, shelf) else { return false }
         state.withLock { state in
             let others = (state.bytes[shelf.place.owner] ?? 0) - (state.memory[shelf.place]?.bytes ?? 0)
             let most = min(shelf.policy.memoryCapacity, Bounds.cacheMemoryOfOwner - others)

@@ -20,6 +20,8 @@ final class TaskCache: Sendable {
         case outcome(ExchangeOutcome)
         /// The server confirmed another version than the stored one: it is asked without conditions.
         case again(Exchange)
+        /// A client decides where the answer is stored; then `decided` is to be called.
+        case asks(ExchangeOutcome, HeldAnswer)
     }
 
     private struct State {
@@ -31,6 +33,8 @@ final class TaskCache: Sendable {
         var isValidating = false
         var requestTime: Int64 = 0
         var responseTime: Int64 = 0
+        /// A client decides about it.
+        var offered: CachedAnswer?
         /// Others wait for this request.
         var leads: Int?
         var waits = false
@@ -48,14 +52,17 @@ final class TaskCache: Sendable {
     private let number: Int
     /// The task sends its owner's cookies, as the others do that share the storage.
     private let sharesCookies: Bool
+    /// Which answers a client is asked about before they are stored; nil for none.
+    private let asks: ResponseHold?
     /// An answer that failed the task before is not used again.
     private let isRetry: Bool
     private let state = Guarded(State())
 
     init(
         _ keeper: CacheKeeper, _ record: TaskRecord, _ policy: CachePolicy, _ cookies: CookiePolicy,
-        of jar: TaskCookies?, _ run: TransferRun?, _ time: any TimeSource
+        of jar: TaskCookies?, asking asks: ResponseHold? = nil, _ run: TransferRun?, _ time: any TimeSource
     ) {
+        self.asks = asks
         self.keeper = keeper
         self.run = run
         self.cookies = jar
@@ -221,6 +228,8 @@ final class TaskCache: Sendable {
         let isShared = state.withLock { state in
             state.responseTime = now
             guard state.leads != nil, let request = state.request else { return true }
+            // Nobody knows how long the client takes, and what it says.
+            if asks?.applies(to: head) == true { return false }
             let length = head.values("content-length").last.flatMap { Int($0) } ?? 0
             return length <= limit && request.isShared(head, requestTime: state.requestTime, responseTime: now)
         }
@@ -258,8 +267,7 @@ final class TaskCache: Sendable {
         {
             return .outcome(self.outcome(stored, age: stored.response.age(at: now()), of: exchange))
         }
-        store(outcome, known, request)
-        return .outcome(outcome)
+        return store(outcome, known, request)
     }
 
     private func validated(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) -> Ending {
@@ -297,7 +305,7 @@ final class TaskCache: Sendable {
     }
 
     /// What is not whole, or of which only the connection's end says that it is, is not kept (RFC 9111 section 3.3).
-    private func store(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) {
+    private func store(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) -> Ending {
         guard outcome.end == .finished, outcome.delimited, !outcome.isBodyTruncated, let head = outcome.head,
             let response = request.stored(head, requestTime: known.requestTime, responseTime: known.responseTime)
         else {
@@ -305,11 +313,31 @@ final class TaskCache: Sendable {
             if known.stored != nil, outcome.head?.status.map({ $0 < 500 }) ?? false {
                 keeper.forget(request.url, on: shelf)
             }
+            return .outcome(outcome)
+        }
+        let answer = CachedAnswer(response: response, body: outcome.body, credentials: request.credentials)
+        if asks?.applies(to: head) == true, let proposal = keeper.proposal(for: answer, request.url, on: shelf) {
+            state.withLock { $0.offered = answer }
+            return .asks(outcome, .storable(head, proposal: proposal))
+        }
+        keeper.put(answer, request.url, on: shelf, replaces: known.stored != nil)
+        return .outcome(outcome)
+    }
+
+    /// The client has said where the answer is stored.
+    /// - Parameter action: nil: as the protocol says.
+    func decided(_ action: DecisionAction?) {
+        let (offered, request, replaces) = state.withLock { state in
+            defer { state.offered = nil }
+            return (state.offered, state.request, state.stored != nil)
+        }
+        guard var offered, let request else { return }
+        if action == .doNotStore {
+            if replaces { keeper.forget(request.url, on: shelf) }
             return
         }
-        keeper.put(
-            CachedAnswer(response: response, body: outcome.body, credentials: request.credentials), request.url,
-            on: shelf, replaces: known.stored != nil)
+        offered.isMemoryOnly = action == .memoryOnly
+        keeper.put(offered, request.url, on: shelf, replaces: replaces)
     }
 
     private func land() {

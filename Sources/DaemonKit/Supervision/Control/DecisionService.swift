@@ -55,10 +55,10 @@ struct DecisionService: DecisionServing {
         case .cancel: stored = try await cancelled(known, by: answer)
         case .becomeDownload: stored = try await becameDownload(known, by: answer)
         case .useCredential, .trust, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
-            .allow, .continue, .newRequest:
+            .allow, .continue, .newRequest, .store, .memoryOnly, .doNotStore:
             stored = try await store(answer, to: id)
             // Its answer is held; by now perhaps another one, if the same was said before.
-            if stored.isNew, known.question.kind == .response { runs[known.task]?.isDecided() }
+            if stored.isNew, known.question.isAboutHeldAnswer { runs[known.task]?.isDecided(answer.action) }
         }
         if let outcome = stored.outcome {
             logger.info(
@@ -152,7 +152,7 @@ struct DecisionService: DecisionServing {
             case .becomeDownload where record.status.state == .running:
                 return (true, try transitions.apply(.preempted(), to: decision.task, in: transaction))
             case .becomeDownload, .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .follow,
-                .followWith, .refuse, .allow, .continue, .newRequest:
+                .followWith, .refuse, .allow, .continue, .newRequest, .store, .memoryOnly, .doNotStore:
                 // A task that does not wait for this runs on, or finds the answer in its next attempt.
                 guard record.status.awaitsAnswer else { return (true, nil) }
                 return (true, try transitions.apply(.conditionCleared, to: decision.task, in: transaction))
@@ -162,6 +162,14 @@ struct DecisionService: DecisionServing {
 }
 
 extension Question {
+    /// The task may run on while it is asked.
+    fileprivate var isAboutHeldAnswer: Bool {
+        switch kind {
+        case .response, .cache: true
+        case .challenge, .redirect, .begin: false
+        }
+    }
+
     /// What `trust` trusts.
     fileprivate var trusted: TrustedKey? {
         guard let origin = protectionSpace?.origin, let key else { return nil }

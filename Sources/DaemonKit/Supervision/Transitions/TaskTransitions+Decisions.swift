@@ -29,13 +29,14 @@ extension TaskTransitions {
     }
 
     /// Nobody has answered in time: the open question of a task is closed, and settled as its default says.
-    func takeDefault(of id: TaskID, in transaction: StoreTransaction) throws {
-        if var open = try transaction.decision(of: id), open.state == .open,
-            let action = open.question.default.action
-        {
-            open.settled.answered(open.question, with: DecisionAnswer(action))
-            try transaction.closeDecision(of: id, settled: open.settled)
-        }
+    /// - Returns: what is decided now; nil if nothing was asked.
+    @discardableResult
+    func takeDefault(of id: TaskID, in transaction: StoreTransaction) throws -> DecisionAction? {
+        guard var asked = try transaction.decision(of: id) else { return nil }
+        guard asked.state == .open, let action = asked.question.default.action else { return asked.answer?.action }
+        asked.settled.answered(asked.question, with: DecisionAnswer(action))
+        try transaction.closeDecision(of: id, settled: asked.settled)
+        return action
     }
 
     /// Whether the question of a waiting task has time left after all: the wall clock was set, the boot clock was not.
@@ -110,26 +111,33 @@ extension TaskTransitions {
         return .preempted(.challenge)
     }
 
-    /// Asks whether an answer is wanted, whose connection is held at its head. The task runs on.
-    /// - Returns: the open question, which may be that of an earlier attempt; nil if the answer is wanted.
-    func question(
-        about head: ResponseHead, of id: TaskID, in transaction: StoreTransaction
-    ) throws -> DecisionRecord? {
-        guard let record = try readable(id, in: transaction), record.status.state == .running else { return nil }
-        let known = try transaction.decision(of: id)
-        if let known, known.state == .open, known.settled.responded == head.mark { return known }
+    /// Asks about an answer that the task's run holds. The task runs on.
+    func question(about held: HeldAnswer, of id: TaskID, in transaction: StoreTransaction) throws -> HeldQuestion {
+        guard let record = try readable(id, in: transaction), record.status.state == .running else {
+            return .settled(nil)
+        }
+        let (known, head) = (try transaction.decision(of: id), held.head)
+        if let known, known.state == .open, known.question.kind == held.kind, known.settled.responded == head.mark {
+            return .open(known)
+        }
         var settled = known?.settled ?? SettledDecisions()
         let length = head.values("Content-Length").last.flatMap { Int64($0) }
         let info = ResponseInfo(
             head, requested: record.spec.url ?? "",
-            verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) })))
-        guard let question = settled.responded(with: head, response: info.withoutSecrets),
+            verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) }))
+        ).withoutSecrets
+        let question: Question? =
+            switch held {
+            case .begun: settled.responded(with: head, response: info)
+            case .storable(_, let proposal): settled.stores(head, response: info, proposing: proposal)
+            }
+        guard let question,
             case .asked(_, _, _, let payload) = try asked(question, of: record, settled, .decision, in: transaction)
-        else { return nil }
+        else { return .settled(held.kind == .cache ? settled.decided(about: head) : nil) }
         _ = try transaction.append(
             EventRecord(
                 time: time.reading().wall, type: .taskDecision, session: record.session, task: id, payload: payload))
-        return try transaction.decision(of: id)
+        return try transaction.decision(of: id).map { .open($0) } ?? .settled(nil)
     }
 
     /// A run ends while a client is asked about its answer: the task waits for the decision, then asks its server again.
@@ -187,6 +195,36 @@ extension TaskTransitions {
         payload.add(try JSONMembers(stored: String(decoding: told, as: UTF8.self)))
         return .asked(reason, error, until: question.deadline, payload: payload)
     }
+}
+
+/// An answer that a run holds as long as a client decides about it.
+enum HeldAnswer: Sendable {
+    /// Its head is here, and no byte of its body is read.
+    case begun(ResponseHead)
+    /// It is here, and would be stored.
+    /// - Parameter proposal: where, if nobody says otherwise.
+    case storable(ResponseHead, proposal: DecisionDefault)
+
+    var head: ResponseHead {
+        switch self {
+        case .begun(let head), .storable(let head, _): head
+        }
+    }
+
+    var kind: DecisionKind {
+        switch self {
+        case .begun: .response
+        case .storable: .cache
+        }
+    }
+}
+
+/// What became of a question about an answer that is held.
+enum HeldQuestion: Sendable {
+    /// It may be that of an earlier attempt.
+    case open(DecisionRecord)
+    /// What was decided about the same answer before; nil if it goes on as by default.
+    case settled(DecisionAction?)
 }
 
 extension TaskStatus {

@@ -94,6 +94,31 @@ struct CacheKeeperTests {
         #expect(await find(withCookie, shelf) != nil)
     }
 
+    /// What is proposed is what becomes of it; what a client wants on no disk is on none.
+    @Test func theProposalIsWhereAnAnswerGoes() async throws {
+        let shelf = try shelf(.default, CacheCapacities(memoryCapacity: 40_000, diskCapacity: 80_000))
+        let request = try request()
+        func proposal(_ answer: CachedAnswer, _ shelf: CacheKeeper.Shelf, _ keeper: CacheKeeper? = nil)
+            -> DecisionDefault?
+        {
+            (keeper ?? self.keeper).proposal(for: answer, request.url, on: shelf)
+        }
+        let ephemeral = try self.shelf(.ephemeral)
+        let small = try answer(to: request)
+        #expect(proposal(small, shelf) == .store && proposal(small, ephemeral) == .memoryOnly)
+        #expect(proposal(small, shelf, CacheKeeper(disk: nil)) == .memoryOnly)
+        #expect(try proposal(answer(3000, to: request), shelf) == .store)
+        #expect(try proposal(answer(5000, to: request), shelf) == nil)
+        let proven = try self.request("http://a/", [("Authorization", "Basic a")])
+        #expect(try proposal(answer(to: proven), shelf) == .memoryOnly)
+        var kept = small
+        kept.isMemoryOnly = true
+        put(small, shelf)
+        put(kept, shelf, replaces: true)
+        #expect(await onDisk() == 0)
+        #expect(await find(request, shelf) == kept)
+    }
+
     @Test func anAnswerTakesATwentiethAtMost() async throws {
         let shelf = try shelf(.default, CacheCapacities(memoryCapacity: 40_000, diskCapacity: 80_000))
         let request = try request()

@@ -30,7 +30,7 @@ import TransferStore
             let record = try #require(try transaction.session(key))
             _ = try transitions.claim([task], sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
-            return try #require(try transitions.question(about: head, of: task, in: transaction))
+            return try #require(try transitions.question(about: .begun(head), of: task, in: transaction).record)
         }
         for event in [.preempted(), .pause] as [TaskEvent] { _ = try await fixture.apply(event, to: task) }
         return (task, decision.id)

@@ -163,7 +163,7 @@ import TransferStore
             _ = try transitions.claim(tasks.map(\.id), sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
             return try tasks.map { task in
-                try transitions.question(about: head, of: task.id, in: transaction)?.question.actions
+                try transitions.question(about: .begun(head), of: task.id, in: transaction).record?.question.actions
             }
         }
         #expect(offered == [[.allow, .cancel], [.allow, .cancel, .becomeDownload], [.allow, .cancel]])
@@ -180,11 +180,37 @@ import TransferStore
             let record = try #require(try transaction.session(key))
             _ = try transitions.claim([task.id], sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
-            #expect(try transitions.question(about: head, of: task.id, in: transaction)?.state == .open)
+            #expect(try transitions.question(about: .begun(head), of: task.id, in: transaction).record?.state == .open)
         }
         _ = try await fixture.apply(.blocked(.network, nil, nextAttemptAt: nil), to: task.id)
         let state = try await fixture.store.read { try $0.decision(of: task.id)?.state }
         #expect(state == .closed)
+    }
+
+    /// A run that is lost while a client is asked where its answer is stored fetches it anew, and asks no second time.
+    @Test func whereAnAnswerIsStoredIsAskedOnce() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0].id
+        let (transitions, key) = (fixture.transitions, fixture.key)
+        let head = ResponseHead(url: "http://a/f", status: 200)
+        let asked = try await fixture.store.write { transaction in
+            let record = try #require(try transaction.session(key))
+            _ = try transitions.claim([task], sessions: [key: record], in: transaction)
+            let held = HeldAnswer.storable(head, proposal: .memoryOnly)
+            let first = try transitions.question(about: held, of: task, in: transaction).record
+            let again = try transitions.question(about: held, of: task, in: transaction).record
+            #expect(first != nil && first?.id == again?.id)
+            #expect(first?.question.actions == [.store, .memoryOnly, .doNotStore])
+            #expect(first?.question.default == .memoryOnly && first?.question.deadline != nil)
+            #expect(try transitions.takeDefault(of: task, in: transaction) == .memoryOnly)
+            let other = ResponseHead(url: "http://a/g", status: 200)
+            guard case .settled(.memoryOnly) = try transitions.question(about: held, of: task, in: transaction) else {
+                return false
+            }
+            return try transitions.question(about: .storable(other, proposal: .store), of: task, in: transaction).record
+                != nil
+        }
+        #expect(asked)
     }
 
     /// What a session has is for an attempt: another task's refusal or another key must not meet a copy of it.

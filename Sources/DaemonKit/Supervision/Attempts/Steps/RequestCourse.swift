@@ -14,9 +14,11 @@ final class RequestCourse: ExchangeCourse {
         var last: ExchangeOutcome?
         /// Clients know where in the source this run began.
         var isAnnounced = false
-        /// A client is asked about a stored answer.
-        var asked: (@Sendable (Bool) -> Void)?
+        /// A client is asked about an answer that is here.
+        var asked: Asked?
     }
+
+    private typealias Asked = (then: @Sendable (DecisionAction?) -> Void, stopped: @Sendable () -> Void)
 
     private let attempt: RequestAttempt
     /// nil if nothing is sent.
@@ -56,24 +58,33 @@ final class RequestCourse: ExchangeCourse {
                 guard let head = outcome.head, exchange.hold?.applies(to: head) == true else {
                     return then(next(after: outcome))
                 }
-                ask(about: head) { then($0 ? self.next(after: outcome) : .success(nil)) }
+                // A client that decides about answers decides about stored ones too.
+                ask(about: .begun(head)) { _ in
+                    then(self.next(after: outcome))
+                } stopped: {
+                    then(.success(nil))
+                }
             }
         }
     }
 
-    /// A client that decides about answers decides about stored ones too.
-    /// - Parameter then: called once, with false if the run is to stop first.
-    private func ask(about head: ResponseHead, then: @escaping @Sendable (Bool) -> Void) {
-        state.withLock { $0.asked = then }
-        recorder.transferHeld(head) { [self] in decided(true) }
-        if exchange.isCancelled { decided(false) }
+    /// Calls one of the closures, once: with what the client decided, or if the run is to stop first.
+    private func ask(
+        about answer: HeldAnswer, then: @escaping @Sendable (DecisionAction?) -> Void,
+        stopped: @escaping @Sendable () -> Void
+    ) {
+        state.withLock { $0.asked = (then, stopped) }
+        attempt.tools.ask(about: answer, of: attempt.record, attempt.run, retry: attempt.policy.retry) { [self] in
+            asked()?.then($0)
+        }
+        if exchange.isCancelled { asked()?.stopped() }
     }
 
-    private func decided(_ isWanted: Bool) {
+    private func asked() -> Asked? {
         state.withLock { state in
             defer { state.asked = nil }
             return state.asked
-        }?(isWanted)
+        }
     }
 
     func mustPrepare(_ exchange: Exchange) -> Bool {
@@ -124,16 +135,26 @@ final class RequestCourse: ExchangeCourse {
             receiver: attempt.stream, cookies: attempt.run.cookies)
         attempt.stream?.prepare(decodes: exchange.decodesBody)
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
-            if let stream = self.attempt.stream { return then(self.ended(stream.ended(outcome), of: exchange)) }
-            self.decode(outcome, of: exchange) { then(self.ended($0, of: exchange)) }
+            if let stream = self.attempt.stream { return self.ended(stream.ended(outcome), of: exchange, then: then) }
+            self.decode(outcome, of: exchange) { self.ended($0, of: exchange, then: then) }
         }
     }
 
-    private func ended(_ outcome: ExchangeOutcome, of exchange: Exchange) -> NextStep<UploadResult> {
+    private func ended(
+        _ outcome: ExchangeOutcome, of exchange: Exchange,
+        then: @escaping @Sendable (NextStep<UploadResult>) -> Void
+    ) {
         switch attempt.cache?.ended(outcome, of: exchange) {
-        case nil: next(after: outcome)
-        case .outcome(let outcome): next(after: outcome)
-        case .again(let exchange): .success(.run(exchange))
+        case nil: then(next(after: outcome))
+        case .outcome(let outcome): then(next(after: outcome))
+        case .again(let exchange): then(.success(.run(exchange)))
+        case .asks(let outcome, let answer):
+            ask(about: answer) { action in
+                self.attempt.cache?.decided(action)
+                then(self.next(after: outcome))
+            } stopped: {
+                then(.success(nil))
+            }
         }
     }
 
@@ -202,7 +223,7 @@ final class RequestCourse: ExchangeCourse {
     func cancel() {
         exchange.cancel()
         attempt.cache?.cancel()
-        decided(false)
+        asked()?.stopped()
     }
 }
 
@@ -216,9 +237,7 @@ extension StrategyRequest {
         acceptsAnyStatus = policy.acceptsAnyStatus
         asksChallenges = policy.answersChallenges
         redirects = policy.redirects
-        if policy.asks.contains(.response) {
-            hold = ResponseHold(acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges)
-        }
+        hold = policy.hold(for: .response)
         codings = ContentDecoding.possible
         if let standing = policy.request { ask(standing) }
     }
