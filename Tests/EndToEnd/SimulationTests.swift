@@ -19,6 +19,7 @@ extension EndToEnd.Surviving {
             .timeLimit(.minutes(10)),
             arguments: [
                 "splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch",
+                "linger", "gush", "stale",
             ])
         func aPlantedDefectIsFound(_ plant: String) async throws {
             // The rarest shows in one world of thirty; what is found ends the run.

@@ -28,7 +28,12 @@ final class Checker: @unchecked Sendable {
 
     /// Hears of each commit.
     func committed(_ events: [EventRecord]) {
-        for event in events { world.note("\(event.type.rawValue) \(event.task.map { "\($0)" } ?? "")") }
+        for event in events {
+            world.note("\(event.type.rawValue) \(event.task.map { "\($0)" } ?? "")")
+            if event.task?.isVolatile == true || event.session.identifier.first == "v" {
+                world.violate("event \(event.type.rawValue) of a volatile session is stored")
+            }
+        }
         do {
             try world.ledger.commit(events)
         } catch {
@@ -71,6 +76,7 @@ final class Checker: @unchecked Sendable {
         try checkSessions(snapshot)
         try uploads.check(tasks, snapshot)
         try world.subscribers.check(snapshot)
+        try world.daemon?.volatileStore.readHere(world.volatiles.check)
         try world.fairness.check(snapshot)
     }
 
@@ -101,6 +107,7 @@ final class Checker: @unchecked Sendable {
         try check()
         try uploads.checkEnd()
         try world.subscribers.checkEnd()
+        try world.volatiles.checkEnd()
         for (state, count) in try world.read({ try $0.counts() }) where !state.isFinal && count > 0 {
             throw Violation("\(count) tasks never end: they are \(state.rawValue)")
         }
@@ -124,6 +131,8 @@ final class Checker: @unchecked Sendable {
         proven = proven.filter { paths.contains($0.key) }
         for path in paths {
             let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
+            // Those of a daemon that died are removed by their age.
+            if AbandonedParts.isVolatile(name) { continue }
             if PartName.isPartName(name) {
                 guard let task = PartName.task(of: name, store: store) else {
                     throw Violation("\(path) is nobody's part file")

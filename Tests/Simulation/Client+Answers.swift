@@ -4,7 +4,8 @@ import TransferRPC
 
 /// Clients answer what tasks ask: late, twice, otherwise than before, or never.
 extension Client {
-    func answer(_ daemon: SimulatedDaemon) {
+    /// - Parameter late: it may take its time.
+    func answer(_ daemon: SimulatedDaemon, late: Bool = true) {
         Task {
             do {
                 let decisions = daemon.supervision.decisions
@@ -16,7 +17,7 @@ extension Client {
                 }
                 guard !open.isEmpty else { return }
                 let asked = open[world.random.below(open.count)]
-                if world.random.chance(200) { try await Task.sleep(for: .seconds(world.random.below(100))) }
+                if late, world.random.chance(200) { try await Task.sleep(for: .seconds(world.random.below(100))) }
                 guard try await answer(asked, action(asked), decisions) else { return }
                 // The same again is fine, as long as the task asks nothing else; another one never is.
                 if world.random.chance(300), let same = answers[asked.decision] {
@@ -31,14 +32,14 @@ extension Client {
     }
 
     private func action(_ asked: DecisionView) -> DecisionAction {
-        let isDownload = tasks[asked.task]?.file != nil
+        let (isDownload, isFetch) = (tasks[asked.task]?.file != nil, tasks[asked.task]?.resource != nil)
         let actions = asked.question.actions.filter { action in
             switch action {
-            // What a data task is given is of no resource, so nobody could tell its file.
-            case .becomeDownload: false
-            case .followWith, .newRequest: isDownload
+            // What other data tasks are given is of no resource, so nobody could tell their files.
+            case .becomeDownload: isFetch
+            case .followWith, .newRequest: isDownload || isFetch
             case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .cancel, .follow, .refuse,
-                .allow, .continue:
+                .allow, .continue, .store, .memoryOnly, .doNotStore:
                 true
             }
         }
@@ -58,7 +59,19 @@ extension Client {
             if action == .followWith || action == .newRequest {
                 parameters.request = TaskRequest(url: asked.question.request?.url, headers: [])
             }
+            if action == .becomeDownload, let resource = tasks[task]?.resource {
+                let name = "d\(task)"
+                for place in 0...Self.mostTasks {
+                    wanted[place == 0 ? name : "\(name) (\(place))", default: []].insert(resource)
+                }
+                parameters.destination = Destination(path: world.folder + "/out/" + name)
+            }
+            if action == .useCredential {
+                let password = world.isCalm || world.random.chance(500) ? Resource.password : "wrong"
+                parameters.credential = DecisionCredential(username: "user", password: password)
+            }
             _ = try await decisions.answer(parameters, by: Self.peer)
+            if action == .becomeDownload { mayBeNamed("d\(task)", task) }
         } catch let error as TransferError where error.code == .decisionGone {
             world.note("answer \(id) is gone")
             return false

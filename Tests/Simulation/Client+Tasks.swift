@@ -65,6 +65,12 @@ extension Client {
     }
 
     private func request(_ name: String) throws -> (TaskSpec, Known) {
+        if world.random.chance(400) {
+            let resource = world.random.below(world.resources.count)
+            var spec = TaskSpec()
+            (spec.kind, spec.url) = (.data, world.resources[resource].url)
+            return (spec, Known(connections: Self.mostConnections, resource: resource))
+        }
         let method = ["GET", "PUT", "POST", "POST"][world.random.below(4)]
         let content = method == "GET" ? [] : world.random.bytes(world.random.below(5000))
         let target = UploadTarget(world, name, .data, try Source(content, path: nil), method: method)

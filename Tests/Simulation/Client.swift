@@ -8,6 +8,8 @@ final class Client: @unchecked Sendable {
         var connections: Int
         /// The name that a download is to have.
         var file: String?
+        /// What a data task asks for, if that is a resource.
+        var resource: Int?
         /// nil = shared.
         var session: String?
         /// Where an upload or a data task sends to, by name.

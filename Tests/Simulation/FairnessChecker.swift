@@ -53,21 +53,27 @@ final class FairnessChecker: @unchecked Sendable {
         guard now - lastLook >= Self.betweenLooks else { return }
         lastLook = now
         guard world.daemon?.hasStarted == true, !world.hasDiskTrouble else { return forget() }
-        let queued = try snapshot.select(TaskSelector(states: [.queued]), after: nil, limit: 100)
-        if queued.isEmpty { return forget() }
         let paused = try snapshot.pausedSessions()
-        let ready = try snapshot.tasks(queued).filter { task in
+        let (durable, volatile) = (try look(snapshot), try world.daemon?.volatileStore.readHere(look))
+        let ready = (durable.queued + (volatile?.queued ?? [])).filter { task in
             if paused.contains(task.session) { return false }
             return heldUntil.allSatisfy { $0.value < now || !$0.key.has(task) }
         }
         if ready.isEmpty { return forget() }
-        let running = try snapshot.heads(
-            try snapshot.select(TaskSelector(states: [.running]), after: nil, limit: 100))
+        // A stream without credit, and an answer that a client is asked about, hold their slots as others do.
+        let running = durable.running + (volatile?.running ?? [])
         let isFull = running.count >= SimulatedDaemon.mostRunning
         tasks = try waiting(isFull ? [] : ready.map(\.id), since: tasks, now) { "task \($0) of a host that answers" }
         let served = Set(running.map(\.session.owner))
         let without = Set(ready.map(\.session.owner)).subtracting(served).sorted()
         owners = try waiting(without, since: owners, now) { "owner \($0)" }
+    }
+
+    private func look(_ snapshot: StoreSnapshot) throws -> (queued: [TaskRecord], running: [TaskHead]) {
+        func ids(_ state: TaskState) throws -> [TaskID] {
+            try snapshot.select(TaskSelector(states: [state]), after: nil, limit: 100)
+        }
+        return (try snapshot.tasks(try ids(.queued)), try snapshot.heads(try ids(.running)))
     }
 
     private func waiting<ID: Hashable>(

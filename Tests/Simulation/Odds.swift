@@ -4,7 +4,7 @@ import TestSupport
 /// How often what happens in a world, drawn once for each: some have much of one thing and nothing of another, which brings
 /// about what a mean world never sees.
 struct Odds {
-    enum Happening { case crash, client, clock, disk, version, subscriber }
+    enum Happening { case crash, client, clock, disk, version, subscriber, volatile }
 
     private let bounds: [(Happening, below: Int)]
     /// Of 1,000 resources: many in some worlds, few in most.
@@ -32,6 +32,7 @@ struct Odds {
         bounds = [
             (Happening.crash, often(4, [0, 2, 10])), (.client, often(36, [12, 80])), (.clock, often(2, [0, 8])),
             (.disk, often(3, [0, 12])), (.version, often(6, [0, 20])), (.subscriber, often(44, [0, 16, 80])),
+            (.volatile, often(40, [0, 120])),
         ].map { happening, weight in
             sum += weight
             return (happening, sum)

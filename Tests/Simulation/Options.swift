@@ -20,6 +20,8 @@ enum Hazard: String, CaseIterable, ExpressibleByArgument {
     case clock
     /// Subscribers follow the events, read slowly, go away and come back.
     case subscriber
+    /// Clients with sessions that end with their connections, streams among their tasks.
+    case volatile
 }
 
 /// Defects that are planted to see them found.
@@ -44,6 +46,12 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case greed
     /// No program is found to run.
     case relaunch
+    /// The daemon is not told that a connection was closed.
+    case linger
+    /// Streams get more credit than their client gave.
+    case gush
+    /// Answers of servers that allow little say that they are fresh for long.
+    case stale
 }
 
 /// One world, completely: what a failure is replayed from.

@@ -13,11 +13,19 @@ struct Resource {
     let saysLength: Bool
     /// Its URL gets 500 while the world has bad servers, whatever the host's other URLs get.
     let isSick: Bool
+    /// Who asks for it has to prove who it is.
+    let isLocked: Bool
+    /// Of the user "user".
+    static let password = "right"
     /// Seconds that its server takes to answer at most, while the world has bad servers.
     let slowness: Int
     /// Of each version; versions of equal length are the hardest to tell apart.
     private let lengths: [Int]
     private let seed: UInt64
+    /// Its Cache-Control; nil = none.
+    let caching: String?
+    /// When a version was last said to be the answer, by the wall clock in milliseconds.
+    private(set) var confirmed: [Int: Int64] = [:]
     private(set) var version = 0
     private let made = Made()
 
@@ -35,8 +43,15 @@ struct Resource {
         let isSteady = random.chance(600)
         lengths = [first] + (0..<7).map { _ in isSteady ? first : random.below(200_000) }
         seed = random.next()
+        caching = [nil, "no-store", "no-cache", "max-age=30", "max-age=600"][random.below(5)]
+        isLocked = random.chance(60)
         isSick = random.chance(traits.sick)
         slowness = random.chance(traits.slow) ? 1500 : 0
+    }
+
+    /// Whether the request is answered with 401.
+    func refuses(_ network: NetworkOptions) -> Bool {
+        isLocked && !network.answered.contains { $0.password == Self.password }
     }
 
     var path: String { "/r\(number)" }
@@ -58,6 +73,15 @@ struct Resource {
 
     var versions: Range<Int> { 0..<(version + 1) }
 
+    /// Seconds for which an answer may be used without asking; nil if its server does not say.
+    var freshness: Int64? {
+        switch caching {
+        case nil, "no-store": nil
+        case "no-cache": 0
+        case let text?: Int64(text.dropFirst(8))
+        }
+    }
+
     private var tag: String? {
         switch validator {
         case .strong: "\"\(number).\(version)\""
@@ -72,13 +96,21 @@ struct Resource {
     }
 
     /// The answer to a request, and the body that follows.
-    func answer(to headers: [HeaderField], at now: Timestamp) -> (head: ResponseHead, body: ArraySlice<UInt8>) {
+    mutating func answer(
+        to headers: [HeaderField], at now: Timestamp
+    ) -> (head: ResponseHead, body: ArraySlice<UInt8>) {
         let whole = content(version)
+        confirmed[version] = now.rawValue
         var head = ResponseHead(url: url, status: 200, httpVersion: "1.1")
         head.headers.append(HeaderField("Date", httpDate(Int(now.rawValue / 1000))))
         if let tag { head.headers.append(HeaderField("ETag", tag)) }
         if let modified { head.headers.append(HeaderField("Last-Modified", modified)) }
         if hasRanges { head.headers.append(HeaderField("Accept-Ranges", "bytes")) }
+        if let caching { head.headers.append(HeaderField("Cache-Control", caching)) }
+        if isKnown(to: headers) {
+            head.status = 304
+            return (head, [])
+        }
         let body = range(headers, whole.count)
         switch body {
         case nil: break
@@ -94,6 +126,13 @@ struct Resource {
         let sent = whole[body ?? 0..<whole.count]
         if saysLength || body != nil { head.headers.append(HeaderField("Content-Length", "\(sent.count)")) }
         return (head, sent)
+    }
+
+    /// The asking side has this version (RFC 9110 section 13.1).
+    private func isKnown(to headers: [HeaderField]) -> Bool {
+        func value(_ name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
+        if let known = value("if-none-match") { return known == tag }
+        return modified != nil && value("if-modified-since") == modified
     }
 
     /// nil if all is sent: none was asked for, or If-Range does not hold (RFC 9110 section 13.1.5).

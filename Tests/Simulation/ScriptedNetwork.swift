@@ -60,7 +60,14 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         checkWanted(context.task)
         let outcome: ExchangeOutcome
         switch exchange.kind {
-        case .request: outcome = await request(exchange, source, context)
+        case .request:
+            if let number = Resource.number(inURL: exchange.url), exchange.method ?? "GET" == "GET" {
+                world.note("request of \(context.task) for \(exchange.url)")
+                outcome = await ScriptedFetch(world, self, exchange, number, context).perform()
+                world.note("exchange of \(context.task): \(outcome.end), \(outcome.head?.status ?? 0)")
+            } else {
+                outcome = await request(exchange, source, context)
+            }
         case .download, .probe:
             world.note(
                 "request of \(context.task) at \(exchange.startOffset)\(part?.isOpen == true ? ", part open" : "")")
@@ -100,8 +107,13 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         return outcome
     }
 
+    /// Whether an exchange of the task runs.
+    func isActive(_ task: TaskID) -> Bool { active[task] != nil }
+
     func checkWanted(_ task: TaskID) {
-        if world.client.wantsQuiet(task) { world.violate("task \(task) has traffic although it was stopped") }
+        if world.client.wantsQuiet(task) || world.volatiles.wantsQuiet(task) {
+            world.violate("task \(task) has traffic although it was stopped")
+        }
     }
 
     /// Time passes; false if the exchange is to end.
@@ -172,7 +184,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         case 14..<16: (head, body) = (refusal(500, "X", "y", exchange.url), [])
         case 16..<17: (head, body) = (refusal(404, "X", "y", exchange.url), [])
         case 17..<19: (head, body) = (refusal(429, "Retry-After", "5", exchange.url), [])
-        default: break
+        default: if resource.refuses(exchange.network) { (head, body) = (challenge(exchange.url), []) }
         }
         if exchange.redirects == .ask, world.random.chance(200) {
             let target = TaskRequest(url: exchange.url, method: "GET", headers: exchange.headers)
@@ -217,6 +229,10 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             return await way.receive([], cutAfter: nil)
         }
     }
+
+    func challenge(_ url: String) -> ResponseHead { refusal(401, "WWW-Authenticate", "Basic realm=\"x\"", url) }
+
+    func refusal(_ status: Int, _ url: String) -> ResponseHead { refusal(status, "X", "y", url) }
 
     private func refusal(_ status: Int, _ name: String, _ value: String, _ url: String) -> ResponseHead {
         ResponseHead(

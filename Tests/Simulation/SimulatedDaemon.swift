@@ -11,6 +11,10 @@ import TransferStore
 final class SimulatedDaemon: @unchecked Sendable {
     let store: TransferStore
     let supervision: Supervision
+    /// Of sessions that live as long as their connections.
+    let volatileStore: TransferStore
+    let volatileSessions: VolatileSessions
+    private let volatileSupervision: Supervision
     let network: ScriptedNetwork
     let log: SimulatedLog
     private let launches: LaunchService
@@ -47,20 +51,35 @@ final class SimulatedDaemon: @unchecked Sendable {
         launches = LaunchService(
             store: store, programs: world.programs, time: SystemTime(), logger: logger, isConnected: { _, _ in false },
             defaults: { configuration.settings.session })
+        let slots = SharedSlots(scheduling: Self.scheduling(world.plant))
+        let conditions = Conditions(
+            network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool))
+        // Its thread, and its disk, are no part of this world.
+        let cache = CacheKeeper(disk: nil)
         supervision = Supervision(
-            store: store, engine: network, access: access, pool: pool,
-            conditions: Conditions(
-                network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool)),
-            launches: launches, slots: SharedSlots(scheduling: Self.scheduling(world.plant)),
-            configuration: { configuration },
-            logger: logger)
+            store: store, engine: network, access: access, pool: pool, conditions: conditions, launches: launches,
+            slots: slots, cache: cache, configuration: { configuration }, logger: logger)
+        volatileStore = try TransferStore.inMemory(inPlace: true, isVolatile: true)
+        let bindings = SessionBindings()
+        let streams = BodyStreams(bindings: bindings)
+        volatileSupervision = Supervision(
+            store: volatileStore, engine: network, access: access, pool: pool, conditions: conditions,
+            launches: NoLaunches(), streams: streams, slots: slots, cookies: supervision.cookies, cache: cache,
+            credentials: supervision.credentials, configuration: { configuration }, logger: logger)
+        volatileSessions = VolatileSessions(
+            services: TaskServices(volatileSupervision), streams: streams, bindings: bindings, logger: logger)
         log = SimulatedLog(store, world)
         feed = EventFeed(
             log: log, limits: world.subscribers.limits, progress: supervision.reader.progressSnapshot,
-            progressInterval: { configuration.global.progressInterval }, logger: logger)
+            progressInterval: { configuration.global.progressInterval }, bindings: bindings, logger: logger)
         store.onCommit { [unowned world, feed] in
             world.checker.committed($0)
             feed.committed($0)
+        }
+        volatileStore.onCommit { [unowned world, feed] in
+            world.volatiles.committed($0)
+            feed.committedVolatile($0)
+            streams.committed($0)
         }
     }
 
@@ -69,7 +88,8 @@ final class SimulatedDaemon: @unchecked Sendable {
             do {
                 try await feed.start()
                 try await supervision.recover()
-                try await supervision.start()
+                try await volatileSupervision.recover()
+                try await supervision.start(with: [volatileSupervision])
                 await launches.start()
                 hasStarted = true
             } catch {

@@ -31,7 +31,7 @@ final class SimulatedPrograms: ProgramStarting, @unchecked Sendable {
         configuration.subscriber = "launched"
         configuration.launch = launch
         configuration.launchInterval = interval
-        configuration.asks = [.redirect, .response, .begin]
+        configuration.asks = DecisionKind.allCases
         return configuration
     }()
 

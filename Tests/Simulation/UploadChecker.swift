@@ -24,6 +24,8 @@ final class UploadChecker {
                 case .failed: try checkCause(record, target)
                 case .queued, .running, .waiting, .paused, .cancelled: break
                 }
+            } else if record.spec.kind == .data, record.status.state == .completed {
+                try checkFetch(record, snapshot)
             }
             proven[record.id] = record.status
         }
@@ -50,6 +52,14 @@ final class UploadChecker {
         guard let answer, target.answers.contains(answer) else {
             throw Violation("task \(id) keeps \(answer?.count ?? -1) bytes that are of no version of its answer")
         }
+    }
+
+    /// A data task keeps one version of what it asked for.
+    private func checkFetch(_ record: TaskRecord, _ snapshot: StoreSnapshot) throws {
+        guard let resource = record.spec.url.flatMap({ Resource.number(inURL: $0) }).map({ world.resources[$0] }),
+            let answer = try snapshot.body(of: record.id, .response),
+            resource.versions.contains(where: { resource.content($0) == answer })
+        else { throw Violation("data task \(record.id) keeps what is no version of its resource") }
     }
 
     /// These servers keep to their protocols, and nobody but clients writes to files.

@@ -32,6 +32,7 @@ final class World: @unchecked Sendable {
     private(set) lazy var ledger = EventLedger(retention: random.chance(300) ? 10 + random.below(60) : nil)
     private(set) lazy var subscribers = Subscribers(self)
     private(set) lazy var checker = Checker(self)
+    private(set) lazy var volatiles = VolatileClients(self)
     private(set) lazy var fairness = FairnessChecker(self)
     var metrics = MetricsChecker()
     private(set) lazy var odds = Odds(&random)
@@ -120,7 +121,12 @@ final class World: @unchecked Sendable {
 
     private func end() {
         sim_forget_jobs()
+        endDaemon()
+    }
+
+    private func endDaemon() {
         daemon?.store.close()
+        daemon?.volatileStore.close()
         daemon = nil
     }
 
@@ -145,7 +151,8 @@ final class World: @unchecked Sendable {
         case .disk? where hazards.contains(.disk): return breakDisk()
         case .version? where hazards.contains(.version): return try client.changeSource()
         case .subscriber? where hazards.contains(.subscriber): return subscribers.act()
-        case .crash?, .client?, .clock?, .disk?, .version?, .subscriber?, nil: break
+        case .volatile? where hasStarted && hazards.contains(.volatile): return volatiles.act()
+        case .crash?, .client?, .clock?, .disk?, .version?, .subscriber?, .volatile?, nil: break
         }
         if daemon?.hasFailed == true { return try crash() }
         let ready = sim_ready()
@@ -165,12 +172,13 @@ final class World: @unchecked Sendable {
             .map { (name: $0, content: try content(of: folder + "/state/" + $0)) }
         if isPowerCut { try cutUnsynced() }
         let cut = try left.map { isPowerCut ? try content(of: folder + "/state/" + $0.name) : $0.content }
-        daemon?.store.close()
-        daemon = nil
+        try volatiles.checkFiles()
+        endDaemon()
         for name in try names(in: "/state") where name.contains(".sqlite") { unlink(folder + "/state/" + name) }
         for (file, content) in zip(left, cut) { try write(content, to: folder + "/state/" + file.name) }
         client.crashed()
         subscribers.crashed()
+        volatiles.crashed()
         fairness.forget()
         server.disconnect()
         if isPowerCut { boots += 1 }
@@ -271,6 +279,10 @@ final class World: @unchecked Sendable {
             if let daemon, idle == Self.rush + 20 { client.addLate(daemon) }
             if isResumed, idle % 8 == 0 {
                 try read(fairness.check)
+                try daemon?.volatileStore.readHere { try volatiles.finish($0) }
+                // Some questions wait for an answer without end.
+                let asks = try read { try !$0.openDecisions(owner: nil, sessions: nil, tasks: nil, limit: 1).isEmpty }
+                if let daemon, asks { client.answer(daemon, late: false) }
                 if try isSettled() { break }
             }
             let due = sim_next_due()
@@ -283,7 +295,7 @@ final class World: @unchecked Sendable {
     }
 
     private func isSettled() throws -> Bool {
-        guard subscribers.areSettled else { return false }
+        guard subscribers.areSettled, try volatiles.areSettled() else { return false }
         return try read {
             try $0.counts().allSatisfy { $0.key.isFinal || $0.value == 0 } && $0.uploadEndings(limit: 1).isEmpty
                 && $0.leftParts(limit: 1).isEmpty

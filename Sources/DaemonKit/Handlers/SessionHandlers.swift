@@ -78,7 +78,8 @@ struct SessionHandlers {
             throw VolatileSessions.badKind(
                 "the session \"\(key.identifier)\" is of kind `background`; use another name.")
         }
-        let session = try await services.volatile.open(key, wanted, parameters.configuration, context)
+        let session = try await services.volatile.open(
+            key, wanted, parameters.configuration, by: context.peer, on: context.connection)
         return try await view(session, services.volatile.services.store)
     }
 

@@ -63,8 +63,8 @@ package final class SessionBindings: Sendable {
 
 /// Sessions that live as long as the connection that opened them, and the parts that serve their tasks.
 package final class VolatileSessions: Sendable {
-    let services: TaskServices
-    let streams: BodyStreams
+    package let services: TaskServices
+    package let streams: BodyStreams
     private let bindings: SessionBindings
     private let logger: Logger
 
@@ -112,11 +112,11 @@ package final class VolatileSessions: Sendable {
 
     /// Opens the session, or attaches to it, and binds it to the connection.
     /// - Throws: `session.in_use`, `limit.reached`, `request.bad_field`; as `SessionServing.open`.
-    func open(
-        _ key: SessionKey, _ kind: SessionKind?, _ configuration: SessionConfiguration?, _ context: RequestContext
+    package func open(
+        _ key: SessionKey, _ kind: SessionKind?, _ configuration: SessionConfiguration?, by peer: Peer,
+        on connection: any EventSink
     ) async throws -> SessionRecord {
-        try Self.check(key, configuration, context.peer)
-        let connection = context.connection
+        try Self.check(key, configuration, peer)
         let isNew = try bindings.bind(key, to: connection)
         do {
             let known = try await services.store.read { try $0.session(key) }
@@ -131,7 +131,7 @@ package final class VolatileSessions: Sendable {
                     details: ["field": .string(field)])
             }
             let session = try await services.sessions.open(
-                key, kind: asked, configuration: configuration, by: context.peer)
+                key, kind: asked, configuration: configuration, by: peer)
             // The client may have gone before its session could be found by `closed`.
             if connection.isClosed {
                 _ = try bindings.bind(key, to: connection)

@@ -15,9 +15,10 @@ package protocol LaunchServing: Sendable {
 }
 
 /// Volatile sessions start no programs.
-struct NoLaunches: LaunchServing {
-    func look(at session: SessionKey) {}
-    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
+package struct NoLaunches: LaunchServing {
+    package init() {}
+    package func look(at session: SessionKey) {}
+    package func check(_ configuration: SessionConfiguration) throws(TransferError) {}
 }
 
 /// Starts a session's program when its subscriber has unseen final events, or open questions, and no connection

@@ -30,7 +30,7 @@ package final class BodyStream: BodyReceiver {
     private let prefix: [UInt8]
     private let state = Guarded(State())
 
-    init(task: TaskID, session: SessionKey, to sink: any EventSink) {
+    package init(task: TaskID, session: SessionKey, to sink: any EventSink) {
         self.task = task
         self.session = session
         self.sink = sink
@@ -46,7 +46,8 @@ package final class BodyStream: BodyReceiver {
 
     /// Adds to the credit; what is more than a body can have counts as that.
     /// - Returns: the credit that is left.
-    func give(_ bytes: ByteCount) -> ByteCount {
+    @discardableResult
+    package func give(_ bytes: ByteCount) -> ByteCount {
         let (credit, wake) = state.withLock { state in
             let (sum, overflows) = state.credit.addingReportingOverflow(bytes.rawValue)
             state.credit = overflows ? .max : sum
@@ -63,7 +64,7 @@ package final class BodyStream: BodyReceiver {
 
     /// An exchange is about to begin.
     /// - Parameter decodes: its body is wanted without its content codings.
-    func prepare(decodes: Bool) {
+    package func prepare(decodes: Bool) {
         state.withLock { state in
             state.isOpen = false
             state.isHeld = false
@@ -75,7 +76,7 @@ package final class BodyStream: BodyReceiver {
     }
 
     /// The client was told of the answer: its body may follow.
-    func open() {
+    package func open() {
         let wake = state.withLock { state in
             state.isOpen = true
             return Self.wakeHeld(&state)

@@ -13,7 +13,7 @@ package final class BodyStreams: Sendable {
     subscript(task: TaskID) -> BodyStream? { streams.withLock { $0[task] } }
 
     /// The stream of a task; nil if its body is kept, or if its session has no client any more.
-    func stream(of task: TaskID, _ spec: TaskSpec, in session: SessionKey) -> BodyStream? {
+    package func stream(of task: TaskID, _ spec: TaskSpec, in session: SessionKey) -> BodyStream? {
         guard spec.stream == true, let sink = bindings.sink(of: session) else { return nil }
         return streams.withLock { streams in
             if let known = streams[task] { return known }
