@@ -14,7 +14,7 @@ from torture.scenario import SECRET, SUBSCRIBER, sha_of
 FILELESS = ("cancelled", "failed", "waiting", "queued", "paused")
 MIB = 1 << 20
 CODES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "errors.md"
-STATE_FILES = {"dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "lock", "reserve", "offsets.journal", "dld.sock"}
+STATE_FILES = {"dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "lock", "reserve", "offsets.journal", "dld.sock", "cache"}
 PART = re.compile(r"^\..*\.[0-9A-Za-z]+-([0-9]+)(-[0-9]+)?\.dldpart$")
 
 
@@ -53,6 +53,7 @@ class Checker:
                 self.report(1, False, "there is no database")
                 return self.problems
             ends = self.check_ends(database, ledger)
+        self.after_credentials(ledger)
         unfinished = {str(ledger.ids[name]) for name, end in ends.items() if end in FILELESS[1:]}
         names = {entry.name for entry in self.entries() if not self.is_part_of(entry.name, unfinished)}
         wanted = {name for name, end in ends.items() if self.pieces[name].kind == "download" and end not in FILELESS}
@@ -147,6 +148,10 @@ class Checker:
         self.report(6, not told, f"{told} events tell a secret")
         if self.log and self.log.exists():
             self.report(6, SECRET not in self.log.read_text(errors="replace"), "the log tells a secret")
+        for entry in (self.state / "cache").rglob("*"):
+            if entry.is_file():
+                self.report(6, not entry.stat().st_mode & 0o077, f"{entry.name} of the cache is open to others")
+                self.report(6, SECRET.encode() not in entry.read_bytes(), f"{entry.name} of the cache has a secret")
 
     def check_ends(self, database, ledger):
         """How each task ended, by its name."""
@@ -233,6 +238,18 @@ class Checker:
             with self.database() as database:
                 names = {row[0] for row in database.execute("SELECT name FROM cookie")}
             self.report(1, names.issuperset(fed), f"{fed} have ended, and of their cookies only {names} are stored")
+        return self.problems
+
+    def after_credentials(self, ledger):
+        """What was stored is there, and what a server refused is known for it once the task has failed."""
+        kept = ledger.names("kept")
+        if kept:
+            with self.database() as database:
+                rows = dict(database.execute("SELECT realm, is_refused FROM credential"))
+            self.report(1, set(rows).issuperset(kept), f"credentials for {kept} were stored, and {list(rows)} are there")
+            failed = ledger.ended(("task.failed",))
+            if any(piece.session == "refused" and ledger.ids.get(name) in failed for name, piece in self.pieces.items()):
+                self.report(1, rows.get("refused") == 1, "a server has refused a credential, and it is not marked")
         return self.problems
 
     def second_copies(self):

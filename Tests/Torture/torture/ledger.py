@@ -16,6 +16,10 @@ class Ledger:
         self.acknowledged, self.acknowledging = [], []
         #: Where the durable subscriber began; None while that is not known.
         self.began = self.began_at = None
+        #: Times that a password had come which its server refuses, when the task that sent it was known to have failed.
+        self.refused = None
+        #: The newest version of what was removed from the cache.
+        self.unstored = 0
 
     def asks(self, fact, name):
         self.tried.setdefault(fact, {}).setdefault(name, self.mark())
@@ -64,5 +68,7 @@ class Ledger:
         past.seen = {number: event for number, event in self.seen.items() if event[2] <= mark}
         past.acknowledged = [pair for pair in self.acknowledged if pair[1] <= mark]
         past.acknowledging = [pair for pair in self.acknowledging if pair[1] <= latest]
+        # Of a moment before they were known.
+        past.refused, past.unstored = None, self.unstored if "page" in past.facts.get("unstored", {}) else 0
         past.began = self.began if self.began_at is not None and self.began_at <= mark else None
         return past

@@ -7,10 +7,10 @@ from bench.rpc import Refused
 from torture.client import Client, Gone
 from torture.content import content, digest
 from torture.problem import Violation
+from torture.servers import SECRET
+from torture.stored import Stored
 
 SUBSCRIBER = "torture"
-#: Part of some tasks' headers and passwords, and of nothing that is shown.
-SECRET = "hush-4f1c9b"
 KIB = 1 << 10
 WAIT = 40.0
 DISK_CODES = ("disk.full", "disk.quota", "disk.io")
@@ -18,7 +18,7 @@ DISK_CODES = ("disk.full", "disk.quota", "disk.io")
 ASKING = {"redirect": ("redirect", "follow"), "elsewhere": ("redirect", "followWith"),
           "response": ("response", "allow"), "saved": ("response", "becomeDownload")}
 #: Where /PLACE/NAME leads on the way of these sessions' tasks; the others ask for /d/NAME.
-PLACES = {"redirect": "led", "elsewhere": "astray", "crumbs": "crumb"}
+PLACES = {"redirect": "led", "elsewhere": "astray", "crumbs": "crumb", "vault": "vault", "helped": "helped", "refused": "refused"}
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
 
 
@@ -40,6 +40,8 @@ class Piece:
     data: bytes = b""
     #: Its destination changes while half of it is there.
     is_moved: bool = False
+    #: It is added when all others have ended.
+    is_late: bool = False
 
     @property
     def is_firm(self):
@@ -71,7 +73,19 @@ PIECES = [
     # Is given a cookie on the way, without which it gets nothing.
     Piece("crumbs", 20 * KIB + 1, session="crumbs"),
     Piece("asked", 100, kind="data", more={"username": "somebody", "password": SECRET}),
+    # Each needs a password: of the store, of the helper, and one that the server refuses.
+    Piece("vaulted", 60 * KIB + 1, session="vault"),
+    Piece("unsealed", 8 * KIB + 1, session="helped"),
+    Piece("denied", 3 * KIB + 1, session="refused", end="failed"),
+    # Is added once the server has refused: the password must not be sent again.
+    Piece("denied-too", 3 * KIB + 2, session="refused", end="failed", is_late=True),
 ]
+#: What the store is given, by realm.
+KEPT = {"vault": SECRET, "refused": f"{SECRET}-old"}
+#: Knows the password of one host.
+HELPER = f"""#!/bin/sh
+if grep -q '^host=localhost' && [ "$1" = get ]; then printf 'username=somebody\\npassword={SECRET}-helped\\n'; fi
+"""
 BY_NAME = {piece.name: piece for piece in PIECES}
 
 
@@ -108,14 +122,18 @@ class Scenario:
         self.client, self.watcher = Client(path), Client(path)
         try:
             self.open()
+            self.keep()
             self.add()
             self.pause()
             self.move()
             self.cancel()
             self.decide()
             self.acknowledge()
+            if self.pieces is PIECES:
+                Stored(self).run()
             self.resume()
             self.finish()
+            self.ask_again()
             self.fetch()
             self.remove()
             self.acknowledge()
@@ -146,6 +164,8 @@ class Scenario:
         for session, (kind, _) in ASKING.items():
             self.ask("session.open", id=session, configuration={"asks": [kind], "retry": RETRY})
         self.ask("session.open", id="crumbs", configuration={"httpCookieStorage": "shared", "retry": RETRY})
+        for session in ("vault", "helped", "refused"):
+            self.ask("session.open", id=session, configuration={"retry": RETRY})
         known = self.ledger.began
         lowest, highest = self.ledger.acked, self.ledger.acked_at_most
         head = self.ask("events.subscribe", self.watcher, subscriber=SUBSCRIBER)["head"]
@@ -155,9 +175,22 @@ class Scenario:
         else:
             self.expected = range(lowest + 1, highest + 2)
 
-    def add(self):
+    def keep(self):
+        """Credentials by realm. What was acknowledged is durable, and is not given again: it might have been refused since."""
+        for realm, password in KEPT.items():
+            if not self.needs(realm) or self.ledger.has("kept", realm):
+                continue
+            self.ledger.asks("kept", realm)
+            self.ask("credentials.set", protectionSpace={**self.server.space, "realm": realm},
+                     credential={"username": "somebody", "password": password, "persistence": "permanent"})
+            self.ledger.told("kept", realm)
+
+    def needs(self, session):
+        return any(piece.session == session for piece in self.pieces)
+
+    def add(self, late=False):
         for piece in self.pieces:
-            if not self.ledger.has("added", piece.name):
+            if piece.is_late == late and not self.ledger.has("added", piece.name):
                 self.ledger.asks("added", piece.name)
                 answer = self.ask("task.add", session=piece.session, tasks=[self.spec(piece)])
                 self.ledger.ids[piece.name] = answer["tasks"][0]["id"]
@@ -171,7 +204,9 @@ class Scenario:
             return {**spec, "url": f"{self.server.url}/{place}/{piece.name}", "source": {"path": str(self.sources / piece.name)}}
         if piece.kind == "data":
             return {**spec, "url": f"{self.server.url}/d/{piece.name}"}
-        spec["url"] = f"{self.server.url}/{PLACES.get(piece.session, 'd')}/{piece.name}"
+        # The helper is asked about another host than the store.
+        origin = self.server.url.replace("127.0.0.1", "localhost") if piece.session == "helped" else self.server.url
+        spec["url"] = f"{origin}/{PLACES.get(piece.session, 'd')}/{piece.name}"
         if piece.session == "saved":
             # A client makes a file of it.
             return {**spec, "kind": "data"}
@@ -261,12 +296,22 @@ class Scenario:
             self.server.holds.pop(name, None)
             self.change("task.resume", "resumed", name)
 
-    def finish(self):
+    def finish(self, late=False):
         """Until every task has said how it ended."""
         def ended():
             ids = self.ledger.ended()
-            return all(self.ledger.ids[piece.name] in ids for piece in self.pieces)
+            return all(self.ledger.ids[piece.name] in ids for piece in self.pieces if piece.is_late <= late)
         self.until(ended, "the end of every task")
+
+    def ask_again(self):
+        """A password that was refused is not sent again, whoever has died since."""
+        if not self.needs("refused"):
+            return
+        self.add(late=True)
+        self.finish(late=True)
+        sent = len(self.server.passwords.get("refused", [])) - (self.ledger.refused or 0)
+        if self.ledger.refused is not None and sent:
+            raise Violation(f"a password was sent {sent} times after the end of the task whose server had refused it", 6)
 
     def fetch(self):
         """The kept answer of a data task."""
@@ -290,11 +335,16 @@ class Scenario:
             if self.expected is not None and number not in self.expected:
                 raise Violation(f"the subscriber was given event {number}, and {self.expected} was due", 5)
             self.expected = range(number + 1, number + 2)
+            if event["type"] == "task.failed" and event.get("task") == self.ledger.ids.get("denied") and self.ledger.refused is None:
+                self.ledger.refused = len(self.server.passwords.get("refused", []))
             wrong = self.ledger.see(event)
             if wrong:
                 raise Violation(wrong, 5)
-            if event["type"] == "task.failed":
+            if event["type"] == "task.failed" and event.get("task") not in self.failing():
                 raise Violation(f"a task failed: {event}", 7)
+
+    def failing(self):
+        return {self.ledger.ids.get(piece.name) for piece in self.pieces if piece.end == "failed"}
 
     def until(self, holds, what):
         deadline = time.monotonic() + WAIT

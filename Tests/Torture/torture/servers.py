@@ -1,4 +1,6 @@
-"""The one server that the scenario talks to: ranges under strong ETags, bodies that stop halfway, PUT and tus."""
+"""The one server that the scenario talks to: ranges under strong ETags, bodies that stop halfway, PUT and tus, passwords, and
+answers that may be stored."""
+import base64
 import http.server
 import select
 import threading
@@ -7,6 +9,15 @@ import time
 from torture.content import content
 
 PIECE = 1 << 16
+#: Part of some tasks' headers and passwords, and of nothing that is shown.
+SECRET = "hush-4f1c9b"
+#: What /REALM/NAME wants to be given; nothing satisfies the last one.
+REALMS = {"vault": SECRET, "helped": f"{SECRET}-helped", "refused": None}
+
+
+def versioned(name, version):
+    """A body in the database, or one in a file of its own."""
+    return content(f"{name}-{version}", 40_000 if name == "blob" else 700)
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -18,6 +29,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.reset()
         self.url = f"http://127.0.0.1:{self.server_port}"
+        self.space = {"host": "127.0.0.1", "port": self.server_port, "protocol": "http"}
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def reset(self):
@@ -30,6 +42,10 @@ class Server(http.server.ThreadingHTTPServer):
         self.sent, self.pause = {}, 0.0
         #: First byte of each request for a name, in the order in which they came.
         self.firsts = {}
+        #: Realm -> passwords that came, in the order in which they came.
+        self.passwords = {}
+        #: Versions of what /c/NAME gave: each request gets another one.
+        self.versions = {}
         #: (time, furthest byte) of what is given slowly.
         self.progress = []
 
@@ -71,6 +87,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(302, [("Location", f"/fed/{name}"), ("Set-Cookie", f"{name}=1; Path=/; Max-Age=99999")])
         if self.path.startswith("/fed/") and f"{name}=1" not in self.headers.get("Cookie", ""):
             return self.answer(403)
+        if self.path.startswith("/c/"):
+            return self.give_version(name)
+        realm = self.path.split("/")[1]
+        if realm in REALMS and not self.proves(realm):
+            return self.answer(401, [("WWW-Authenticate", f'Basic realm="{realm}"')])
         size = self.server.sizes.get(name)
         if size is None:
             return self.answer(404)
@@ -87,6 +108,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(*field)
         self.end_headers()
         self.give(name, data, first, last + 1)
+
+    def give_version(self, name):
+        """What says of itself which version it is, and whether it may be stored."""
+        with self.server.lock:
+            version = self.server.versions[name] = self.server.versions.get(name, 0) + 1
+        control = "no-store" if name == "moody" else "max-age=600"
+        self.answer(200, [("X-Version", version), ("ETag", f'"{version}"'), ("Cache-Control", control)],
+                    versioned(name, version))
+
+    def proves(self, realm):
+        kind, _, text = self.headers.get("Authorization", "").partition(" ")
+        if kind != "Basic":
+            return False
+        password = base64.b64decode(text).decode().partition(":")[2]
+        with self.server.lock:
+            self.server.passwords.setdefault(realm, []).append(password)
+        return password == REALMS[realm]
 
     def wanted(self, size, etag):
         text = self.headers.get("Range", "")

@@ -14,7 +14,7 @@ from torture.checker import Checker
 from torture.client import Gone
 from torture.ledger import Ledger
 from torture.problem import Problem, Violation
-from torture.scenario import PIECES, Scenario, prepare
+from torture.scenario import HELPER, PIECES, Scenario, prepare
 from torture.servers import Server
 from torture.victim import Victim
 
@@ -77,7 +77,11 @@ class Stage:
         self.server, self.ledger = server(), Ledger(mark)
         self.pieces = pieces or PIECES
         prepare(self.out, self.sources, self.server, self.pieces, self.far)
-        self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.preload, settings)
+        helper = self.folder / "helper"
+        helper.write_text(HELPER)
+        helper.chmod(0o700)
+        self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.preload,
+                             {"credentialHelper": str(helper), **(settings or {})})
         self.problems = []
 
     def move(self, state=None, out=None):
@@ -112,6 +116,8 @@ class Stage:
         """All of the scenario, by a daemon that nobody harms; `boots`: the machine has booted in between."""
         boot = None
         if boots:
+            # The cache is not synced: what was removed from it may be there again.
+            self.ledger.unstored = 0
             boot = self.new_boot()
             self.control.disarm()
         if not self.live(attacked=False, boot=boot):

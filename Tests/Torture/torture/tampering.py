@@ -19,6 +19,8 @@ SQL = {
                                      "WHERE description = 'never'",
     "a secret that was told": f"UPDATE event SET payload = '{{\"url\": \"http://a:{SECRET}@b/\"}}' WHERE sequence = 3",
     "a counter that is wrong": "UPDATE task_count SET count = count + 1",
+    "a credential that is gone": "DELETE FROM credential WHERE realm = 'vault'",
+    "a refusal that is forgotten": "UPDATE credential SET is_refused = 0",
 }
 
 
@@ -56,6 +58,8 @@ PROMISES = {
     "a code that no document knows": 7,
     "a secret that was told": 6,
     "a counter that is wrong": 0,
+    "a credential that is gone": 1,
+    "a refusal that is forgotten": 1,
     "a wrong byte": 2,
     "a missing end": 2,
     "a file twice": 4,
