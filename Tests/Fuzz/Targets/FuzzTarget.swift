@@ -30,6 +30,7 @@ package struct FuzzTarget: Sendable {
         HeadProbe.target, URLProbe.target, UploadProbe.target,
         MetalinkProbe.target, ResumeDataProbe.target, PageCursorProbe.target, ConfigurationProbe.target,
         SetCookieProbe.target, NetscapeProbe.target, CachedResponseProbe.target, BrowserProbe.target,
+        GitCredentialProbe.target, CallSequenceProbe.target,
         ListFileProbe.target,
         StoredMetricsProbe.target,
         CodingProbe.target,
