@@ -1,7 +1,11 @@
-"""Instructions for one more data task that a stored answer serves, against one that is fetched."""
+"""Instructions for one more data task that a stored answer serves, against one that is fetched; and what hits cost in a full
+cache, against one that has little else."""
+import contextlib
 import json
 import os
 import pathlib
+import sqlite3
+import statistics
 
 from bench import bars
 from bench.content import make_file
@@ -11,6 +15,9 @@ from bench.workloads.instructions import COUNTED, callgrind, readable
 
 BYTES = 4096
 CALL = 1_000
+#: Entries of a full cache, and answers that are asked for.
+FULL = 1_000_000
+ASKED = 2_000
 
 
 def run(context):
@@ -27,6 +34,8 @@ def run(context):
             context.report.figure(f"one more data task, {what}", "instructions", {build.name: costs[what]}, "")
         context.report.figure("a fresh hit against a fetch", "instructions",
                               {build.name: costs["hit"] / costs["fetch"]}, "", bars.CACHED_INSTRUCTIONS)
+    for build in context.builds:
+        crowded(context, build)
 
 
 def count(context, build, url, policy, tasks):
@@ -35,18 +44,67 @@ def count(context, build, url, policy, tasks):
         connection = daemon.connection
         connection.call("session.open", id="bench", kind="ephemeral")
         connection.call("events.subscribe", after="now", progressInterval=0)
-        fetch(connection, url, "useProtocolCachePolicy", 1)
-        fetch(connection, url, policy, tasks)
+        fetch(connection, [url], "useProtocolCachePolicy")
+        fetch(connection, [url] * tasks, policy)
     counted = COUNTED.search(pathlib.Path(out).read_text())
     if not counted:
         raise Failed(f"callgrind wrote no total to {out}")
     return int(counted[1])
 
 
-def fetch(connection, url, policy, tasks):
+def crowded(context, build):
+    """Hits that the disk answers, each another URL, in a cache with little else and in a full one."""
+    url = context.nginx.origin("http") + "/stored"
+    urls = [f"{url}?{number}" for number in range(context.size(ASKED, 200))]
+    entries = context.size(FULL, 20_000)
+    with context.start(build, 64) as daemon:
+        small = hits(daemon, urls, context.rounds, fills=True)
+        daemon.stop()
+        fill(daemon.state / "cache" / "cache.sqlite", entries - len(urls))
+        daemon.start()
+        full = hits(daemon, urls, context.rounds)
+    for what, unit, index in [("processor time", "ms", 0), ("wall time", "ms", 1)]:
+        context.report.figure(f"one hit of the disk, {len(urls):,} entries", what, {build.name: small[index]}, unit)
+        context.report.figure(f"one hit of the disk, {entries:,} entries", what, {build.name: full[index]}, unit)
+    context.report.figure("a hit in the full cache against one in the small", "processor time",
+                          {build.name: full[0] / small[0]}, "", bars.CACHED_FULL)
+
+
+def hits(daemon, urls, rounds, fills=False):
+    """Medians: (processor, wall) in milliseconds for one hit."""
+    connection = daemon.connection
+    # Nothing stays in memory.
+    connection.call("session.open", id="bench", kind="default",
+                    configuration={"urlCache": {"memoryCapacity": 0, "diskCapacity": 1 << 30}})
+    connection.call("events.subscribe", after="now", progressInterval=0)
+    if fills:
+        fetch(connection, urls, "useProtocolCachePolicy")
+    # Whoever opens the cache is not what is measured; that all is there is.
+    fetch(connection, urls, "returnCacheDataDontLoad")
+    found = []
+    for _ in range(rounds):
+        meter = daemon.meter()
+        fetch(connection, urls, "returnCacheDataDontLoad")
+        sample = meter.end()
+        found.append((sample.cpu, sample.wall))
+    return [statistics.median(values) * 1000 / len(urls) for values in zip(*found)]
+
+
+def fill(path, count):
+    """Puts entries beside those that are there, older than they."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute(
+            "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?) "
+            "INSERT INTO entry (owner, storage, url, selection, head, asked, answered, length, size, crc, used, body) "
+            "SELECT ?, 'bench', 'http://filling.example/' || n, '', '{}', 0, 0, 0, 600, 0, 0, x'' FROM number", (count, os.getuid()))
+        database.commit()
+
+
+def fetch(connection, urls, policy):
     """Adds the tasks and waits for their ends."""
+    tasks = len(urls)
     for first in range(0, tasks, CALL):
-        specs = [{"kind": "data", "url": url, "requestCachePolicy": policy}] * min(CALL, tasks - first)
+        specs = [{"kind": "data", "url": url, "requestCachePolicy": policy} for url in urls[first:first + CALL]]
         connection.send(line("task.add", {"session": "bench", "tasks": specs}))
     completed = 0
     while completed < tasks:
