@@ -27,10 +27,14 @@ def options():
     parser.add_argument("--only", nargs="+", choices=ALL, metavar="NAME", help=f"of {', '.join(ALL)}")
     parser.add_argument("--peers", nargs="*", metavar="NAME", help="only these of the peers; without a name none")
     parser.add_argument("--small", action="store_true", help="small sizes, to try it out: figures mean little")
-    parser.add_argument("--write", action="store_true", help="write Benchmarks/RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="write Benchmarks/RESULTS.md, if everything is measured in full")
     parser.add_argument("--work", type=pathlib.Path, default=CHECKOUT / ".build-bench", metavar="DIR",
                         help="where files go, on a real disk; .build-bench in the checkout")
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    left_out = [f"--{name}" for name in ("only", "peers", "small") if getattr(chosen, name) not in (None, False)]
+    if chosen.write and left_out:
+        parser.error(f"--write replaces all of RESULTS.md, so it needs every row: leave out {' and '.join(left_out)}")
+    return chosen
 
 
 def interrupt(*_):

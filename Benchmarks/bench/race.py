@@ -38,7 +38,7 @@ class Race:
             watch = Window(*self.window) if self.window else None
             sample = contender.run(job, watch)
             self.check(job)
-            if watch and watch.share is not None:
+            if watch:
                 sample.more["share"] = watch.share
         except Failed as failure:
             # Whoever fails at a job is left out of its further rounds and named.
@@ -53,6 +53,7 @@ class Race:
         release(job)
 
     def values(self, name, figure):
+        """One for each round; None for the share of a run that ended within its window."""
         return [sample.figure(figure) for sample in self.samples.get(name, [])]
 
 

@@ -30,10 +30,11 @@ class Report:
         name, unit, scale = UNITS[figure]
         own = race.values(dld, figure)
         other = [ideal] * len(own) if ideal else race.values(against, figure) if against else []
-        ratios = [mine / its for mine, its in zip(own, other) if its]
+        ratios = [mine / its for mine, its in zip(own, other) if its and mine is not None]
         ratio = median(ratios) if ratios else None
+        own = [value for value in own if value is not None]
         medians = {each: number(median(values) * scale) for each in [*self.peers, f"{dld} before"]
-                   if (values := race.values(each, figure))}
+                   if (values := [value for value in race.values(each, figure) if value is not None])}
         self.races.append({
             "work": label or race.work, "measure": f"{name}, {unit}",
             "dld": number(median(own) * scale) if own else "–",

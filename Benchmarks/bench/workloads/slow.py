@@ -28,7 +28,8 @@ def from_nginx(context):
     count = context.size(FILES, FILES // 5)
     source = context.work / "www" / "slow" / "source"
     source.parent.mkdir(parents=True, exist_ok=True)
-    make_file(source, context.size(LENGTH, LENGTH // 4))
+    length = context.size(LENGTH, LENGTH // 4)
+    make_file(source, length)
     names = [f"slow/{index:05d}" for index in range(count)]
     for name in names:
         link = context.work / "www" / name
@@ -39,7 +40,7 @@ def from_nginx(context):
         for _, path in job.pairs:
             context.expected.check(source, path)
 
-    seconds = LENGTH / RATE
+    seconds = length / RATE
     daemons = [context.start(build, count) for build in context.builds]
     own = [Dld(build.name, daemon) for build, daemon in zip(context.builds, daemons)]
     race = Race(context, f"{FILES:,} files at 20 KB/s",
