@@ -80,7 +80,7 @@ package final class CurlEngine: Sendable {
 
     /// What the exchanges share that fetch segments of one file.
     /// - Parameter checkpoint: the held ranges of the part file.
-    package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
+    package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> PartBoard {
         files.board(for: part, checkpoint, context: context)
     }
 

@@ -18,7 +18,7 @@ package protocol ExchangePerforming: Sendable {
     ) -> RunningExchange
 
     /// What the exchanges share that fetch segments of one file.
-    func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard
+    func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> PartBoard
 
     func setRateLimits(global rate: ByteRate)
     func setRateLimit(session: SessionKey, _ rate: ByteRate)

@@ -43,7 +43,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         return await counted(exchange, part, segment, source, context)
     }
 
-    func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
+    func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> PartBoard {
         files.board(for: part, checkpoint, context: context)
     }
 

@@ -6,14 +6,6 @@ protocol Synchronizing: Sendable {
     func synchronize()
 }
 
-/// A file that can be made durable together with others.
-protocol RoundMember: Synchronizing {
-    /// Joins a sync of many files; nil if nothing is due.
-    func joinRound(at now: Int64) -> SyncShare?
-}
-
-extension PartSink: RoundMember {}
-
 /// The threads that serve one file system: a slow or hanging one delays only its own transfers.
 final class DeviceLane: Sendable {
     enum Write: Sendable {
@@ -46,7 +38,7 @@ final class DeviceLane: Sendable {
             switch job {
             case .begin(let sink): sink.begin()
             case .bytes(let sink, let buffer): sink.write(buffer)
-            case .finish(let sink): sink.finishWriting()
+            case .finish(let sink): sink.end()
             case .round(let lane): lane.rounds.post(lane.round)
             }
         }

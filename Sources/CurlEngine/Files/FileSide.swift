@@ -23,18 +23,19 @@ package final class FileSide: Sendable {
 
     /// `onChange` is called, on any thread, when the sink accepts bytes again or its file failed.
     package func sink(
-        _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, on board: SegmentBoard? = nil,
+        _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, on board: PartBoard? = nil,
         onChange: @escaping @Sendable () -> Void
     ) -> PartSink {
-        PartSink(
-            part: part, acceptance: acceptance, context: context, services: services(for: part), board: board,
-            onChange: onChange)
+        func alone() -> PartBoard {
+            PartBoard(part: part, alone: acceptance.offset, context: context, services: services(for: part))
+        }
+        return (board ?? alone()).sink(acceptance, onChange: onChange)
     }
 
     /// What the exchanges share that fetch segments of one file.
     /// - Parameter checkpoint: the held ranges of the part file.
-    package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
-        SegmentBoard(part: part, checkpoint: checkpoint, context: context, services: services(for: part))
+    package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> PartBoard {
+        PartBoard(part: part, checkpoint: checkpoint, context: context, services: services(for: part))
     }
 
     /// An empty buffer with room for this many bytes; nil if the bound is reached.
@@ -45,8 +46,8 @@ package final class FileSide: Sendable {
         FeedFactory(self).make(exchange, source: source)
     }
 
-    private func services(for part: PartFile) -> PartSink.Services {
-        PartSink.Services(
+    private func services(for part: PartFile) -> PartBoard.Services {
+        PartBoard.Services(
             lane: lanes.lane(for: part.device), journal: journal, buffers: buffers, ledger: ledger, crowd: crowd
         ) { [waker] in waker.wake() }
     }

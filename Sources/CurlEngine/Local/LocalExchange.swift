@@ -132,7 +132,7 @@ final class LocalExchange: Sendable {
         context.counters.setTransferring(true)
         context.counters.setExpected((acceptance.total ?? head.size)?.rawValue ?? -1)
         guard acceptance.truncate, part.mayHoldBytes else { return copy(acceptance, head, source, part) }
-        let checkpoint = PartSink.checkpoint(part, acceptance, offset: acceptance.offset.rawValue)
+        let checkpoint = Checkpoint(part, acceptance, offset: acceptance.offset)
         context.observer.transferRestarting(checkpoint) {
             if !NamedThread.start("dld-local", { self.copy(acceptance, head, source, part) }) {
                 self.leave(source)
@@ -156,14 +156,14 @@ final class LocalExchange: Sendable {
     }
 
     private func copyBytes(_ bytes: [UInt8], to sink: PartSink) -> ExchangeOutcome.End {
-        let start = Int(min(max(0, sink.acceptance.offset.rawValue), Int64(bytes.count)))
+        let start = Int(min(max(0, sink.start), Int64(bytes.count)))
         bytes.withUnsafeBytes { sink.append($0.baseAddress.map { $0 + start }, bytes.count - start) }
         return .finished
     }
 
     private func copyFile(_ source: Source, to sink: PartSink, _ head: ResponseHead) -> ExchangeOutcome.End {
         let size = source.size ?? .max
-        var offset = sink.acceptance.offset.rawValue
+        var offset = sink.start
         // A file without a known length is generated while it is read.
         var byKernel = source.size != nil
         while offset < size, sink.failure == nil {

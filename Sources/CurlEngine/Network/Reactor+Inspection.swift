@@ -14,7 +14,7 @@ extension Reactor {
         if now - transfer.began >= Self.lingerTime { transfer.context.observer.transferLingers() }
         if let sink = transfer.sink {
             if !crowd.isCrowded { transfer.flush(sink, now: now, age: Self.flushAge) }
-            sink.checkpointIfDue(at: now)
+            sink.board.checkpointIfDue(at: now)
         }
         if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }
         transfer.measureSending()

@@ -119,7 +119,7 @@ extension Transfer {
         }
         if acceptance.truncate, part.mayHoldBytes {
             holds.insert(.restart)
-            let checkpoint = PartSink.checkpoint(part, acceptance, offset: nextOffset)
+            let checkpoint = Checkpoint(part, acceptance, offset: acceptance.offset)
             context.observer.transferRestarting(checkpoint) { [weak reactor] in
                 reactor?.post(.mayGoOn(self, .restart))
             }

@@ -5,13 +5,13 @@ import TransferCore
 package struct Segment: Sendable {
     package let bound: SegmentBound
     /// Made when the first bytes must be stored: a body that stays in memory needs none.
-    package var board: SegmentBoard { findBoard() }
-    private let findBoard: @Sendable () -> SegmentBoard
+    package var board: PartBoard { findBoard() }
+    private let findBoard: @Sendable () -> PartBoard
     /// Called on the reactor's thread once the part file is ready for the answer's body.
     package let accepted: @Sendable (ResponseHead, Acceptance) -> Void
 
     package init(
-        bound: SegmentBound, board: @autoclosure @escaping @Sendable () -> SegmentBoard,
+        bound: SegmentBound, board: @autoclosure @escaping @Sendable () -> PartBoard,
         accepted: @escaping @Sendable (ResponseHead, Acceptance) -> Void
     ) {
         self.bound = bound

@@ -114,13 +114,13 @@ import TransferModel
     private func sink(
         _ bench: Bench, _ part: PartFile, journal: OffsetJournal? = nil, onChange: @escaping @Sendable () -> Void = {}
     ) throws -> PartSink {
-        let services = PartSink.Services(
+        let services = PartBoard.Services(
             lane: DeviceLane(device: part.device, inPlace: true), journal: journal,
             buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
         let context = TransferContext(
             task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer)
-        let sink = PartSink(
-            part: part, acceptance: Acceptance(offset: .zero), context: context, services: services, onChange: onChange)
+        let board = PartBoard(part: part, alone: .zero, context: context, services: services)
+        let sink = board.sink(Acceptance(offset: .zero), onChange: onChange)
         sink.begin()
         return sink
     }
@@ -134,7 +134,7 @@ import TransferModel
         let size = CheckpointPace.unsyncedBytes
         try part.truncate(to: ByteCount(size))
         sink.wrote(1000, crcOf: nil, 1000)
-        let slow = try #require(sink.joinRound(at: dld_monotonic_nanoseconds()))
+        let slow = try #require(sink.board.joinRound(at: dld_monotonic_nanoseconds()))
         sink.wrote(size, crcOf: nil, Int(size - 1000))
         #expect(sink.admits(at: dld_monotonic_nanoseconds()))
         sink.wrote(size + 1, crcOf: nil, 1)
@@ -149,11 +149,11 @@ import TransferModel
 
     /// Between two checkpoints the kernel is told to write; during one it would only make that one longer.
     @Test func whatIsWrittenGoesToTheDiskBeforeACheckpointNeedsIt() {
-        var state = PartSink.State(written: 0, durable: 0, pace: CheckpointPace(at: 0), writtenBack: 0)
-        func taken(_ written: Int64, durable: Int64 = 0) -> [Int64]? {
+        var state = PartSink.State(from: 0)
+        func taken(_ written: Int64, durable: Int64 = 0, isSyncing: Bool = false) -> [Int64]? {
             state.written = written
             state.durable = durable
-            return state.takeWriteBack().map { [$0.offset, $0.count] }
+            return state.takeWriteBack(isSyncing: isSyncing).map { [$0.offset, $0.count] }
         }
         let step = WriteBack.bytes
         #expect(taken(step - 1) == nil)
@@ -163,9 +163,7 @@ import TransferModel
         // A checkpoint wrote more than was asked for.
         #expect(taken(4 * step, durable: 4 * step - 1) == nil)
         #expect(taken(5 * step, durable: 4 * step) == [4 * step, step])
-        let syncs = state.pace.join(unsynced: 1, at: 0)
-        #expect(syncs)
-        #expect(taken(7 * step) == nil)
+        #expect(taken(7 * step, isSyncing: true) == nil)
     }
 
     /// A journal that stayed behind the checkpoint would have a copied file begin anew after `kill -9`.
@@ -176,7 +174,7 @@ import TransferModel
         let sink = try sink(bench, part, journal: try OffsetJournal(path: path, slots: 4))
         try part.truncate(to: 5000)
         sink.wrote(5000, crcOf: nil, 5000)
-        sink.synchronize()
+        sink.board.synchronize()
         let checkpoint = try #require(bench.observer.heard.checkpoints.last)
         #expect(checkpoint.offset == 5000)
         // What another daemon finds, this one killed here.

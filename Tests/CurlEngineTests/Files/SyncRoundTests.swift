@@ -21,19 +21,18 @@ import TransferModel
             folder = try TemporaryFolder()
             let ledger = SinkLedger()
             lane = DeviceLane(device: 0, ledger: ledger)
-            let services = PartSink.Services(
+            let services = PartBoard.Services(
                 lane: lane, journal: nil, buffers: BufferPool(bound: 1 << 20), ledger: ledger, onBuffersFreed: {})
             _ = services.crowd.note(count + Crowd.begins)
             for number in 0..<count {
                 let observer = Observer()
-                let sink = PartSink(
-                    part: try PartFile.create(path: folder.file("\(number)")),
-                    acceptance: Acceptance(offset: .zero, total: 4000),
+                let board = PartBoard(
+                    part: try PartFile.create(path: folder.file("\(number)")), alone: .zero,
                     context: TransferContext(
                         task: TaskID(Int64(number)), session: .shared(of: UserID(1)), counters: TransferCounters(),
                         observer: observer),
-                    services: services
-                ) {}
+                    services: services)
+                let sink = board.sink(Acceptance(offset: .zero, total: 4000)) {}
                 sink.begin()
                 sinks.append(sink)
                 observers.append(observer)
@@ -103,11 +102,11 @@ import TransferModel
         let files = try Files(3)
         files.sinks[0].fail(LocalFailure("pwrite", errno: EIO))
         files.sinks[1].finish(syncing: false) { _ in }
-        #expect(files.sinks[0].joinRound(at: 1) == nil)
-        #expect(files.sinks[1].joinRound(at: 1) == nil)
-        #expect(files.sinks[2].joinRound(at: 1) != nil)
+        #expect(files.sinks[0].board.joinRound(at: 1) == nil)
+        #expect(files.sinks[1].board.joinRound(at: 1) == nil)
+        #expect(files.sinks[2].board.joinRound(at: 1) != nil)
         // Once at a time.
-        #expect(files.sinks[2].joinRound(at: 2) == nil)
+        #expect(files.sinks[2].board.joinRound(at: 2) == nil)
     }
 
     @Test func twoRoundsNeverOverlap() throws {

@@ -251,6 +251,13 @@ private final class OpenFolder: Sendable {
     deinit { close(descriptor) }
 }
 
+extension PartBoard {
+    /// As the other, for who can wait.
+    func finish(syncing: Bool) async {
+        await withCheckedContinuation { continuation in finish(syncing: syncing) { continuation.resume() } }
+    }
+}
+
 /// Waits for a condition that must come true; generous, because a loaded machine proves nothing.
 func eventually(_ what: String, _ condition: @Sendable () -> Bool) async throws {
     let limit = ContinuousClock.now + .seconds(30)

@@ -9,7 +9,7 @@ import TransferRPC
 final class SegmentConductor: FileCourse {
     private struct State {
         var machine: SegmentedDownload
-        var board: SegmentBoard
+        var board: PartBoard
         var running: [SegmentID: RunningExchange] = [:]
         /// Exchanges that the machine itself wants stopped.
         var stopped: Set<SegmentID> = []
@@ -79,7 +79,7 @@ final class SegmentConductor: FileCourse {
         }
     }
 
-    var board: SegmentBoard { state.withLock { $0.board } }
+    var board: PartBoard { state.withLock { $0.board } }
 
     private func watch() {
         run.watch(samples: { [weak self] in self?.sampled() }, segments: { [weak self] in self?.figures() ?? [] })

@@ -36,7 +36,7 @@ import TransferModel
             return RunningExchange { [stopped] in withExtendedLifetime(report) { stopped.withLock { $0.append(url) } } }
         }
 
-        func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
+        func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> PartBoard {
             fatalError("no test asks for a board")
         }
 

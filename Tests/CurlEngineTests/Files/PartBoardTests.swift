@@ -1,19 +1,20 @@
 import CLinux
 import Glibc
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
 @testable import CurlEngine
 
-@Suite struct SegmentBoardTests {
+@Suite struct PartBoardTests {
     /// A part file with a board, its sinks driven by hand.
     private struct Table {
         let bench: Bench
         let part: PartFile
         let journalPath: String
-        let services: PartSink.Services
-        let board: SegmentBoard
+        let services: PartBoard.Services
+        let board: PartBoard
         let total: ByteCount = 1_000_000
         let bytes = pattern(1_000_000)
 
@@ -21,10 +22,10 @@ import TransferModel
             bench = try Bench()
             part = try bench.part()
             journalPath = bench.folder.file("offsets")
-            services = PartSink.Services(
+            services = PartBoard.Services(
                 lane: DeviceLane(device: part.device), journal: try OffsetJournal(path: journalPath, slots: slots),
                 buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
-            board = SegmentBoard(part: part, checkpoint: nil, context: Self.context(bench), services: services)
+            board = PartBoard(part: part, checkpoint: nil, context: Self.context(bench), services: services)
         }
 
         static func context(_ bench: Bench) -> TransferContext {
@@ -36,15 +37,13 @@ import TransferModel
             let acceptance = Acceptance(
                 offset: ByteCount(offset), truncate: offset == 0, total: total,
                 validators: Validators(etag: "\"a\""))
-            let sink = PartSink(
-                part: part, acceptance: acceptance, context: Self.context(bench), services: services, board: board
-            ) {}
+            let sink = board.sink(acceptance) {}
             sink.begin()
             return sink
         }
 
         func write(_ count: Int, to sink: PartSink) {
-            let offset = Int(sink.extent.written)
+            let offset = Int(sink.now.written)
             bytes.withUnsafeBytes { sink.append($0.baseAddress.map { $0 + offset }, count) }
         }
 
@@ -114,7 +113,7 @@ import TransferModel
         let checkpoint = try #require(table.bench.observer.heard.checkpoints.last)
         #expect(checkpoint.offset == 10_000)
         #expect(checkpoint.ranges == [ByteRange(500_000, 520_000)])
-        #expect(second.extent.durable == 520_000)
+        #expect(second.now.durable == 520_000)
         #expect(table.board.joinRound(at: now) != nil)
     }
 
@@ -238,5 +237,46 @@ import TransferModel
         _ = table.sink(from: 0)
         #expect(table.board.received == 0 && table.board.written.ranges.isEmpty)
         #expect(try table.afterKill(table.stored)?.held == 0)
+    }
+    /// A write that the disk refused (EIO) says that what it took before may be lost: no sync of the others vouches for it.
+    @Test func whatASickDiskTookIsNotCalledDurable() throws {
+        let table = try Table()
+        let sinks = [Int64(0), 300_000].map(table.sink)
+        for sink in sinks { table.write(50_000, to: sink) }
+        sinks[1].fail(LocalFailure("pwrite", errno: EIO))
+        table.board.synchronize()
+        let last = try #require(table.bench.observer.heard.checkpoints.last)
+        #expect(last.offset == 50_000 && last.ranges.isEmpty)
+        #expect(sinks[1].now.durable == 300_000)
+    }
+
+    /// The disk does not answer, so the writer never comes to the end.
+    @Test func whoIsAbandonedEndsOnceAndWithWhatIsDurable() async throws {
+        let table = try Table()
+        let sink = table.sink(from: 0)
+        table.write(50_000, to: sink)
+        table.board.synchronize()
+        table.write(7000, to: sink)
+        let ends = Guarded<[Int64]>([])
+        let finishes = Guarded(0)
+        sink.state.finishing = { ending in ends.withLock { $0.append(ending.offset) } }
+        table.board.finish(syncing: true) { finishes.withLock { $0 += 1 } }
+        #expect(finishes.withLock { $0 } == 0)
+        table.board.abandon()
+        sink.end()
+        #expect(ends.withLock { $0 } == [50_000])
+        #expect(finishes.withLock { $0 } == 1)
+    }
+
+    /// What came of an answer that another one replaced counts no more, though its writer still has some of it.
+    @Test func bytesOfAnAnswerThatWasReplacedDoNotCount() throws {
+        let table = try Table()
+        let old = table.sink(from: 300_000)
+        table.write(1000, to: old)
+        _ = table.sink(from: 0)
+        table.write(1000, to: old)
+        table.board.synchronize()
+        #expect(table.board.received == 0)
+        #expect(table.bench.observer.heard.checkpoints.last?.held == 0)
     }
 }
