@@ -11,8 +11,8 @@ void dld_limit_heaps(int count, int threshold);
 /// Gives what the heaps have free back to the kernel.
 void dld_trim_heaps(void);
 
-/// Forgets the pages of the program's own code: those that go on being used come back from the page cache, those of
-/// the start do not.
+/// Forgets the pages of code and constants, of the program and of its libraries: those that go on being used come back from the
+/// page cache, those of the start do not.
 void dld_forget_code(void);
 
 #endif

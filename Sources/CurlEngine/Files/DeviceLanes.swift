@@ -28,16 +28,22 @@ final class DeviceLane: Sendable {
     private let syncer: WorkQueue<any Synchronizing>
     private let reader: WorkQueue<Reading>
     private let rounds: WorkQueue<SyncRound>
+    private let backlog: Guarded<WriteBacklog<PartSink>>
     let round: SyncRound
 
     /// - Parameter inPlace: jobs run on the thread that posts them, without threads of their own.
     init(device: UInt64, ledger: SinkLedger = SinkLedger(), inPlace: Bool = false) {
         func threads(_ count: Int) -> Int { inPlace ? 0 : count }
         round = SyncRound(ledger: ledger)
+        let backlog = Guarded(WriteBacklog<PartSink>())
+        self.backlog = backlog
         writer = WorkQueue(name: "dld-write", threads: threads(1)) { job in
             switch job {
             case .begin(let sink): sink.begin()
-            case .bytes(let sink, let buffer): sink.write(buffer)
+            case .bytes(let sink, let buffer):
+                let count = buffer.count
+                sink.write(buffer)
+                for waiting in backlog.withLock({ $0.wrote(count) }) { waiting.onChange() }
             case .finish(let sink): sink.end()
             case .round(let lane): lane.rounds.post(lane.round)
             }
@@ -47,7 +53,12 @@ final class DeviceLane: Sendable {
         reader = WorkQueue(name: "dld-read", threads: threads(Self.readThreads)) { $0.feed.fill($0.piece) }
     }
 
-    func post(_ job: Write) { writer.post(job) }
+    func post(_ job: Write) {
+        if case .bytes(_, let buffer) = job { backlog.withLock { $0.bytes += buffer.count } }
+        writer.post(job)
+    }
+    /// Whether a transfer of a crowd may take another buffer; if not, the sink's `onChange` says when to ask again.
+    func admits(_ sink: PartSink) -> Bool { backlog.withLock { $0.admits(sink) } }
     func sync(_ file: any Synchronizing) { syncer.post(file) }
     /// Syncs everything posted so far, of all files, once it is written; does nothing while a round lasts.
     func beginRound() { if round.begin() { writer.post(.round(self)) } }

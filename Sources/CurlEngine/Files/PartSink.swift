@@ -110,6 +110,10 @@ package final class PartSink: @unchecked Sendable {
         }
     }
 
+    /// Whether the writer has so little to do that a transfer of a crowd may take another buffer; if not, `onChange` says
+    /// when to ask again.
+    var isTurnToRead: Bool { board.services.lane.admits(self) }
+
     package func submit(_ buffer: Buffer) {
         board.state.withLock { _ in state.buffersOutstanding += 1 }
         board.services.lane.post(.bytes(self, buffer))

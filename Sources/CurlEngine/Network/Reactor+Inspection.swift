@@ -13,7 +13,7 @@ extension Reactor {
         transfer.moveToFileIfOld(self, age: Self.flushAge)
         if now - transfer.began >= Self.lingerTime { transfer.context.observer.transferLingers() }
         if let sink = transfer.sink {
-            if !crowd.isCrowded { transfer.flush(sink, now: now, age: Self.flushAge) }
+            if crowd.isCrowded { takeOverIfSlow(transfer) } else { transfer.flush(sink, now: now, age: Self.flushAge) }
             sink.board.checkpointIfDue(at: now)
         }
         if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }

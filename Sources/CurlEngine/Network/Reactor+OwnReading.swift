@@ -24,6 +24,11 @@ extension Reactor {
         }
     }
 
+    /// For a transfer of a crowd.
+    func takeOverIfSlow(_ transfer: Transfer) {
+        if transfer.isSlow(at: now), transfer.mayReadItself, !transfer.isPaused { takeOver(transfer) }
+    }
+
     /// Takes the socket of a transfer that `mayReadItself` and is not paused. Has no effect if that is not possible.
     func takeOver(_ transfer: Transfer) {
         var port = 0
@@ -95,14 +100,15 @@ extension Transfer {
     }
 
     /// Bodies with at least this much left are read without libcurl; a new connection for the next transfer costs less.
-    static let longBody: Int64 = 16 << 20
-    /// A transfer of at least this age (nanoseconds) with fewer bytes a second is slow; a younger one only if most of
-    /// its body is still to come.
-    private static let slowAge: Int64 = 2_000_000_000
-    private static let youngAge: Int64 = 700_000_000
+    private static let longBody: Int64 = 16 << 20
+    /// The same while at least `largeCrowd` transfers run: the memory that libcurl takes for each of them costs more.
+    private static let crowdedBody: Int64 = 64 << 10
+    static let largeCrowd = 256
+    /// A transfer of at least this age (nanoseconds) with fewer bytes a second is slow.
+    private static let youngAge: Int64 = 200_000_000
     private static let slowRate: Int64 = 256 << 10
-    /// A connection that is soon free again is worth more than what own reading saves.
-    private static let slowRemainder: Int64 = 32 << 10
+    /// A connection that is free again sooner (nanoseconds) is worth more than what own reading saves.
+    private static let soon: Int64 = 2_000_000_000
     /// Less room than this is not filled up first.
     private static let shortestRead = 16 << 10
     /// Bytes read at a time if a limit applies.
@@ -118,6 +124,10 @@ extension Transfer {
         return length == acceptance?.expected?.rawValue
     }
 
+    /// The least number of bytes of a body that is read without libcurl from its beginning.
+    /// - Parameter count: transfers that run.
+    static func ownBody(among count: Int) -> Int64 { count < largeCrowd ? longBody : crowdedBody }
+
     /// Whether the transfer, one of a crowd, is so slow that losing its connection costs little.
     func isSlow(at now: Int64) -> Bool {
         Self.isSlow(age: now - began, received: received, remaining: remaining ?? 0)
@@ -128,9 +138,8 @@ extension Transfer {
     ///   - received: bytes of the body that came in that time.
     ///   - remaining: bytes of the body still to come.
     static func isSlow(age: Int64, received: Int64, remaining: Int64) -> Bool {
-        guard age >= youngAge, remaining > slowRemainder, age >= slowAge || remaining > 4 * received
-        else { return false }
-        return received < age / 1_000_000 * slowRate / 1000
+        guard age >= youngAge, received < age / 1_000_000 * slowRate / 1000 else { return false }
+        return Double(remaining) * Double(age) >= Double(received) * Double(soon)
     }
 
     /// Reads once from the socket, which does not block, into the buffer.

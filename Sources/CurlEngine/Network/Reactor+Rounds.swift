@@ -63,7 +63,7 @@ extension Reactor {
         guard transfers.contains(transfer), let sink = transfer.sink else { return }
         transfer.setLowWater(isCrowded: true)
         if transfer.lowWater > 1, transfer.holds.isEmpty { read(transfer) }
-        if transfer.isSlow(at: now), transfer.mayReadItself, !transfer.isPaused { takeOver(transfer) }
+        takeOverIfSlow(transfer)
         transfer.flush(sink, now: now, age: 0)
         transfers.leave(transfer, toRounds: transfer.mayRestBetweenRounds)
         endIfStalled(transfer)

@@ -144,7 +144,7 @@ extension Transfer {
         if reactor.transfers.count >= Crowd.begins { bufferSize = .scrap }
         // The first round comes soon: until then, the bytes after the header stay where they are.
         if reactor.crowd.isCrowded { setLowWater(isCrowded: true) }
-        if remaining ?? 0 >= Self.longBody { reactor.takeovers.append(self) }
+        if remaining ?? 0 >= Self.ownBody(among: reactor.transfers.count) { reactor.takeovers.append(self) }
         guard let segment, let head else { return }
         permittedEnd = nextOffset
         segment.bound.begin(at: nextOffset)
@@ -295,18 +295,30 @@ extension Transfer {
 
     func hasRoom(for count: Int, _ reactor: Reactor) -> Bool {
         if let buffer, buffer.room >= count { return true }
-        if case .gather = use, buffer == nil {
-            let whole = acceptance?.total ?? Self.gatheredLength
-            buffer = reactor.buffers.acquire(BufferPool.Size(holding: Int(whole.rawValue)))
-            return buffer != nil
+        if case .gather = use {
+            let (held, whole) = (buffer?.count ?? 0, Int((acceptance?.total ?? Self.gatheredLength).rawValue))
+            // In a crowd, a buffer is only as large as the bytes that have come: many bodies may be slow.
+            if held + count <= whole { return gather(reactor.crowd.isCrowded ? held + count : whole, reactor) }
+            moveToFile(reactor)
         }
-        if case .gather = use { moveToFile(reactor) }
         guard let sink, buffer == nil || sink.admits(at: reactor.now) else { return false }
+        if reactor.crowd.isCrowded, !sink.isTurnToRead { return false }
         if let full = buffer { bufferSize = Self.size(of: full).larger }
         let size = max(bufferSize, BufferPool.Size(holding: count))
         guard let fresh = reactor.buffers.acquire(size) else { return false }
         if let full = buffer { sink.submit(full) }
         buffer = fresh
+        return true
+    }
+
+    /// Moves the gathered bytes to a buffer with room for `count` bytes. Returns false if there is none.
+    private func gather(_ count: Int, _ reactor: Reactor) -> Bool {
+        guard let larger = reactor.buffers.acquire(BufferPool.Size(holding: count)) else { return false }
+        if let held = buffer {
+            larger.append(held.bytes, held.count)
+            if reactor.buffers.release(held) { reactor.post(.buffersFreed) }
+        }
+        buffer = larger
         return true
     }
 

@@ -59,14 +59,19 @@ import TransferModel
         func isSlow(_ age: Int64, _ received: Int64, _ remaining: Int64) -> Bool {
             Transfer.isSlow(age: age, received: received, remaining: remaining)
         }
-        #expect(isSlow(2 * second, 500_000, 40_000))
-        #expect(!isSlow(2 * second, 525_000, 40_000))
-        #expect(!isSlow(2 * second, 0, 32 << 10))
-        // A younger one may still become fast, or be over soon.
-        #expect(isSlow(second, 20_000, 380_000))
-        #expect(!isSlow(second, 80_000, 320_000))
-        #expect(!isSlow(second, 300_000, 10_000_000))
-        #expect(!isSlow(second / 2, 0, 10_000_000))
+        #expect(isSlow(2 * second, 500_000, 600_000))
+        // Fast, or over in less than two seconds.
+        #expect(!isSlow(2 * second, 525_000, 10_000_000))
+        #expect(!isSlow(2 * second, 500_000, 490_000))
+        #expect(isSlow(second / 4, 1000, 29_000))
+        #expect(!isSlow(second / 4, 4000, 29_000))
+        // A younger one may still become fast.
+        #expect(!isSlow(second / 8, 0, 10_000_000))
+    }
+
+    @Test func ofAThousandOnlyShortBodiesKeepLibcurl() {
+        #expect(Transfer.ownBody(among: Transfer.largeCrowd - 1) == 16 << 20)
+        #expect(Transfer.ownBody(among: Transfer.largeCrowd) == 64 << 10)
     }
 
     @Test func anEarlyEndIsToldAsLibcurlTellsIt() async throws {

@@ -21,11 +21,14 @@ import TransferModel
     }
 
     private func downloads(
-        _ bench: Bench, _ origin: ScriptedServer, _ observers: [Observer], from first: Int = 0
+        _ bench: Bench, _ origin: ScriptedServer, _ observers: [Observer], from first: Int = 0, planned: Bool = false
     ) async throws -> [ExchangeOutcome] {
         try await withThrowingTaskGroup(of: ExchangeOutcome.self) { group in
             for (number, observer) in zip(first..., observers) {
-                let part = try PartFile.create(path: bench.folder.file("part\(number)"), replacing: true)
+                let name = "part\(number)"
+                let part =
+                    try planned
+                    ? bench.plannedPart(name) : PartFile.create(path: bench.folder.file(name), replacing: true)
                 var exchange = Exchange(url: origin.url("/\(number)"), judge: Judge.taking())
                 exchange.network.proxy = ""
                 let context = TransferContext(
@@ -211,6 +214,32 @@ import TransferModel
         gate.open(2)
         #expect(try await outcomes.allSatisfy { $0.end == .finished })
         for buffer in lent { _ = buffer.map { bench.engine.reactor.buffers.release($0) } }
+        await bench.engine.shutdown()
+    }
+    /// A body that may stay in memory takes no more of it than has come.
+    @Test(.timeLimit(.minutes(2))) func aCrowdGathersInSmallBuffers() async throws {
+        let gate = Gate()
+        let body = pattern(60_000)
+        let origin = try ScriptedServer { _, connection in
+            gate.wait(for: 1)
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+            connection.send(Array(body[0..<1000]))
+            gate.wait(for: 2)
+            connection.send(Array(body[1000...]))
+            return .keepAlive
+        }
+        let bench = try Bench()
+        async let outcomes = downloads(bench, origin, (0..<Self.many).map { _ in Observer() }, planned: true)
+        while await look(bench, { !$0.crowd.isCrowded }) { try await Task.sleep(for: .milliseconds(20)) }
+        await rounds(bench, false)
+        gate.open(1)
+        while await look(bench, { $0.transfers.all.contains { $0.received < 1000 } }) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(await look(bench) { $0.buffers.lentBytes } <= Self.many * BufferPool.scrapSize)
+        await rounds(bench, true)
+        gate.open(2)
+        #expect(try await outcomes.allSatisfy { $0.end == .finished && $0.offset == 60_000 })
         await bench.engine.shutdown()
     }
 }
