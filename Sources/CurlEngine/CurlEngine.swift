@@ -91,8 +91,9 @@ package final class CurlEngine: Sendable {
         // The other segments of the file are already transferring.
         if segment == nil { context.counters.setTransferring(false) }
         if LocalExchange.handles(exchange.url) { return copy(exchange, part, context, report) }
-        switch request(exchange) {
+        switch request(exchange, context.hsts) {
         case .success(let request):
+            if request.insecureURL != nil { context.observer.transferSecured(to: request.url.text) }
             let transfer = Transfer(
                 exchange: exchange, part: part, context: context, request: request, source: source,
                 feed: feeds.make(exchange, source: source), segment: segment, report: report)
@@ -109,7 +110,7 @@ package final class CurlEngine: Sendable {
         var outcome: ExchangeOutcome
     }
 
-    private func request(_ exchange: Exchange) -> Result<RequestState, Refusal> {
+    private func request(_ exchange: Exchange, _ hsts: (any HSTSKeeping)?) -> Result<RequestState, Refusal> {
         guard let url = CurlURL(exchange.url) else {
             let code = Int(CURLE_URL_MALFORMAT.rawValue)
             return .failure(
@@ -118,7 +119,7 @@ package final class CurlEngine: Sendable {
                         end: .transport(code: code, message: "the URL is malformed"), offset: exchange.startOffset)))
         }
         do throws(TransferError) {
-            return .success(try RequestState(exchange, url: url))
+            return .success(try RequestState(exchange, url: url, hsts))
         } catch {
             return .failure(
                 Refusal(outcome: ExchangeOutcome(end: .refusedRedirect(error), offset: exchange.startOffset)))

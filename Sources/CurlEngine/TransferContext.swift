@@ -12,10 +12,13 @@ package struct TransferContext: Sendable {
     package var receiver: (any BodyReceiver)?
     /// nil if servers may set none and requests carry none.
     package var cookies: (any CookieKeeping)?
+    /// nil if no host is known, and none becomes so.
+    package var hsts: (any HSTSKeeping)?
 
     package init(
         task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver,
-        receiver: (any BodyReceiver)? = nil, cookies: (any CookieKeeping)? = nil
+        receiver: (any BodyReceiver)? = nil, cookies: (any CookieKeeping)? = nil,
+        hsts: (any HSTSKeeping)? = nil
     ) {
         self.task = task
         self.session = session
@@ -23,6 +26,7 @@ package struct TransferContext: Sendable {
         self.observer = observer
         self.receiver = receiver
         self.cookies = cookies
+        self.hsts = hsts
     }
 }
 
@@ -79,6 +83,9 @@ package enum BodyReception {
 package protocol TransferObserver: Sendable {
     /// A redirect is being followed; `url` has no user info.
     func transferRedirected(to url: String, status: Int)
+    /// A URL of http is asked over https, as its host wants it (RFC 6797 section 8.3); `url` is without user info. It may come
+    /// before anything else, on the thread that starts the exchange.
+    func transferSecured(to url: String)
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
     /// The part file is open and receives bytes from the checkpoint's offset on; not called for a body that stays in
     /// memory. Until `proceed` is called, from any thread, at most 1 MiB is written: a file that the store does not
@@ -102,6 +109,7 @@ package protocol TransferObserver: Sendable {
 }
 
 extension TransferObserver {
+    package func transferSecured(to url: String) {}
     package func transferProgressed(_ progress: UploadProgress) {}
     package func transferMeasured(_ metrics: ExchangeMetrics) {}
     package func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) { proceed() }

@@ -169,13 +169,14 @@ package final class Daemon: Sendable {
             ? nil
             : CredentialHelper(environment: environment, logger: logger) { settings.current.settings.credentialHelper }
         let credentials = CredentialKeeper(store: store, helper: helper, logger: logger)
+        let hsts = HSTSKeeper(store: store, time: time)
         func makeSupervision(
             of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
         ) -> Supervision {
             Supervision(
                 store: store, engine: exchanges, access: access, pool: pool,
                 conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
-                slots: slots, cookies: cookies, cache: cache, credentials: credentials,
+                slots: slots, cookies: cookies, cache: cache, credentials: credentials, hsts: hsts,
                 configuration: { settings.current }, time: time, logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
@@ -207,8 +208,9 @@ package final class Daemon: Sendable {
             feed.committed(events)
             footprint.note(events: events.count)
         }
-        inMemory.onCommit { [weak credentials] events in
+        inMemory.onCommit { [weak credentials, weak hsts] events in
             credentials?.follow(events, isVolatile: true)
+            hsts?.follow(events)
             feed.committedVolatile(events)
             streams.committed(events)
         }
@@ -219,7 +221,7 @@ package final class Daemon: Sendable {
         let listening = Guarded<[String]>([])
         let services = Services(
             durable: TaskServices(supervision), volatile: volatile, cookies: cookies, cache: cache,
-            credentials: credentials, feed: feed,
+            credentials: credentials, hsts: hsts, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
                 volatileSupervision.settingsChanged()

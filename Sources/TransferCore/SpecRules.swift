@@ -56,6 +56,7 @@ package struct SpecRules: Sendable {
         try checkFile(configuration.clientCertificate?.key, "clientCertificate.key")
         try checkRetry(configuration.retry)
         try checkFile(configuration.directory, "directory")
+        try checkDomains(configuration.exceptionDomains)
         try atLeast(configuration.httpMaximumConnectionsPerHost.map(Double.init), 1, "httpMaximumConnectionsPerHost")
         try atLeast(configuration.maximumConcurrentTasks.map(Double.init), 1, "maximumConcurrentTasks")
         try checkConnections(configuration.connectionsPerDownload, "connectionsPerDownload")

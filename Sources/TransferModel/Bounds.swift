@@ -110,6 +110,17 @@ package enum Bounds {
     /// Of one owner and its sessions.
     package static let credentials = 1000
 
+    // MARK: Transport
+
+    /// `exceptionDomains` of one session.
+    package static let exceptionDomains = 1000
+    /// Bytes of a Strict-Transport-Security field that is read.
+    package static let strictTransportSecurity = 4096
+    /// Hosts of one owner, or of one ephemeral session, that are reached over https alone; and those of one registered
+    /// domain.
+    package static let hstsHosts = 3000
+    package static let hstsHostsOfSite = 100
+
     // MARK: Decisions
 
     /// Unicode scalars of a realm that is shown.

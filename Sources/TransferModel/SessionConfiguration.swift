@@ -68,6 +68,10 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var clientCertificate: ClientCertificate?
     /// If false, unencrypted transfers are refused.
     public var allowsArbitraryLoads: Bool?
+    /// Domains with rules of their own, by name.
+    public var exceptionDomains: [String: DomainException]?
+    /// Hosts that ask for it are reached over https alone (RFC 6797); unset, `SessionKind` decides.
+    public var hsts: Bool?
     /// Every final HTTP answer completes a task.
     public var acceptsAnyStatus: Bool?
     /// Has no effect in a `background` session.
@@ -107,7 +111,8 @@ extension SessionConfiguration: Codable {
             httpAdditionalHeaders, requestCachePolicy, urlCache, httpCookieStorage, httpCookieAcceptPolicy,
             httpShouldSetCookies,
             proxy,
-            tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, acceptsAnyStatus,
+            tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, exceptionDomains, hsts,
+            acceptsAnyStatus,
             waitsForConnectivity, isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess,
             sendsLaunchEvents, asks,
             subscriber, launch, launchInterval, directory, conflictPolicy, maximumConcurrentTasks,
@@ -130,6 +135,8 @@ extension SessionConfiguration: Codable {
         caFile = try fields.value(.caFile)
         clientCertificate = try fields.value(.clientCertificate)
         allowsArbitraryLoads = try fields.value(.allowsArbitraryLoads)
+        exceptionDomains = try fields.value(.exceptionDomains)
+        hsts = try fields.value(.hsts)
         acceptsAnyStatus = try fields.value(.acceptsAnyStatus)
         waitsForConnectivity = try fields.value(.waitsForConnectivity)
         isDiscretionary = try fields.value(.isDiscretionary)
@@ -168,6 +175,8 @@ extension SessionConfiguration: Codable {
         try container.encodeIfPresent(caFile, forKey: .caFile)
         try container.encodeIfPresent(clientCertificate, forKey: .clientCertificate)
         try container.encodeIfPresent(allowsArbitraryLoads, forKey: .allowsArbitraryLoads)
+        try container.encodeIfPresent(exceptionDomains, forKey: .exceptionDomains)
+        try container.encodeIfPresent(hsts, forKey: .hsts)
         try container.encodeIfPresent(acceptsAnyStatus, forKey: .acceptsAnyStatus)
         try container.encodeIfPresent(waitsForConnectivity, forKey: .waitsForConnectivity)
         try container.encodeIfPresent(isDiscretionary, forKey: .isDiscretionary)
@@ -223,6 +232,8 @@ extension SessionConfiguration {
             case .caFile: take(key, \.caFile)
             case .clientCertificate: take(key, \.clientCertificate)
             case .allowsArbitraryLoads: take(key, \.allowsArbitraryLoads)
+            case .exceptionDomains: take(key, \.exceptionDomains)
+            case .hsts: take(key, \.hsts)
             case .acceptsAnyStatus: take(key, \.acceptsAnyStatus)
             case .waitsForConnectivity: take(key, \.waitsForConnectivity)
             case .isDiscretionary: take(key, \.isDiscretionary)

@@ -150,12 +150,15 @@ enum Unrepresentable {
     static let either = "text with half of a surrogate pair, or \(number)"
 }
 
-/// The text of a coding path, such as `tasks[3].checksum.value`.
+/// The text of a coding path, such as `tasks[3].checksum.value`. A member whose name has a dot is quoted:
+/// `exceptionDomains["example.org"]`.
 public func fieldPath(_ path: [any CodingKey]) -> String {
     var text = ""
     for key in path {
         if let index = key.intValue {
             text += "[\(index)]"
+        } else if !text.isEmpty, key.stringValue.utf8.contains(UInt8(ascii: ".")) {
+            text += "[\"\(key.stringValue)\"]"
         } else {
             text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
         }

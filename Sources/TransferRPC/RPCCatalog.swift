@@ -12,6 +12,7 @@ public let allMethods: [any RPCMethod.Type] = [
     ListCookies.self, SetCookies.self, RemoveCookies.self,
     CacheInfo.self, RemoveCached.self,
     ListCredentials.self, SetCredential.self, RemoveCredentials.self,
+    ListHSTS.self, RemoveHSTS.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 

@@ -29,6 +29,7 @@ extension SessionConfiguration {
         case .allowsConstrainedNetworkAccess: allowsConstrainedNetworkAccess != nil
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .httpMaximumConnectionsPerHost,
             .httpAdditionalHeaders, .proxy, .tlsMinimumVersion, .caFile, .clientCertificate, .allowsArbitraryLoads,
+            .exceptionDomains, .hsts,
             .acceptsAnyStatus, .waitsForConnectivity, .sendsLaunchEvents, .asks, .subscriber, .launch, .launchInterval,
             .directory, .requestCachePolicy, .urlCache, .httpCookieStorage, .httpCookieAcceptPolicy,
             .httpShouldSetCookies,
@@ -45,7 +46,7 @@ public enum Feature: String, CaseIterable, Sendable {
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
         acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings, cookies, cache,
-        credentials, credentialHelper
+        credentials, credentialHelper, exceptionDomains, hsts
     case decisionsChallenge = "decisions.challenge"
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"

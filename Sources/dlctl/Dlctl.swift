@@ -48,7 +48,8 @@ struct Dlctl: AsyncParsableCommand {
             CommandGroup(
                 name: "Daemon",
                 subcommands: [
-                    SessionCommand.self, CookiesCommand.self, CredentialCommand.self, CacheCommand.self,
+                    SessionCommand.self, CookiesCommand.self, CredentialCommand.self, HSTSCommand.self,
+                    CacheCommand.self,
                     LimitCommand.self, SettingsCommand.self,
                     StatsCommand.self,
                     InfoCommand.self,

@@ -27,6 +27,16 @@ struct CurlURL: Hashable, Sendable {
         }
     }
 
+    /// The same over https; itself if it is not a URL of http (RFC 6797 section 8.3).
+    var secured: CurlURL {
+        guard let text = StrictTransportSecurity.secured(text) else { return self }
+        var url = self
+        url.text = text
+        url.scheme = "https"
+        if port == "80" { url.port = "443" }
+        return url
+    }
+
     /// Resolves `reference`, as a Location field has it, against this URL (RFC 3986 section 5).
     func resolving(_ reference: String) -> CurlURL? { CurlURL(base: text, reference: reference) }
 

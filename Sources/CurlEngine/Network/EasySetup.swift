@@ -161,8 +161,8 @@ struct EasySetup {
         }
         transfer.watch = TLSWatch(transfer)
         if let watch = transfer.watch, result == CURLE_OK { result = dld_easy_set_tls_watch(easy, watch.watch) }
-        if let key = place?.key { trust(key) }
-        guard let minimum = network.tlsMinimumVersion else { return }
+        if let key = transfer.trustedKey { trust(key) }
+        guard let minimum = network.minimumTLSVersion(of: transfer.request.url.host) else { return }
         let version =
             switch minimum {
             case .v10: CURL_SSLVERSION_TLSv1_0

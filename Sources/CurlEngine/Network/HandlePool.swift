@@ -15,7 +15,8 @@ struct HandleRecipe: Equatable {
         let (exchange, request) = (transfer.exchange, transfer.request)
         guard exchange.kind == .download, request.url.isHTTP, !transfer.isSending, !request.hasCredentials,
             request.effectiveMethod == "GET", transfer.limits.isEmpty, !transfer.isAfresh,
-            request.url.scheme == "http" || exchange.network.tls == nil, transfer.reactor?.trace?.isWanted() != true
+            request.url.scheme == "http" || exchange.network.tls == nil && exchange.network.exceptions.isEmpty,
+            transfer.reactor?.trace?.isWanted() != true
         else { return nil }
         network = exchange.$network
         scheme = request.url.scheme

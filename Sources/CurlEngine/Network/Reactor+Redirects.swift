@@ -18,7 +18,9 @@ extension Reactor {
             return conclude(transfer, .refusedRedirect(error))
         }
         guard transfer.exchange.redirects != .ask else { return ask(transfer, before) }
-        transfer.context.observer.transferRedirected(to: transfer.request.url.text, status: status)
+        let (given, target) = (transfer.request.insecureURL, transfer.request.url.text)
+        transfer.context.observer.transferRedirected(to: given ?? target, status: status)
+        if given != nil { transfer.context.observer.transferSecured(to: target) }
         transfer.prepareNextRequest()
         send(transfer)
     }

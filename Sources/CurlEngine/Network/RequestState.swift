@@ -32,13 +32,24 @@ struct RequestState: Sendable {
     private let answered: [NetworkOptions.OriginCredential]
     private let redirectLimit: Int
     private let redirectsBefore: Int
-    private let allowsPlaintext: Bool
+    private let network: Boxed<NetworkOptions>
+    private let hsts: (any HSTSKeeping)?
     private let isReplayable: Bool
+    /// Its host is reached over https alone, and only with a certificate that is verified (RFC 6797 section 8.4).
+    private(set) var isKnownHost: Bool
+    /// What stood in place of the URL before that; nil if it is as it was given.
+    private(set) var insecureURL: String?
 
+    /// - Parameter hsts: nil if no host is known.
     /// - Throws: policy.plaintext_refused.
-    init(_ exchange: Exchange, url: CurlURL) throws(TransferError) {
+    init(_ exchange: Exchange, url: CurlURL, _ hsts: (any HSTSKeeping)? = nil) throws(TransferError) {
         let network = exchange.$network
-        guard network.wrappedValue.allowsPlaintext || !url.isPlaintext else { throw Self.plaintextRefused(url) }
+        self.network = network
+        self.hsts = hsts
+        isKnownHost = hsts.map { url.isHTTP && $0.isKnown(url.host) } ?? false
+        insecureURL = isKnownHost && url.isPlaintext ? url.text : nil
+        let url = isKnownHost ? url.secured : url
+        try Self.checkPlaintext(url, network.wrappedValue)
         self.url = url
         method = exchange.method
         headers = exchange.headers
@@ -47,7 +58,6 @@ struct RequestState: Sendable {
         isReplayable = exchange.isReplayable
         redirectLimit = network.wrappedValue.redirectLimit
         redirectsBefore = network.wrappedValue.redirectsBefore
-        allowsPlaintext = network.wrappedValue.allowsPlaintext
         answered = network.wrappedValue.answered
         if takeAnswered() { return }
         let authorized = exchange.headers.contains { $0.isNamed("authorization") }
@@ -94,8 +104,11 @@ struct RequestState: Sendable {
                 .httpRedirectLimit, "The server redirected more than \(redirectLimit) times; check the URL.",
                 details: ["url": .string(url.shown)])
         }
-        let target = try target(of: location)
-        guard allowsPlaintext || !target.isPlaintext else { throw Self.plaintextRefused(target) }
+        let given = try target(of: location)
+        isKnownHost = hsts?.isKnown(given.host) ?? false
+        insecureURL = isKnownHost && given.isPlaintext ? given.text : nil
+        let target = isKnownHost ? given.secured : given
+        try Self.checkPlaintext(target, network.wrappedValue)
         redirects += 1
         rewriteMethod(status)
         guard isReplayable || !sendsPayload else {
@@ -179,9 +192,8 @@ struct RequestState: Sendable {
         return name.hasPrefix("content-") || name == "repr-digest" || name == "expect"
     }
 
-    private static func plaintextRefused(_ url: CurlURL) -> TransferError {
-        TransferError(
-            .plaintextRefused, "This session forbids unencrypted transfers; use https, ftps or sftp.",
-            details: ["url": .string(url.shown)])
+    private static func checkPlaintext(_ url: CurlURL, _ network: NetworkOptions) throws(TransferError) {
+        guard url.isPlaintext, !network.allowsPlaintext(to: url.host) else { return }
+        throw .plaintextRefused(url.scheme, to: url.host, url: url.text)
     }
 }

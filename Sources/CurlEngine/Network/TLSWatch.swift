@@ -7,6 +7,8 @@ final class TLSWatch {
     let watch: OpaquePointer
     /// The trusted keys, as CURLOPT_PINNEDPUBLICKEY(3) takes them.
     let trusted: String?
+    /// False for a host that is known for HSTS: nobody may pass over its certificate's faults (RFC 6797 section 8.4).
+    private let mayTrust: Bool
 
     /// nil if there is nothing to watch: the session does not ask, there is no TLS, libcurl has another TLS library, or
     /// the first handshake is that of a proxy.
@@ -16,9 +18,10 @@ final class TLSWatch {
             dld_curl_shares_openssl(), !EasySetup.mayUseSecureProxy(network)
         else { return nil }
         let place = decisions.place(of: transfer.request.url)
-        guard let watch = dld_tls_watch_new(place?.showsNone != true, place?.key) else { return nil }
+        trusted = transfer.trustedKey
+        mayTrust = !transfer.request.isKnownHost
+        guard let watch = dld_tls_watch_new(place?.showsNone != true, trusted) else { return nil }
         self.watch = watch
-        trusted = place?.key
     }
 
     deinit { dld_tls_watch_release(watch) }
@@ -30,7 +33,7 @@ final class TLSWatch {
         }
         var codes = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH].map { Int($0.rawValue) }
         if dld_tls_watch_shows_another_key(watch) { codes.append(Int(CURLE_SSL_CONNECT_ERROR.rawValue)) }
-        guard codes.contains(code), let key = dld_tls_watch_key(watch) else { return nil }
+        guard mayTrust, codes.contains(code), let key = dld_tls_watch_key(watch) else { return nil }
         let certificates = items(DLD_TLS_CERTIFICATES)
         guard !certificates.isEmpty else { return nil }
         let digest = [UInt8](UnsafeBufferPointer(start: key, count: Int(DLD_TLS_KEY_LENGTH)))

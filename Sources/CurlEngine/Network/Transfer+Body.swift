@@ -50,6 +50,7 @@ extension Transfer {
     private func headEnded(_ reactor: Reactor) -> Bool {
         guard answered(reactor) else { return false }
         keepCookies()
+        learnHost()
         if redirectTarget != nil { return beginDiscarding(reactor) }
         if !mayBeAnswered { judge(reactor) }
         return ending == nil

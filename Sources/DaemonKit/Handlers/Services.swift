@@ -42,6 +42,7 @@ package struct Services: Sendable {
     package var cookies: CookieKeeper
     package var cache: CacheKeeper
     package var credentials: CredentialKeeper
+    package var hsts: HSTSKeeper
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
@@ -50,7 +51,8 @@ package struct Services: Sendable {
 
     package init(
         durable: TaskServices, volatile: VolatileSessions, cookies: CookieKeeper? = nil,
-        cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil, feed: EventFeed,
+        cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil, hsts: HSTSKeeper? = nil,
+        feed: EventFeed,
         settings: any SettingsServing,
         facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
@@ -59,6 +61,7 @@ package struct Services: Sendable {
         self.cookies = cookies ?? CookieKeeper(store: durable.store)
         self.cache = cache ?? CacheKeeper(disk: nil)
         self.credentials = credentials ?? CredentialKeeper(store: durable.store, logger: Logger(label: "dld"))
+        self.hsts = hsts ?? HSTSKeeper(store: durable.store)
         self.feed = feed
         self.settings = settings
         self.facts = facts

@@ -38,6 +38,7 @@ package struct Supervision: Sendable {
     private let network: NetworkFollower
     package let cookies: CookieKeeper
     package let credentials: CredentialKeeper
+    package let hsts: HSTSKeeper
     private let time: any TimeSource
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
@@ -47,7 +48,7 @@ package struct Supervision: Sendable {
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
         cookies: CookieKeeper? = nil, cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil,
-        configuration: @escaping @Sendable () -> Configuration,
+        hsts: HSTSKeeper? = nil, configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
@@ -74,6 +75,8 @@ package struct Supervision: Sendable {
         self.cookies = cookies
         let credentials = credentials ?? CredentialKeeper(store: store, logger: logger)
         self.credentials = credentials
+        let hsts = hsts ?? HSTSKeeper(store: store, time: time)
+        self.hsts = hsts
         let followUp = FollowUp(leftParts: leftParts, launches: launches, cookies: cookies, logger: logger)
         (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
 
@@ -95,7 +98,7 @@ package struct Supervision: Sendable {
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
             rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal), cookies: cookies,
-            credentials: credentials, followUp: followUp, signal: signal, logger: logger)
+            credentials: credentials, hsts: hsts, followUp: followUp, signal: signal, logger: logger)
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,
             settings: { configuration().settings }, logger: logger,
@@ -110,8 +113,8 @@ package struct Supervision: Sendable {
                 store: store, runs: runs, gates: gates, policies: policies, configuration: configuration, time: time))
         let answers = cache.map {
             EarlyAnswers(
-                cache: $0, policies: policies, cookies: cookies, credentials: credentials, files: files,
-                closedUntil: windows.closedUntil, time: time)
+                cache: $0, policies: policies, cookies: cookies, credentials: credentials,
+                hsts: hsts, files: files, closedUntil: windows.closedUntil, time: time)
         }
         adder = TaskAdder(
             store: store, files: files, runs: runs, transitions: transitions, leftParts: leftParts,
@@ -137,7 +140,7 @@ package struct Supervision: Sendable {
             store: store, stops: stops, transitions: transitions, leftParts: leftParts, clock: clock,
             configuration: configuration, time: time, logger: logger)
         endings = UploadEndings(
-            patience: patience, engine: engine, files: files, credentials: credentials,
+            patience: patience, engine: engine, files: files, credentials: credentials, hsts: hsts,
             policy: { policies.policies(in: $1, kind: $2).policy(of: Boxed(wrappedValue: $0)) }, time: time,
             logger: logger
         ) { signal.timesChanged() }
@@ -178,6 +181,7 @@ package struct Supervision: Sendable {
         try await clock.begin()
         try await cookies.load()
         try await credentials.load()
+        try await hsts.load()
         try await sessionController.recallPauses()
         let interrupted = try await store.read { try $0.runningIDs() }
         for chunk in interrupted.chunked(500) {

@@ -24,6 +24,11 @@ package struct CacheRequest: Sendable {
         guard exchange.kind == .request, exchange.method?.uppercased() ?? "GET" == "GET", exchange.payload == .none,
             !own.contains(where: { field in Self.conditions.contains { field.isNamed($0) } })
         else { return nil }
+        // A URL that the engine refuses is answered by nobody.
+        guard
+            !exchange.$network.wrappedValue.mayRefusePlaintext
+                || (try? URLRules.parse(exchange.url)).map({ exchange.network.allowsHop(to: $0) }) == true
+        else { return nil }
         var directives = CacheControl(own.values(named: "cache-control"))
         // Section 5.4: without Cache-Control.
         if own.firstIndex(named: "cache-control") == nil,

@@ -27,6 +27,10 @@ package struct NetworkOptions: Sendable, Hashable {
     package var stallTimeout: Seconds = 60
     package var connectTimeout = Self.longestConnect
     package var allowsPlaintext = true
+    /// Domains for which `allowsPlaintext` and `tlsMinimumVersion` do not hold.
+    package var exceptions = TransportExceptions()
+    /// Hosts that ask for it are reached over https alone (RFC 6797).
+    package var obeysHSTS = false
     package var redirectLimit = 20
     /// Redirects that earlier attempts followed before this request.
     package var redirectsBefore = 0

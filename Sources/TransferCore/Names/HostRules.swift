@@ -66,6 +66,9 @@ enum HostRules {
         (48...57).contains(byte) || (97...122).contains(byte | 0x20)
     }
 
+    /// Whether it is an IPv4 address in four parts, or an IPv6 address.
+    static func isAddress(_ text: String) -> Bool { isIPv6(text) || isIPv4(text[...]) }
+
     /// RFC 4291 section 2.2, with an optional zone (RFC 6874).
     private static func isIPv6(_ text: String) -> Bool {
         let address = text.prefix { $0 != "%" }

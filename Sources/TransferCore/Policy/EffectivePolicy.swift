@@ -21,8 +21,8 @@ package struct EffectivePolicy: Sendable {
     package var cache: CachePolicy?
     /// Decisions that clients are asked for.
     package var asks: Set<DecisionKind>
-    /// The credentials that the owner's tasks share may be used.
-    package var usesOwnersCredentials: Bool
+    /// What the owner's tasks share may be used: credentials, and hosts known for HSTS.
+    package var usesOwnersStores: Bool
     /// Credentials may be available without asking a client.
     package var mayHaveCredentials = false
     package var redirects = RedirectRule.follow
@@ -40,7 +40,7 @@ package struct EffectivePolicy: Sendable {
 
     /// What a session passes on to its tasks.
     package init(session: SessionConfiguration, kind: SessionKind = .background) {
-        network = Self.network(session)
+        network = Self.network(session, kind)
         resourceTimeout = session.timeoutIntervalForResource ?? Self.defaultResourceTimeout
         retry = RetryPolicy(session.retry)
         retry.waitsForConnectivity = kind == .background || session.waitsForConnectivity ?? false
@@ -53,7 +53,7 @@ package struct EffectivePolicy: Sendable {
         cookies = CookiePolicy(session, kind)
         cache = CachePolicy(session, kind)
         asks = Set(session.asks ?? [])
-        usesOwnersCredentials = kind != .ephemeral
+        usesOwnersStores = kind != .ephemeral
         if asks.contains(.redirect) { redirects = .ask }
         connections = session.connectionsPerDownload.map { .fixed($0) } ?? .automatic
     }
@@ -67,7 +67,7 @@ package struct EffectivePolicy: Sendable {
         return ResponseHold(acceptsAnyStatus: acceptsAnyStatus, asksChallenges: answersChallenges)
     }
 
-    private static func network(_ session: SessionConfiguration) -> NetworkOptions {
+    private static func network(_ session: SessionConfiguration, _ kind: SessionKind) -> NetworkOptions {
         var network = NetworkOptions()
         network.proxy = session.proxy.map(proxy)
         network.caFile = session.caFile
@@ -76,6 +76,8 @@ package struct EffectivePolicy: Sendable {
         if session.asks?.contains(.challenge) == true { network.tls = TLSDecisions(isAsked: true) }
         network.setTimeout(session.timeoutIntervalForRequest ?? defaultRequestTimeout)
         network.allowsPlaintext = session.allowsArbitraryLoads ?? true
+        network.obeysHSTS = session.hsts ?? (kind != .background)
+        if let domains = session.exceptionDomains { network.exceptions = TransportExceptions(domains) }
         return network
     }
 
@@ -120,10 +122,16 @@ package struct EffectivePolicy: Sendable {
             network.caFileIsTheDaemons = false
         }
         if let certificate = spec.wrappedValue.clientCertificate { network.clientCertificate = certificate }
-        if let version = spec.wrappedValue.tlsMinimumVersion { network.tlsMinimumVersion = version }
+        if let version = spec.wrappedValue.tlsMinimumVersion {
+            network.tlsMinimumVersion = version
+            network.exceptions.yieldsTLS = true
+        }
         if let version = spec.wrappedValue.httpVersion { network.httpVersion = version }
         if let timeout = spec.wrappedValue.timeoutIntervalForRequest { network.setTimeout(timeout) }
-        if let allows = spec.wrappedValue.allowsArbitraryLoads { network.allowsPlaintext = allows }
+        if let allows = spec.wrappedValue.allowsArbitraryLoads {
+            network.allowsPlaintext = allows
+            network.exceptions.yieldsPlaintext = true
+        }
     }
 }
 

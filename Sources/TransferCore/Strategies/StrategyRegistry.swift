@@ -132,11 +132,7 @@ package enum StrategyRegistry {
     }
 
     private static func checkPlaintext(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
-        guard request.$network.wrappedValue.allowsPlaintext || !url.scheme.isPlaintext else {
-            throw TransferError(
-                .plaintextRefused,
-                "\(url.scheme.rawValue) is not encrypted and allowsArbitraryLoads is false; use https or sftp.")
-        }
+        if request.$network.wrappedValue.refuses(url) { throw .plaintextRefused(to: url) }
     }
 
     /// The strategy for a segmented download, or for one that has gaps; nil if that is not possible, or only one stream
@@ -217,7 +213,7 @@ extension StrategyRegistry {
         case .tus: return TusUpload(context)
         case .resumable: return ResumableUpload(context)
         case .s3Multipart:
-            return try S3MultipartUpload(context, allowsPlaintext: request.network.allowsPlaintext)
+            return try S3MultipartUpload(context)
         case .file:
             throw TransferError(.badField, "uploadProtocol: file is what FTP and SFTP use.")
         }

@@ -20,7 +20,7 @@ package struct S3MultipartUpload: TransferStrategy {
     package var progress: Acceptance? { nil }
 
     /// - Throws: `request.bad_field`, `request.bad_url`, `policy.plaintext_refused`.
-    init(_ request: UploadRequest, allowsPlaintext: Bool) throws(TransferError) {
+    init(_ request: UploadRequest) throws(TransferError) {
         guard let s3 = request.spec.s3 else {
             throw Self.bad("s3", "s3Multipart needs partURLs, partSize and completeURL.")
         }
@@ -35,10 +35,7 @@ package struct S3MultipartUpload: TransferStrategy {
             guard url.scheme == .http || url.scheme == .https else {
                 throw Self.bad("s3", "its URLs are http or https.")
             }
-            guard allowsPlaintext || !url.scheme.isPlaintext else {
-                throw TransferError(
-                    .plaintextRefused, "s3: plain http and allowsArbitraryLoads is false; use https.")
-            }
+            if request.network.refuses(url) { throw .plaintextRefused(to: url) }
         }
         self.request = request
         self.s3 = s3

@@ -12,7 +12,7 @@ struct UploadRequest: Sendable {
     /// The caller wrote `Expect: 100-continue`.
     private let wantsContinue: Bool
     private let headers: [HeaderField]
-    private let network: NetworkOptions
+    let network: NetworkOptions
 
     /// Fields that upload protocols set; they are dropped from those of callers.
     static let owned: Set<String> = [
@@ -105,7 +105,8 @@ struct UploadRequest: Sendable {
 
     /// RFC 6454: a server that puts the upload at another origin does not get the caller's secrets sent there.
     private func isSameOrigin(_ target: String) -> Bool {
-        (try? URLRules.parse(target))?.hostKey == url.hostKey
+        guard let target = try? URLRules.parse(target) else { return false }
+        return target.hostKey == url.hostKey || network.obeysHSTS && target.hostKey == url.securedHostKey
     }
 
     /// The place of the upload that the server names; it may not be unencrypted if the session forbids plain text.
@@ -113,11 +114,7 @@ struct UploadRequest: Sendable {
     func location(_ outcome: ResponseHead) throws(TransferError) -> String? {
         guard let text = outcome.values("location").first?.trimmed, !text.isEmpty else { return nil }
         let target = try URLReference.resolve(text, against: outcome.url)
-        guard network.allowsPlaintext || !target.scheme.isPlaintext else {
-            throw TransferError(
-                .plaintextRefused,
-                "The server wants the upload over plain http and allowsArbitraryLoads is false; nothing was sent.")
-        }
+        if network.refuses(target) { throw .plaintextRefused(to: target) }
         return target.requestURL
     }
 

@@ -7,7 +7,7 @@ enum EventReference {
         case .taskAdded: "A task was added."
         case .taskStarted: "An attempt began."
         case .taskRedirected:
-            "The server sent the request elsewhere: 301, 302, 303, 307 or 308 with a Location, at most 20 times. 303, and 301 or 302 after a POST, become a GET without a body; HEAD stays HEAD. Other statuses are final: 300, 304, 305 and 306 are never followed."
+            "The server sent the request elsewhere: 301, 302, 303, 307 or 308 with a Location, at most 20 times. 303, and 301 or 302 after a POST, become a GET without a body; HEAD stays HEAD. Other statuses are final: 300, 304, 305 and 306 are never followed. With `hsts`, no server did: the URL is asked over https, with the same method and body."
 
         case .taskResponse: "The header of the answer arrived."
         case .taskResumed: "The bytes held are kept, the rest is fetched."
@@ -42,7 +42,7 @@ enum EventReference {
         case .taskAdded: "`state`, \(identity)"
         case .taskStarted: "`attempt`: 1 for the first"
         case .taskResponse: "`response`: a [Response](#response)"
-        case .taskRedirected: "`url`, `status`"
+        case .taskRedirected: "`url`, `status`, `hsts`?: true"
         case .taskResumed: "`offset`, `expected`: -1 if unknown"
         case .taskRestarted: "`code`, `message`?, `pieces`?: numbers from 0"
         case .taskProgress:

@@ -46,6 +46,14 @@ enum LimitsReference {
                 size(Bounds.waitingCookies),
             ],
             [
+                "hosts known for HSTS of one user, of one `ephemeral` session; of them those of one registered domain; over that, the host that asked longest ago goes",
+                "\(Bounds.hstsHosts); \(Bounds.hstsHostsOfSite)",
+            ],
+            [
+                "a `Strict-Transport-Security` field; a longer one is ignored, and no `max-age` lasts longer than ten years",
+                size(Bounds.strictTransportSecurity),
+            ],
+            [
                 "stored answers of one user, in memory and on the disk; one answer; variants of one URL",
                 "\(size(Bounds.cacheMemoryOfOwner)), \(size(Bounds.cacheDiskOfOwner)); a twentieth of its cache; 16",
             ],
@@ -121,6 +129,7 @@ enum LimitsReference {
     ]
 
     private static let session: [[String]] = [
+        ["`exceptionDomains`", "\(Bounds.exceptionDomains) domains"],
         ["`schedule`", "\(Bounds.scheduleWindows) windows"],
         ["`launchInterval`", "\(Bounds.words(Bounds.launchInterval)) s"],
         ["`launch.argv`", "\(Bounds.arguments), with \(size(Bounds.argumentBytes)) in total"],

@@ -143,6 +143,22 @@ extension SessionConfiguration: WireObject {
                 .boolean,
                 "False: unencrypted transfers fail with `policy.plaintext_refused`; default: true. A task's value wins."
             )
+        case .exceptionDomains:
+            .optional(
+                .map(.object(DomainException.self)),
+                """
+                Rules of their own for domains, by name or address, at most \(Bounds.exceptionDomains). The exception of the host's \
+                name counts, else that of the longest domain above it with `includesSubdomains`. Names beyond ASCII are \
+                compared as A-labels. They hold at each redirect too. What a task says itself goes before.
+                """)
+        case .hsts:
+            .optional(
+                .boolean,
+                """
+                True: hosts that ask for it in their answers over https (Strict-Transport-Security, RFC 6797) are reached over https \
+                alone, first requests and redirects alike. The owner's sessions share what they learn; an `ephemeral` one learns \
+                for itself, in memory. Default: true, but false for `background`.
+                """)
         case .acceptsAnyStatus:
             .optional(
                 .boolean,

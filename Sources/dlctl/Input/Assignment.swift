@@ -101,8 +101,8 @@ extension SessionConfiguration.CodingKeys {
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .launchInterval: .seconds
         case .httpMaximumConnectionsPerHost, .maximumConcurrentTasks, .connectionsPerDownload: .count
         case .downloadRateLimit, .uploadRateLimit: .rate
-        case .httpShouldSetCookies, .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .isDiscretionary,
-            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
+        case .httpShouldSetCookies, .allowsArbitraryLoads, .hsts, .acceptsAnyStatus, .waitsForConnectivity,
+            .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
             .flag
         case .httpCookieStorage: .words(CookieStorageKind.allCases.map(\.rawValue))
         case .httpCookieAcceptPolicy: .words(CookieAcceptPolicy.allCases.map(\.rawValue))
@@ -111,7 +111,7 @@ extension SessionConfiguration.CodingKeys {
         case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))
         case .conflictPolicy: .words(ConflictPolicy.allCases.map(\.rawValue))
         case .durability: .words(Durability.allCases.map(\.rawValue))
-        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry, .urlCache: .json
+        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry, .urlCache, .exceptionDomains: .json
         case .asks: .list
         }
     }

@@ -32,6 +32,7 @@ enum EventLine {
         take("message") { $0.stringValue.map(Printable.text) }
         take("pieces") { $0.arrayValue.map { $0.count == 1 ? "1 piece" : "\($0.count) pieces" } }
         take("status") { $0.integerValue.map(String.init) }
+        take("hsts") { $0.boolValue == true ? "HSTS" : nil }
         take("phase") { $0.stringValue.map(Printable.text) }
         take("fields") { $0.arrayValue.map { Printable.text($0.compactMap(\.stringValue).joined(separator: ", ")) } }
         take("response", response)

@@ -96,6 +96,7 @@ final class Observer: TransferObserver {
     func transferRedirected(to url: String, status: Int) {
         state.withLock { $0.redirects.append("\(status) \(url)") }
     }
+    func transferSecured(to url: String) { state.withLock { $0.redirects.append("hsts \(url)") } }
     func transferResponded(_ head: ResponseHead, verdict: Verdict) { state.withLock { $0.heads.append(head) } }
     func transferMeasured(_ metrics: ExchangeMetrics) { state.withLock { $0.metrics.append(metrics) } }
     func transferCheckpointed(_ checkpoint: Checkpoint) { state.withLock { $0.checkpoints.append(checkpoint) } }
@@ -162,13 +163,16 @@ struct Bench {
     let counters = TransferCounters()
     let task = TaskID(7)
     let session = SessionKey.shared(of: UserID(1000))
+    private let hsts: (any HSTSKeeping)?
 
     /// - Parameters:
     ///   - home: where the engine looks for keys; nowhere without.
     ///   - rateClock: what limits are held against; the machine's without.
     init(
-        holdsRestarts: Bool = false, holdsFiles: Bool = false, home: String? = nil, rateClock: ManualClock? = nil
+        holdsRestarts: Bool = false, holdsFiles: Bool = false, home: String? = nil, rateClock: ManualClock? = nil,
+        hsts: (any HSTSKeeping)? = nil
     ) throws {
+        self.hsts = hsts
         folder = try TemporaryFolder()
         var configuration = CurlEngine.Configuration(
             journalPath: folder.file("journal"), userAgent: "dld-test", homeDirectory: home)
@@ -181,11 +185,12 @@ struct Bench {
     init(_ bench: Bench, engine: CurlEngine) {
         folder = bench.folder
         observer = bench.observer
+        hsts = bench.hsts
         self.engine = engine
     }
 
     var context: TransferContext {
-        TransferContext(task: task, session: session, counters: counters, observer: observer)
+        TransferContext(task: task, session: session, counters: counters, observer: observer, hsts: hsts)
     }
 
     func part(_ name: String = "part") throws -> PartFile { try PartFile.create(path: folder.file(name)) }

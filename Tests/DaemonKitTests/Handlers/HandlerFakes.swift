@@ -188,6 +188,7 @@ final class Bench {
     let volatile: FakeSupervision
     let sessions: VolatileSessions
     let feed: EventFeed
+    let hsts: HSTSKeeper
     let router: RequestRouter
 
     static let user = Peer(uid: UserID(1000), gid: 1000, pid: 1, isAdmin: false)
@@ -218,9 +219,10 @@ final class Bench {
         let facts = DaemonFacts(
             version: "9.9", mode: mode, sockets: { ["/run/dld.sock", "/state/dld.sock"] }, stateDirectory: folder,
             startedAt: SystemTime().reading(), libcurl: "8", sqlite: "3")
+        hsts = HSTSKeeper(store: store)
         router = RequestRouter(
             services: Services(
-                durable: supervision.services, volatile: sessions, feed: feed, settings: FakeSettings(),
+                durable: supervision.services, volatile: sessions, hsts: hsts, feed: feed, settings: FakeSettings(),
                 facts: facts),
             peers: PeerDirectory(adminGroup: nil), logger: logger)
     }

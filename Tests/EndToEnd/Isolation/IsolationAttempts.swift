@@ -81,6 +81,11 @@ extension IsolationAttempt {
                 .own { _ in [:] }, .own { _ in ["url": "http://localhost/", "since": "2026-01-01T00:00:00Z"] },
                 .own { ["storage": .string($0.session)] },
             ]
+        case ListHSTS.name, RemoveHSTS.name:
+            [
+                .own { _ in [:] }, .own { _ in ["domain": "localhost"] },
+                .likeUnknown { ["session": .string($0.session)] },
+            ]
         case ListCredentials.name:
             [.own { _ in [:] }, .likeUnknown { ["session": .string($0.session)] }]
         case SetCredential.name:

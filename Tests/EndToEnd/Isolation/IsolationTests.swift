@@ -85,6 +85,39 @@ extension EndToEnd.Serving {
             }
         }
 
+        /// One daemon, one server, two users: each goes by what its own tasks learned.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx", "openssl")))
+        func aHostKnownToOneUserIsKnownToNoOther() async throws {
+            let house = try await IsolationHouse()
+            let server = try await Nginx.start(
+                tls: true, extra: "add_header Strict-Transport-Security max-age=1000 always;")
+            try server.publish("file", Content(seed: 1, size: 100))
+            let authority = try Files.text(try #require(server.certificates?.authority))
+            for (uid, other) in [
+                (IsolationHouse.anna, IsolationHouse.bert), (IsolationHouse.bert, IsolationHouse.anna),
+            ] {
+                let probe = try await house.probe(uid)
+                try Files.write(house.home(uid) + "/authority", authority)
+                try await probe.call(
+                    "session.open",
+                    ["id": "h", "configuration": ["hsts": true, "caFile": .string(house.home(uid) + "/authority")]])
+                #expect(try await probe.call("hsts.list")["hosts"] == [])
+                func ask(_ url: String, _ end: String) async throws {
+                    let id = try await probe.add([["kind": "data", "url": .string(url)]], session: "h")[0]
+                    try await probe.wait(for: id, end)
+                }
+                let insecure = "http://localhost:\(server.tlsPort)/file"
+                try await ask(insecure, "failed")
+                try await ask(server.tlsURL("file"), "completed")
+                try await ask(insecure, "completed")
+                // The other one's are forgotten for nobody else.
+                let others = try await house.probe(other)
+                try await others.call("hsts.remove")
+                #expect(try await probe.call("hsts.list")["hosts"]?.arrayValue?.count == 1)
+                try await probe.call("hsts.remove")
+            }
+        }
+
         private func expectSame(_ now: [JSONValue], _ before: [JSONValue]) {
             #expect(now.count == before.count)
             for (now, before) in zip(now, before) { #expect(now == before) }

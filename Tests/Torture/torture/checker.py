@@ -229,15 +229,19 @@ class Checker:
                         f"{name}: {count} bytes were there, and it was fetched again from {firsts[:1]}")
         return self.problems
 
-    def after_cookies(self, ledger):
-        """What a server set on the way is stored no later than the end of its task."""
+    def after_answers(self, ledger):
+        """What a server said in passing, of cookies and of HSTS, is stored no later than the end of its task."""
         ended = ledger.ended()
-        fed = [piece.name for piece in self.pieces.values()
-               if piece.session == "crumbs" and ended.get(ledger.ids.get(piece.name)) == "task.completed"]
-        if fed:
-            with self.database() as database:
-                names = {row[0] for row in database.execute("SELECT name FROM cookie")}
-            self.report(1, names.issuperset(fed), f"{fed} have ended, and of their cookies only {names} are stored")
+
+        def completed(session):
+            return [piece.name for piece in self.pieces.values()
+                    if piece.session == session and ended.get(ledger.ids.get(piece.name)) == "task.completed"]
+        for session, what, query in [("crumbs", "cookies", "SELECT name FROM cookie"),
+                                     ("sworn", "hosts", "SELECT replace(domain, '.dld.localhost', '') FROM hsts_host")]:
+            if done := completed(session):
+                with self.database() as database:
+                    names = {row[0] for row in database.execute(query)}
+                self.report(1, names.issuperset(done), f"{done} have ended, and of their {what} only {names} are stored")
         return self.problems
 
     def after_credentials(self, ledger):

@@ -32,7 +32,7 @@ def case(setup, call, how, plants=()):
             if not reached:
                 stage.report(f"it died by itself, with {stage.victim.process.returncode}: {stage.victim.log()}")
             stage.problems += stage.checker().after_death(stage.ledger)
-            stage.problems += stage.checker().after_cookies(stage.ledger)
+            stage.problems += stage.checker().after_answers(stage.ledger)
             stage.problems += stage.checker().after_credentials(stage.ledger)
             held, asked = stage.checker().held(stage.ledger), {name: len(all) for name, all in stage.server.firsts.items()}
             if "lost-journal" in plants:

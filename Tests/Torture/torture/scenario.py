@@ -72,6 +72,8 @@ PIECES = [
     Piece("saved", 90 * KIB + 1, session="saved"),
     # Is given a cookie on the way, without which it gets nothing.
     Piece("crumbs", 20 * KIB + 1, session="crumbs"),
+    # Its host asks to be reached over https alone.
+    Piece("sworn", 15 * KIB + 1, session="sworn"),
     Piece("asked", 100, kind="data", more={"username": "somebody", "password": SECRET}),
     # Each needs a password: of the store, of the helper, and one that the server refuses.
     Piece("vaulted", 60 * KIB + 1, session="vault"),
@@ -166,6 +168,8 @@ class Scenario:
         self.ask("session.open", id="crumbs", configuration={"httpCookieStorage": "shared", "retry": RETRY})
         for session in ("vault", "helped", "refused"):
             self.ask("session.open", id=session, configuration={"retry": RETRY})
+        self.ask("session.open", id="sworn", configuration={
+            "hsts": True, "caFile": self.server.certificates.authority_file, "retry": RETRY})
         known = self.ledger.began
         lowest, highest = self.ledger.acked, self.ledger.acked_at_most
         head = self.ask("events.subscribe", self.watcher, subscriber=SUBSCRIBER)["head"]
@@ -205,7 +209,9 @@ class Scenario:
         if piece.kind == "data":
             return {**spec, "url": f"{self.server.url}/d/{piece.name}"}
         # The helper is asked about another host than the store.
-        origin = self.server.url.replace("127.0.0.1", "localhost") if piece.session == "helped" else self.server.url
+        origins = {"helped": self.server.url.replace("127.0.0.1", "localhost"),
+                   "sworn": self.server.secure.url(piece.name)}
+        origin = origins.get(piece.session, self.server.url)
         spec["url"] = f"{origin}/{PLACES.get(piece.session, 'd')}/{piece.name}"
         if piece.session == "saved":
             # A client makes a file of it.

@@ -2,10 +2,12 @@
 answers that may be stored."""
 import base64
 import http.server
+import os
 import select
 import threading
 import time
 
+from torture.certificates import Certificates
 from torture.content import content
 
 PIECE = 1 << 16
@@ -24,12 +26,15 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self):
+    def __init__(self, work):
         super().__init__(("127.0.0.1", 0), Handler)
         self.lock = threading.Lock()
         self.reset()
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.space = {"host": "127.0.0.1", "port": self.server_port, "protocol": "http"}
+        self.certificates = Certificates(work / f"certificates-{os.getpid()}")
+        self.certificates.issue("hosts", "ca", "DNS:*.dld.localhost")
+        self.secure = Secure(self)
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def reset(self):
@@ -55,6 +60,28 @@ class Server(http.server.ThreadingHTTPServer):
     def end(self):
         self.shutdown()
         self.server_close()
+
+
+class Secure(http.server.ThreadingHTTPServer):
+    """The same over TLS, for every name below dld.localhost: each is a host that asks for HSTS."""
+    daemon_threads = True
+
+    def __init__(self, plain):
+        self.plain = plain
+        super().__init__(("127.0.0.1", 0), Handler)
+        # The handshake is for the thread of the connection.
+        self.socket = plain.certificates.context("hosts").wrap_socket(
+            self.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["plain"], name)
+
+    def url(self, name):
+        return f"https://{name}.dld.localhost:{self.server_port}"
+
+    def handle_error(self, request, client_address):
+        """As of the other."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -106,6 +133,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
         for field in [("ETag", etag), ("Accept-Ranges", "bytes"), ("Content-Length", str(last + 1 - first))]:
             self.send_header(*field)
+        if isinstance(self.server, Secure):
+            self.send_header("Strict-Transport-Security", "max-age=99999")
         self.end_headers()
         self.give(name, data, first, last + 1)
 

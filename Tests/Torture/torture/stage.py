@@ -48,10 +48,10 @@ class Setup:
 SERVERS = {}
 
 
-def server():
-    """This process's server, empty."""
+def server(work):
+    """This process's server, empty; its certificates are below `work`."""
     if os.getpid() not in SERVERS:
-        SERVERS[os.getpid()] = Server()
+        SERVERS[os.getpid()] = Server(work)
     SERVERS[os.getpid()].reset()
     return SERVERS[os.getpid()]
 
@@ -74,7 +74,7 @@ class Stage:
         self.disk = disk or self.folder
         self.out, self.state, self.sources = self.disk / "out", self.disk / "state", self.folder / "sources"
         self.far = self.disk / "far" if disk else elsewhere(self.folder)
-        self.server, self.ledger = server(), Ledger(mark)
+        self.server, self.ledger = server(setup.work), Ledger(mark)
         self.pieces = pieces or PIECES
         prepare(self.out, self.sources, self.server, self.pieces, self.far)
         helper = self.folder / "helper"

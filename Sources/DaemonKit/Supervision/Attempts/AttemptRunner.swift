@@ -18,6 +18,7 @@ final class AttemptRunner: Sendable {
     private let sampler: RateSampler
     private let cookies: CookieKeeper
     private let credentials: CredentialKeeper
+    private let hsts: HSTSKeeper
     private let followUp: FollowUp
     private let signal: SupervisionSignal
     private let logger: Logger
@@ -27,7 +28,7 @@ final class AttemptRunner: Sendable {
     init(
         tools: AttemptTools, runs: RunTable, policies: TaskPolicies, conditions: Conditions, disks: DiskWaits,
         gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, cookies: CookieKeeper,
-        credentials: CredentialKeeper, followUp: FollowUp, signal: SupervisionSignal, logger: Logger
+        credentials: CredentialKeeper, hsts: HSTSKeeper, followUp: FollowUp, signal: SupervisionSignal, logger: Logger
     ) {
         self.tools = tools
         self.runs = runs
@@ -39,6 +40,7 @@ final class AttemptRunner: Sendable {
         self.sampler = sampler
         self.cookies = cookies
         self.credentials = credentials
+        self.hsts = hsts
         self.followUp = followUp
         self.signal = signal
         self.logger = logger
@@ -69,7 +71,7 @@ final class AttemptRunner: Sendable {
         let proxy = policy.network.proxy
         let run = TransferRun(
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
-            cookies: cookies.cookies(of: record, policy.cookies),
+            cookies: cookies.cookies(of: record, policy.cookies), hsts: hsts.hosts(of: record.session, policy),
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)
         ) { [gates, credentials, host = record.host, owner = record.session.owner, id = record.id] in
             credentials.worked(unproven, for: user)

@@ -55,6 +55,8 @@ final class TransferRun: Sendable {
     let counters: TransferCounters
     /// nil if the task has none.
     let cookies: TaskCookies?
+    /// nil if it does not obey HSTS.
+    let hsts: TaskHSTS?
     private let state = Guarded(State())
 
     /// - Parameters:
@@ -63,7 +65,8 @@ final class TransferRun: Sendable {
     ///   - hostAnswered: called on any thread, for the first good answer.
     init(
         _ record: TaskRecord, startedAt: Int64 = 0, waitsForConnectivity: Bool = true,
-        cookies: TaskCookies? = nil, directHost: @autoclosure @escaping @Sendable () -> String?,
+        cookies: TaskCookies? = nil, hsts: TaskHSTS? = nil,
+        directHost: @autoclosure @escaping @Sendable () -> String?,
         hostAnswered: @escaping @Sendable () -> Void
     ) {
         findDirectHost = directHost
@@ -78,6 +81,7 @@ final class TransferRun: Sendable {
         position = record.position
         counters = TransferCounters()
         self.cookies = cookies
+        self.hsts = hsts
     }
 
     // MARK: Life

@@ -24,6 +24,7 @@ final class UploadEndings: Sendable {
     private let engine: any ExchangePerforming
     private let files: TransferFiles
     private let credentials: CredentialKeeper
+    private let hsts: HSTSKeeper
     private let policy: @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy
     private let time: any TimeSource
     private let logger: Logger
@@ -33,13 +34,14 @@ final class UploadEndings: Sendable {
 
     init(
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, credentials: CredentialKeeper,
-        policy: @escaping @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy,
+        hsts: HSTSKeeper, policy: @escaping @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy,
         time: any TimeSource, logger: Logger, onEnd: @escaping @Sendable () -> Void
     ) {
         self.patience = patience
         self.engine = engine
         self.files = files
         self.credentials = credentials
+        self.hsts = hsts
         self.policy = policy
         self.time = time
         self.logger = logger
@@ -119,7 +121,8 @@ final class UploadEndings: Sendable {
             now: time.reading().wall, upload: ending.progress)
         guard let exchange = StrategyRegistry.cancellation(for: request) else { return nil }
         let context = TransferContext(
-            task: ending.task, session: ending.session, counters: TransferCounters(), observer: SilentObserver())
+            task: ending.task, session: ending.session, counters: TransferCounters(), observer: SilentObserver(),
+            hsts: hsts.hosts(of: ending.session, policy))
         return await engine.perform(exchange, into: nil, sending: nil, context: context)
     }
 

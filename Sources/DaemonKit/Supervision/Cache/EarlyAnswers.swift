@@ -14,6 +14,7 @@ struct EarlyAnswers: Sendable {
     let policies: TaskPolicies
     let cookies: CookieKeeper
     let credentials: CredentialKeeper
+    let hsts: HSTSKeeper
     let files: TransferFiles
     /// As in `Dispatcher`.
     let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
@@ -56,6 +57,8 @@ struct EarlyAnswers: Sendable {
             let spec = task.$spec
             var policy = policies.policy(of: spec)
             guard let cache = policy.cache, cache.request.usesStored, !policy.asks.contains(.challenge),
+                // Another URL is asked in place of this one.
+                url.scheme != .http || early.hsts.hosts(of: session, policy)?.isKnown(url.host) != true,
                 early.cache.remembers(url.requestURL, in: CachePlace(session, cache))
             else { return nil }
             let record = TaskRecord(

@@ -25,7 +25,7 @@ package final class CredentialKeeper: Sendable {
         init(_ session: SessionKey, isVolatile: Bool, _ policy: EffectivePolicy) {
             self.session = session
             self.isVolatile = isVolatile
-            hasOwners = policy.usesOwnersCredentials
+            hasOwners = policy.usesOwnersStores
         }
 
         var own: Place { isVolatile ? .volatile(session) : .session(session) }

@@ -9,7 +9,8 @@ import TransferModel
 /// `Ticket` is whatever waits until a note is stored.
 struct RecordingMachine<Ticket: Sendable>: Sendable {
     enum Note: Sendable {
-        case redirected(to: String, status: Int)
+        /// - Parameter status: nil if the host is one that is reached over https alone, and no server redirected.
+        case redirected(to: String, status: Int?)
         case responded(ResponseHead, Verdict, Ticket?)
         /// The part file is there: should the daemon die between the delivery and its record, the delivered file is
         /// recognised by this.

@@ -97,6 +97,12 @@ final class RunRecorder: TransferObserver {
         handle(.observed(.redirected(to: url, status: status)))
     }
 
+    func transferSecured(to url: String) {
+        note("asked over https (HSTS)", ["url": "\(URLRules.withoutSecrets(url))"])
+        run.redirected(to: url)
+        handle(.observed(.redirected(to: url, status: nil)))
+    }
+
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
         note("answered", ["status": "\(head.status ?? 0)", "verdict": "\(Self.text(verdict))"])
         if case .accept(let acceptance) = verdict, acceptance.origin == nil,
@@ -292,9 +298,13 @@ final class RunRecorder: TransferObserver {
         for note in batch.notes {
             switch note {
             case .redirected(let url, let status):
-                pending.add(
-                    .taskRedirected,
-                    ["url": .string(URLRules.withoutSecrets(url)), "status": .integer(Int64(status))])
+                // As browsers show it: a redirect that keeps the method, and that no server sent.
+                let shown = JSONValue.string(URLRules.withoutSecrets(url))
+                let payload: JSONMembers =
+                    if let status { ["url": shown, "status": .integer(Int64(status))] } else {
+                        ["url": shown, "status": 307, "hsts": true]
+                    }
+                pending.add(.taskRedirected, payload)
             case .responded(let head, let verdict, _): pending.add(head, verdict)
             case .reachedFile(let checkpoint, _):
                 if checkpoint.offset == .zero { pending.add(checkpoint) }

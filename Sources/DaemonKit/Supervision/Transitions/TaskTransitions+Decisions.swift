@@ -168,9 +168,9 @@ extension TaskTransitions {
     static func ownCredential(
         of record: TaskRecord, for space: ProtectionSpace, _ policy: EffectivePolicy
     ) -> (username: String, password: String?)? {
-        guard !space.isProxy, let url = try? URLRules.parse(record.spec.url ?? ""), url.hostKey == space.origin else {
-            return nil
-        }
+        guard !space.isProxy, let url = try? URLRules.parse(record.spec.url ?? ""),
+            url.hostKey == space.origin || policy.network.obeysHSTS && url.securedHostKey == space.origin
+        else { return nil }
         if let username = policy.network.username { return (username, policy.network.password) }
         return url.username.map { ($0, url.password) }
     }

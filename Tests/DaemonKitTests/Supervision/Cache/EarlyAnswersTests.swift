@@ -44,6 +44,7 @@ struct EarlyAnswersTests {
             cache: cache, policies: TaskPolicies { configuration },
             cookies: CookieKeeper(store: fixture.store, time: fixture.time),
             credentials: CredentialKeeper(store: fixture.store, logger: Logger(label: "test")),
+            hsts: HSTSKeeper(store: fixture.store),
             files: TransferFiles(
                 access: FileAccess(mode: .user), storeID: "store", stateFolder: nil, pool: BlockingPool()),
             closedUntil: { session, now in session.configuration.schedule == nil ? nil : now.advanced(by: 60) },

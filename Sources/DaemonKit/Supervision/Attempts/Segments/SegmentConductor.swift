@@ -46,7 +46,7 @@ final class SegmentConductor: FileCourse {
         part = held.part
         context = TransferContext(
             task: attempt.record.id, session: attempt.record.session, counters: attempt.run.counters,
-            observer: recorder, cookies: attempt.run.cookies)
+            observer: recorder, cookies: attempt.run.cookies, hsts: attempt.run.hsts)
         observer = SegmentObserver(recorder, resuming: held.checkpoint, hasAnswer: hasAnswer)
         let board = attempt.tools.engine.board(for: held.part, held.checkpoint, context: context)
         state = Guarded(State(machine: machine, board: board))

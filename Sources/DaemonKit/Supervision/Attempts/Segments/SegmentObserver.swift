@@ -21,6 +21,10 @@ final class SegmentObserver: TransferObserver {
         if !hasAnswer.withLock({ $0 }) { recorder.transferRedirected(to: url, status: status) }
     }
 
+    func transferSecured(to url: String) {
+        if !hasAnswer.withLock({ $0 }) { recorder.transferSecured(to: url) }
+    }
+
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
         guard case .accept(var acceptance) = verdict else {
             if !hasAnswer.withLock({ $0 }) { recorder.transferResponded(head, verdict: verdict) }

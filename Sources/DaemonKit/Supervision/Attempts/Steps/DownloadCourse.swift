@@ -101,7 +101,7 @@ final class DownloadCourse: FileCourse {
         let (run, hosts) = (attempt.run, attempt.tools.hosts)
         let context = TransferContext(
             task: attempt.record.id, session: attempt.record.session, counters: run.counters, observer: recorder,
-            cookies: run.cookies)
+            cookies: run.cookies, hsts: run.hsts)
         let (source, single) = state.withLock { ($0.sending?.file, $0.steps.strategy.parting) }
         let segment = single.flatMap { self.segment($0, exchange, then) }
         if segment != nil {

@@ -50,6 +50,21 @@ final class RequestCourse: ExchangeCourse {
         guard let cache = attempt.cache, attempt.stream == nil, attempt.record.spec.kind == .data,
             case .success(.run(let exchange)?) = first
         else { return then(first) }
+        look(secured(exchange), in: cache, then: then)
+    }
+
+    /// What is stored is found by the URL that would be asked.
+    private func secured(_ exchange: Exchange) -> Exchange {
+        guard let url = attempt.run.hsts?.secured(exchange.url) else { return exchange }
+        recorder.transferSecured(to: url)
+        var exchange = exchange
+        exchange.url = url
+        return exchange
+    }
+
+    private func look(
+        _ exchange: Exchange, in cache: TaskCache, then: @escaping @Sendable (NextStep<UploadResult>) -> Void
+    ) {
         cache.look(exchange) { [self] way in
             switch way {
             case .send(let exchange): then(.success(.run(exchange)))
@@ -132,7 +147,7 @@ final class RequestCourse: ExchangeCourse {
         recorder.begins(exchange)
         let context = TransferContext(
             task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder,
-            receiver: attempt.stream, cookies: attempt.run.cookies)
+            receiver: attempt.stream, cookies: attempt.run.cookies, hsts: attempt.run.hsts)
         attempt.stream?.prepare(decodes: exchange.decodesBody)
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
             if let stream = self.attempt.stream { return self.ended(stream.ended(outcome), of: exchange, then: then) }

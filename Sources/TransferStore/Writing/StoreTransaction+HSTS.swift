@@ -1,0 +1,32 @@
+import TransferModel
+
+extension StoreTransaction {
+    /// Stores a host in place of the one of its name.
+    package func put(_ host: HSTSHost, owner: UserID) throws {
+        try execute(
+            """
+            INSERT OR REPLACE INTO hsts_host (owner, domain, includes_subdomains, learned_at, expires_at) \
+            VALUES (?, ?, ?, ?, ?)
+            """,
+            owner.rawValue, host.domain, host.includesSubdomains ? 1 : 0, host.learned.rawValue, host.expires.rawValue)
+    }
+
+    package func removeHSTSHost(_ domain: String, owner: UserID) throws {
+        try execute("DELETE FROM hsts_host WHERE owner = ? AND domain = ?", owner.rawValue, domain)
+    }
+
+    /// Removes what has expired, of all owners.
+    package func removeHSTSHosts(expiredAt now: Timestamp) throws {
+        try execute("DELETE FROM hsts_host WHERE expires_at <= ?", now.rawValue)
+    }
+
+    /// Those of all owners.
+    package func hstsHosts() throws -> [(owner: UserID, host: HSTSHost)] {
+        try rows("SELECT owner, domain, includes_subdomains, learned_at, expires_at FROM hsts_host").map { row in
+            let host = HSTSHost(
+                domain: row[1], includesSubdomains: row[2], learned: Timestamp(milliseconds: row[3]),
+                expires: Timestamp(milliseconds: row[4]))
+            return (UserID(row[0] as UInt32), host)
+        }
+    }
+}

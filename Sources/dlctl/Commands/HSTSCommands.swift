@@ -1,0 +1,58 @@
+import ArgumentParser
+import TransferModel
+import TransferRPC
+
+struct HSTSCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hsts",
+        abstract: "Hosts that your tasks reach over https alone, because they asked for it (HSTS).",
+        discussion: """
+            Tasks of a session learn and obey this if its 'hsts' is true. That is the default of sessions that last as long \
+            as a connection; others need 'dlctl session open NAME hsts=true'.
+
+            EXAMPLES:
+              dlctl hsts list
+              dlctl hsts remove example.org
+            """,
+        subcommands: [List.self, Remove.self])
+
+    struct List: DaemonCommand {
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List the hosts.")
+
+        @Option(help: ArgumentHelp("Only this domain and the names below it.", valueName: "domain"))
+        var domain: String?
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            let result = try await session.call(ListHSTS.self, .init(domain: domain))
+            if session.console.json { return try session.console.value(result) }
+            if result.hosts.isEmpty { return session.console.remark("no hosts") }
+            HSTSTable.render(result.hosts, width: session.console.width).forEach(session.console.line)
+        }
+    }
+
+    struct Remove: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Forget hosts, until they ask again.",
+            discussion: "Without this, a host that no longer offers https cannot be reached before it expires.")
+
+        @Argument(help: ArgumentHelp("The domain; names below it are forgotten too.", valueName: "domain"))
+        var domain: String?
+
+        @Flag(help: "Forget all hosts.")
+        var all = false
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func validate() throws {
+            guard all == (domain == nil) else { throw ValidationError("Say which: a domain, or else --all.") }
+        }
+
+        func run(_ session: CommandSession) async throws {
+            let result = try await session.call(RemoveHSTS.self, .init(domain: domain))
+            if session.console.json { return try session.console.value(result) }
+            session.console.remark("\(Figures.count(result.removed, "host")) forgotten")
+        }
+    }
+}

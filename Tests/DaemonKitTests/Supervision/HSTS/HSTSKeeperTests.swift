@@ -1,0 +1,89 @@
+import DaemonSetup
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct HSTSKeeperTests {
+    private static let (anna, bert) = (UserID(7), UserID(8))
+    private static let session = SessionKey(owner: anna, identifier: "s")
+
+    private let folder: TemporaryFolder
+    private let store: TransferStore
+    private let keeper: HSTSKeeper
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try TransferStore(folder: folder.path)
+        keeper = HSTSKeeper(store: store)
+    }
+
+    private func task(
+        _ kind: SessionKind = .default, of session: SessionKey = session, _ hsts: Bool? = nil
+    ) -> TaskHSTS? {
+        var configuration = SessionConfiguration()
+        configuration.hsts = hsts
+        return keeper.hosts(of: session, EffectivePolicy(session: configuration, kind: kind))
+    }
+
+    private func reopened() async throws -> HSTSKeeper {
+        let keeper = HSTSKeeper(store: store)
+        try await keeper.load()
+        return keeper
+    }
+
+    @Test func eachKindHasItsHosts() throws {
+        try #require(task(.default)).receive("max-age=1000", from: "a.org")
+        try #require(task(.ephemeral)).receive("max-age=1000", from: "b.org")
+        #expect(task(.background) == nil && task(.default, false) == nil)
+        let background = try #require(task(.background, true))
+        #expect(background.isKnown("a.org") && !background.isKnown("b.org"))
+        let ephemeral = try #require(task(.ephemeral))
+        #expect(!ephemeral.isKnown("a.org") && ephemeral.isKnown("b.org"))
+        let other = try #require(task(.ephemeral, of: SessionKey(owner: Self.anna, identifier: "other")))
+        #expect(!other.isKnown("b.org"))
+        let bert = try #require(task(.default, of: SessionKey(owner: Self.bert, identifier: "s")))
+        #expect(!bert.isKnown("a.org") && keeper.list(.shared(Self.bert)).isEmpty)
+    }
+
+    /// Once the store has taken what was handed to it, a new daemon knows the same; nothing of an ephemeral session is there.
+    @Test func whatOwnersLearnedIsReadAgain() async throws {
+        try #require(task()).receive("max-age=1000; includeSubDomains", from: "a.org")
+        try #require(task()).receive("max-age=1000", from: "gone.org")
+        try #require(task()).receive("max-age=0", from: "gone.org")
+        try #require(task(.ephemeral)).receive("max-age=1000", from: "b.org")
+        let again = try await reopened()
+        #expect(again.list(.shared(Self.anna)) == keeper.list(.shared(Self.anna)))
+        #expect(again.list(.shared(Self.anna)).map(\.domain) == ["a.org"])
+        #expect(try await store.write { try $0.hstsHosts() }.count == 1)
+    }
+
+    @Test func whatIsForgottenStaysSo() async throws {
+        for host in ["a.org", "b.a.org", "c.org"] { try #require(task()).receive("max-age=1000", from: host) }
+        #expect(try await keeper.forget("a.org", in: .shared(Self.bert)) == 0)
+        #expect(try await keeper.forget("a.org", in: .shared(Self.anna)) == 2)
+        #expect(try await reopened().list(.shared(Self.anna)).map(\.domain) == ["c.org"])
+        #expect(try await keeper.forget(nil, in: .shared(Self.anna)) == 1)
+        #expect(try await reopened().list(.shared(Self.anna)).isEmpty)
+    }
+
+    @Test func anEphemeralSessionEndsWithWhatItLearned() throws {
+        try #require(task(.ephemeral)).receive("max-age=1000", from: "b.org")
+        #expect(keeper.list(.volatile(Self.session)).count == 1)
+        keeper.follow([EventRecord(time: Timestamp(milliseconds: 1), type: .sessionInvalidated, session: Self.session)])
+        #expect(keeper.list(.volatile(Self.session)).isEmpty)
+    }
+
+    @Test func aURLOfAKnownHostGoesOverHTTPS() throws {
+        let task = try #require(task())
+        task.receive("max-age=1000", from: "a.org")
+        #expect(task.secured("http://u:p@A.org:80/x#y") == "https://a.org/x")
+        #expect(task.secured("http://a.org:8080/x?y") == "https://a.org:8080/x?y")
+        for url in ["https://a.org/", "ftp://a.org/", "http://b.org/", "nonsense"] {
+            #expect(task.secured(url) == nil, "\(url)")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// A state folder of before knows no hosts, and takes some.
+@Suite struct Migration0029Tests {
+    @Test func anOlderStoreGoesOn() async throws {
+        let fixture = Fixture()
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        let connection = try Connection(fixture.database, .writing)
+        try Schema.migrate(connection, upTo: "0028")
+        try connection.write {
+            try $0.execute("INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0')")
+        }
+        connection.close()
+        let store = try fixture.open()
+        @Sendable func host(_ domain: String, expires: Int64) -> HSTSHost {
+            HSTSHost(
+                domain: domain, includesSubdomains: domain.hasPrefix("a"), learned: Timestamp(milliseconds: 1),
+                expires: Timestamp(milliseconds: expires))
+        }
+        let (anna, bert) = (UserID(7), UserID(4_294_967_295))
+        #expect(try await store.write { try $0.hstsHosts() }.isEmpty)
+        try await store.write { transaction in
+            try transaction.put(host("a.org", expires: 10), owner: anna)
+            try transaction.put(host("b.org", expires: 20), owner: anna)
+            try transaction.put(host("b.org", expires: 30), owner: bert)
+            try transaction.put(host("b.org", expires: 40), owner: anna)
+        }
+        try await store.write { try $0.removeHSTSHosts(expiredAt: Timestamp(milliseconds: 10)) }
+        let left = try await store.write { try $0.hstsHosts() }
+        #expect(
+            Dictionary(uniqueKeysWithValues: left.map { ($0.owner, $0.host) }) == [
+                anna: host("b.org", expires: 40), bert: host("b.org", expires: 30),
+            ])
+        try await store.write { try $0.removeHSTSHost("b.org", owner: anna) }
+        #expect(try await store.write { try $0.hstsHosts() }.map(\.owner) == [bert])
+    }
+}
