@@ -128,7 +128,9 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["DaemonSetup", "FileKit", "TransferModel", "Threading", "CLinux"],
             path: "Tests/Support",
-            exclude: ["requirements.txt", "Servers/ntlm.py", "Servers/presign.py", "Servers/tus.py"],
+            exclude: [
+                "requirements.txt", "Servers/helper.py", "Servers/ntlm.py", "Servers/presign.py", "Servers/tus.py",
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),

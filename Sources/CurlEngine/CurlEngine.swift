@@ -18,16 +18,20 @@ package final class CurlEngine: Sendable {
         /// The folder of `.ssh` with keys and known hosts; nil = `HOME`.
         package var homeDirectory: String?
         package var trace: EngineTrace?
+        /// Serve the schemes that libcurl does not know; nil if nothing does.
+        package var helpers: (any HelperServing)?
         /// The clock of rate limits: nanoseconds of a monotonic clock.
         package var rateClock: @Sendable () -> Int64
 
         package init(
             journalPath: String, maximumTransfers: Int = 256, userAgent: String = "dld",
             bufferBound: ByteCount = .mebibytes(96), homeDirectory: String? = nil, trace: EngineTrace? = nil,
+            helpers: (any HelperServing)? = nil,
             rateClock: @escaping @Sendable () -> Int64 = { dld_monotonic_nanoseconds() }
         ) {
             self.homeDirectory = homeDirectory
             self.trace = trace
+            self.helpers = helpers
             self.rateClock = rateClock
             self.journalPath = journalPath
             self.maximumTransfers = maximumTransfers
@@ -59,7 +63,7 @@ package final class CurlEngine: Sendable {
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
             maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent, files: files,
-            trace: configuration.trace, rateClock: configuration.rateClock)
+            trace: configuration.trace, helpers: configuration.helpers, rateClock: configuration.rateClock)
         guard let reactor, reactor.start() else {
             throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
         }
@@ -94,6 +98,13 @@ package final class CurlEngine: Sendable {
         switch request(exchange, context.hsts) {
         case .success(let request):
             if request.insecureURL != nil { context.observer.transferSecured(to: request.url.text) }
+            if !request.url.isHTTP, let call = call(exchange, part, source, request, context) {
+                let transfer = Transfer(
+                    exchange: exchange, part: part, context: context, request: request, talk: HelperTalk(call),
+                    report: report)
+                reactor.post(.start(transfer))
+                return RunningExchange { [reactor] in reactor.post(.abort(transfer)) }
+            }
             let transfer = Transfer(
                 exchange: exchange, part: part, context: context, request: request, source: source,
                 feed: feeds.make(exchange, source: source), segment: segment, report: report)
@@ -111,7 +122,7 @@ package final class CurlEngine: Sendable {
     }
 
     private func request(_ exchange: Exchange, _ hsts: (any HSTSKeeping)?) -> Result<RequestState, Refusal> {
-        guard let url = CurlURL(exchange.url) else {
+        guard let url = CurlURL(exchange.url) ?? CurlURL(ofHelper: exchange.url) else {
             let code = Int(CURLE_URL_MALFORMAT.rawValue)
             return .failure(
                 Refusal(
@@ -124,6 +135,18 @@ package final class CurlEngine: Sendable {
             return .failure(
                 Refusal(outcome: ExchangeOutcome(end: .refusedRedirect(error), offset: exchange.startOffset)))
         }
+    }
+
+    /// What a helper is asked; nil if libcurl knows the scheme.
+    private func call(
+        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ request: RequestState,
+        _ context: TransferContext
+    ) -> HelperCall? {
+        let scheme = request.url.scheme
+        guard !URLScheme.known.contains(where: { $0.rawValue == scheme }), URLScheme.isName(scheme) else { return nil }
+        return HelperCall(
+            scheme: scheme, owner: context.session.owner, task: context.task, order: HelperOrder(exchange),
+            part: exchange.kind == .download ? part : nil, payload: exchange.payload, source: source)
     }
 
     private func copy(

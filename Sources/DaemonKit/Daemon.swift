@@ -131,13 +131,17 @@ package final class Daemon: Sendable {
         let settings = try SettingsRegistry(loader: loader, runtime: try await store.read { try $0.settings() })
         self.settings = settings
         for warning in settings.current.warnings { logger.warning("\(warning)") }
+        // Of an ephemeral session only who debugs may hear.
+        let quiet = log.logger(ceiling: .debug)
+        let helperFolders = HelperFolders(isSystem: isSystem, home: first.paths.home)
         engine = try CurlEngine(
             CurlEngine.Configuration(
                 journalPath: first.stateDirectory + "/offsets.journal",
                 userAgent: first.settings.userAgent ?? "dld/\(Self.version)",
                 trace: EngineTrace(isWanted: { log.level <= .trace }) { task, kind, line in
                     logger.trace("\(TraceLine.masked(kind, line))", metadata: ["task": "\(task)", "curl": "\(kind)"])
-                }))
+                },
+                helpers: HelperPool(folders: helperFolders, environment: environment, logger: logger, quiet: quiet)))
 
         let access = FileAccess(
             mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user, stateFolder: first.stateDirectory)
@@ -177,13 +181,11 @@ package final class Daemon: Sendable {
                 store: store, engine: exchanges, access: access, pool: pool,
                 conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
                 slots: slots, cookies: cookies, cache: cache, credentials: credentials, hsts: hsts,
-                configuration: { settings.current }, time: time, logger: logger)
+                helpers: helperFolders, configuration: { settings.current }, time: time, logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
         let inMemory = try TransferStore.inMemory(isVolatile: true)
-        // Of an ephemeral session only who debugs may hear.
-        let quiet = log.logger(ceiling: .debug)
         let bindings = SessionBindings()
         let streams = BodyStreams(bindings: bindings)
         let volatileSupervision = makeSupervision(of: inMemory, NoLaunches(), streams: streams, quiet)
@@ -229,7 +231,8 @@ package final class Daemon: Sendable {
             facts: DaemonFacts(
                 version: Self.version, mode: isSystem ? .system : .user, sockets: { listening.withLock { $0 } },
                 stateDirectory: first.stateDirectory, startedAt: time.reading(),
-                libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion),
+                libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion,
+                schemes: { await pool.run { helperFolders.available() } }),
             userFolder: UserFolders(access: access, pool: pool).folder)
         let peers = PeerDirectory(adminGroup: isSystem ? first.settings.adminGroup : nil, time: time)
         var limits = RPCLimits()

@@ -8,8 +8,8 @@ extension SpecRules {
         case .upload: try checkSource(spec)
         case .download, .data: try checkUses(spec, nil)
         }
-        if spec.kind == .data, let url, url.scheme != .http, url.scheme != .https {
-            throw bad("url", "data tasks work over http and https only.")
+        if spec.kind == .data, let url, ![.http, .https, .helper].contains(url.scheme) {
+            throw bad("url", "data tasks work over http and https, and by helpers, only.")
         }
         try checkFile(spec.source?.path, "source.path")
         try checkText(spec.contentType, "contentType")
@@ -31,7 +31,7 @@ extension SpecRules {
         }
         if spec.source?.path.hasSuffix("/") == true { throw bad("source.path", "name a file, not a folder.") }
         let scheme = try? URLRules.parse(spec.url ?? "").scheme
-        let isHTTP = scheme == .http || scheme == .https
+        let isHTTP = scheme == .http || scheme == .https || scheme == .helper
         if scheme == .file || scheme == .data {
             throw bad("url", "uploads go to http, https, ftp, ftps and sftp.")
         }
@@ -48,6 +48,9 @@ extension SpecRules {
             kind = try UploadChoice.protocol(of: spec)
         } catch {
             throw bad("uploadProtocol", "give one of \(UploadChoice.names.joined(separator: ", ")).")
+        }
+        if scheme == .helper, let kind, ![.put, .post, .multipart].contains(kind) {
+            throw bad("uploadProtocol", "helpers take put, post and multipart.")
         }
         try check(spec, kind)
     }

@@ -31,7 +31,9 @@ public struct CredentialSpace: Hashable, Sendable {
     }
 
     /// Scheme, name and port, as `https://example.org:443`.
-    public var origin: String { "\(`protocol`)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+    public var origin: String {
+        "\(`protocol`)://\(host.contains(":") ? "[\(host)]" : host)" + (port == 0 ? "" : ":\(port)")
+    }
 }
 
 extension CredentialSpace: Codable {

@@ -132,7 +132,9 @@ public struct ProtectionSpace: Hashable, Sendable, Codable {
     }
 
     /// Scheme, name and port, as `https://example.org:443`: what a credential is bound to.
-    public var origin: String { "\(`protocol`)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+    public var origin: String {
+        "\(`protocol`)://\(host.contains(":") ? "[\(host)]" : host)" + (port == 0 ? "" : ":\(port)")
+    }
 }
 
 /// How long a credential is kept.

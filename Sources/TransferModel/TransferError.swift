@@ -44,6 +44,8 @@ public enum ErrorCode: String, Codable, Sendable, CaseIterable {
     case cancelled = "cancelled"
     case plaintextRefused = "policy.plaintext_refused"
     case cacheMiss = "cache.miss"
+    case helperFailed = "helper.failed"
+    case helperProtocol = "helper.protocol"
     case limitReached = "limit.reached"
     case shuttingDown = "daemon.shutting_down"
     case `internal` = "internal"
@@ -62,7 +64,9 @@ extension ErrorCode {
             .destinationNotWritable, .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed,
             .httpStatus,
             .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .integrityChecksum, .rpcMalformed,
-            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .cacheMiss, .internal:
+            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .cacheMiss, .helperFailed,
+            .helperProtocol,
+            .internal:
             false
         }
     }
@@ -73,7 +77,8 @@ extension ErrorCode {
     public var mayVary: Bool {
         switch self {
         case .httpStatus, .httpProtocol, .sourceUnreadable, .networkDNS, .networkConnect, .networkLost,
-            .networkTimeout, .tlsFailed, .integrityLength, .diskIO, .limitReached, .internal:
+            .networkTimeout, .tlsFailed, .integrityLength, .diskIO, .limitReached, .helperFailed, .helperProtocol,
+            .internal:
             true
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
             .sessionInvalidated, .sessionInUse, .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied,
@@ -132,6 +137,8 @@ extension ErrorCode {
         case .cancelled: "the task was cancelled"
         case .plaintextRefused: "the task or its session forbids unencrypted transfers"
         case .cacheMiss: "nothing is stored that answers the request, and it was not to use the network"
+        case .helperFailed: "the helper for the URL's scheme failed, or says that the request failed"
+        case .helperProtocol: "the helper for the URL's scheme breaks the protocol of helpers"
         case .limitReached: "a limit of this daemon is reached"
         case .shuttingDown: "the daemon is stopping"
         case .internal: "a defect of dld; please report it"
@@ -151,7 +158,7 @@ extension ErrorCode {
             .sourceChanged, .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost,
             .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired,
             .authFailed, .validatorChanged, .integrityChecksum, .integrityLength, .deadlineExceeded, .cancelled,
-            .plaintextRefused, .cacheMiss, .limitReached, .shuttingDown:
+            .plaintextRefused, .cacheMiss, .helperFailed, .helperProtocol, .limitReached, .shuttingDown:
             -32000
         }
     }

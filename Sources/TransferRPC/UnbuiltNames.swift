@@ -46,7 +46,7 @@ public enum Feature: String, CaseIterable, Sendable {
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
         acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings, cookies, cache,
-        credentials, credentialHelper, exceptionDomains, hsts
+        credentials, credentialHelper, exceptionDomains, hsts, schemes
     case decisionsChallenge = "decisions.challenge"
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"

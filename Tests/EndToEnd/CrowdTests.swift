@@ -83,7 +83,7 @@ extension EndToEnd.Serving {
 }
 
 /// Looks into the store of a running daemon.
-private struct CheckpointCount {
+struct CheckpointCount {
     private let database: String
 
     private static let script = """

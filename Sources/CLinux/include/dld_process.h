@@ -13,4 +13,12 @@ void dld_forbid_core_dumps(void);
 /// who looks for a mistake.
 void dld_end_at_crashes(void);
 
+/// Starts a program in a session of its own that does not outlive the calling thread (PR_SET_PDEATHSIG of prctl(2)): it gets
+/// no signals blocked or ignored, and no descriptors but 0 to 2, and 3 where `descriptors[3]` is not -1.
+/// @return its process, or -1 and errno.
+int dld_start_helper(const char *path, char *const arguments[], char *const environment[], const int descriptors[4]);
+
+/// A descriptor that becomes readable when the process has ended (pidfd_open(2)), closed on exec; -1 and errno on failure.
+int dld_process_descriptor(int process);
+
 #endif

@@ -11,6 +11,8 @@ final class DeviceLane: Sendable {
     enum Write: Sendable {
         case begin(PartSink)
         case bytes(PartSink, Buffer)
+        /// Everything before this offset was written by a helper.
+        case extend(PartSink, to: Int64)
         case finish(PartSink)
         /// Everything that was posted before is written: many files are to be synced.
         case round(DeviceLane)
@@ -44,6 +46,7 @@ final class DeviceLane: Sendable {
                 let count = buffer.count
                 sink.write(buffer)
                 for waiting in backlog.withLock({ $0.wrote(count) }) { waiting.onChange() }
+            case .extend(let sink, let offset): sink.extended(to: offset)
             case .finish(let sink): sink.end()
             case .round(let lane): lane.rounds.post(lane.round)
             }

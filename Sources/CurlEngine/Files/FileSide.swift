@@ -22,14 +22,15 @@ package final class FileSide: Sendable {
     }
 
     /// `onChange` is called, on any thread, when the sink accepts bytes again or its file failed.
+    /// - Parameter isWrittenByHelper: another process writes the bytes into the file; the sink only hears how far they are.
     package func sink(
         _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, on board: PartBoard? = nil,
-        onChange: @escaping @Sendable () -> Void
+        isWrittenByHelper: Bool = false, onChange: @escaping @Sendable () -> Void
     ) -> PartSink {
         func alone() -> PartBoard {
             PartBoard(part: part, alone: acceptance.offset, context: context, services: services(for: part))
         }
-        return (board ?? alone()).sink(acceptance, onChange: onChange)
+        return (board ?? alone()).sink(acceptance, isWrittenByHelper: isWrittenByHelper, onChange: onChange)
     }
 
     /// What the exchanges share that fetch segments of one file.

@@ -86,8 +86,10 @@ package final class PartBoard: Sendable {
     // MARK: Sinks come and go
 
     /// `onChange` is called, on any thread, when the sink accepts bytes again or its file failed.
-    func sink(_ acceptance: Acceptance, onChange: @escaping @Sendable () -> Void) -> PartSink {
-        let sink = PartSink(on: self, acceptance, onChange: onChange)
+    func sink(
+        _ acceptance: Acceptance, isWrittenByHelper: Bool = false, onChange: @escaping @Sendable () -> Void
+    ) -> PartSink {
+        let sink = PartSink(on: self, acceptance, isWrittenByHelper: isWrittenByHelper, onChange: onChange)
         state.withLock { $0.sinks.append(sink) }
         return sink
     }

@@ -76,6 +76,8 @@ package final class PartSink: @unchecked Sendable {
 
     let board: PartBoard
     let acceptance: Acceptance
+    /// The bytes come into the file by another process.
+    let isWrittenByHelper: Bool
     let start: Int64
     /// Guarded by the lock of the board's state.
     var state: State
@@ -86,9 +88,13 @@ package final class PartSink: @unchecked Sendable {
     /// A copy of the state.
     var now: State { board.state.withLock { _ in state } }
 
-    init(on board: PartBoard, _ acceptance: Acceptance, onChange: @escaping @Sendable () -> Void) {
+    init(
+        on board: PartBoard, _ acceptance: Acceptance, isWrittenByHelper: Bool = false,
+        onChange: @escaping @Sendable () -> Void
+    ) {
         self.board = board
         self.acceptance = acceptance
+        self.isWrittenByHelper = isWrittenByHelper
         self.onChange = onChange
         start = acceptance.offset.rawValue
         state = State(from: start)
@@ -118,6 +124,9 @@ package final class PartSink: @unchecked Sendable {
         board.state.withLock { _ in state.buffersOutstanding += 1 }
         board.services.lane.post(.bytes(self, buffer))
     }
+
+    /// A helper has written everything before `offset`.
+    func extend(to offset: Int64) { board.services.lane.post(.extend(self, to: offset)) }
 
     package var failure: LocalFailure? { board.state.withLock { _ in state.failure } }
 
@@ -167,7 +176,8 @@ package final class PartSink: @unchecked Sendable {
             part.noteDamage()
             throw .cut
         }
-        if status.st_size > off_t(length), ftruncate(part.fileDescriptor, off_t(length)) != 0 {
+        // What a helper has written already is after that.
+        if status.st_size > off_t(length), !isWrittenByHelper, ftruncate(part.fileDescriptor, off_t(length)) != 0 {
             throw LocalFailure("ftruncate")
         }
         part.noteCut(at: length)
@@ -257,6 +267,16 @@ package final class PartSink: @unchecked Sendable {
         board.checkpointIfDue(at: now)
     }
 
+    /// Takes note of what a helper has written, as far as the file says so too.
+    func extended(to offset: Int64) {
+        let (failed, written) = board.state.withLock { _ in (state.failure != nil, state.written) }
+        guard !failed, isWhole() else { return }
+        var status = stat()
+        guard fstat(part.fileDescriptor, &status) == 0 else { return fail(LocalFailure("fstat")) }
+        let end = min(offset, Int64(status.st_size))
+        if end > written { wrote(end, crcOf: nil, Int(end - written)) }
+    }
+
     func fail(_ failure: LocalFailure) {
         board.state.withLock { _ in state.failure = state.failure ?? failure }
         onChange()
@@ -267,9 +287,11 @@ package final class PartSink: @unchecked Sendable {
     /// All buffers are written; on the writer's thread.
     func end() {
         let sound: Int64? = board.state.withLock { _ in
-            board.isAlone && state.failure != nil ? (state.isUnsound ? state.durable : state.written) : nil
+            guard board.isAlone, state.failure != nil || isWrittenByHelper else { return nil }
+            return state.isUnsound ? state.durable : state.written
         }
-        // Also frees room reserved beyond the end. A file that somebody cut would only grow.
+        // Also frees room reserved beyond the end, and drops what a helper wrote beyond what it said. A file that somebody cut
+        // would only grow.
         if let sound, !part.isDamaged, ftruncate(part.fileDescriptor, off_t(sound)) == 0 { part.noteCut(at: sound) }
         board.state.withLock { state in
             if self.state.isUnsound { board.forgetUnsynced(self, state) }

@@ -37,6 +37,15 @@ struct CurlURL: Hashable, Sendable {
         return url
     }
 
+    /// A URL for a helper that libcurl cannot read, because it has no host. nil if it is not one.
+    init?(ofHelper text: String) {
+        guard let parsed = try? URLRules.parse(text), parsed.scheme == .helper else { return nil }
+        self.text = parsed.requestURL
+        scheme = parsed.schemeName
+        host = parsed.host
+        port = parsed.port.map { "\($0)" } ?? ""
+    }
+
     /// Resolves `reference`, as a Location field has it, against this URL (RFC 3986 section 5).
     func resolving(_ reference: String) -> CurlURL? { CurlURL(base: text, reference: reference) }
 

@@ -8,9 +8,10 @@ extension Reactor {
     // MARK: Sinks and holds
 
     func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
-        let sink = files.sink(part, acceptance, transfer.context, on: transfer.segment?.board) { [weak self] in
-            self?.post(.sinkChanged(transfer))
-        }
+        let sink = files.sink(
+            part, acceptance, transfer.context, on: transfer.segment?.board,
+            isWrittenByHelper: transfer.talk?.conversation?.writesPart ?? false
+        ) { [weak self] in self?.post(.sinkChanged(transfer)) }
         sink.open()
         return sink
     }
@@ -45,6 +46,11 @@ extension Reactor {
         let reads = transfer.isPaused && transfer.holds.isDisjoint(with: .receiving)
         let sends = transfer.isSendPaused && transfer.holds.isDisjoint(with: .sending)
         if transfer.readsItself { return reads ? resumeReading(transfer) : () }
+        if let talk = transfer.talk {
+            transfer.isPaused = transfer.isPaused && !reads
+            transfer.lastActivity = now
+            return drain(transfer, talk)
+        }
         guard reads || sends, let easy = transfer.easy else { return }
         if reads { transfer.isPaused = false }
         if sends { transfer.isSendPaused = false }

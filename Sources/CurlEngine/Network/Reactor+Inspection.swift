@@ -22,6 +22,7 @@ extension Reactor {
     }
 
     func endIfStalled(_ transfer: Transfer) {
+        if let talk = transfer.talk, talk.conversation?.isHeldUp ?? true { transfer.lastActivity = now }
         let limit = transfer.exchange.$network.wrappedValue.stallTimeout
         guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000
         else { return }

@@ -15,6 +15,9 @@ final class Reactor: @unchecked Sendable {
         case abort(Transfer)
         /// The transfer's sink accepts bytes again, or failed.
         case sinkChanged(Transfer)
+        /// The transfer's helper has said something, or no longer writes its part.
+        case helper(Transfer, HelperEvent)
+        case helperEnded(Transfer)
         /// The answer's body was held for this reason, which no longer applies.
         case mayGoOn(Transfer, Transfer.Hold)
         /// The next piece of the source is there, or the reason to hold it no longer applies.
@@ -31,6 +34,8 @@ final class Reactor: @unchecked Sendable {
     let files: FileSide
     let rateClock: @Sendable () -> Int64
     let trace: EngineTrace?
+    /// nil if there are none.
+    let helpers: (any HelperServing)?
     private let userAgent: String
     private let mailbox: Mailbox<Command>
     let epoll: Int32
@@ -73,13 +78,14 @@ final class Reactor: @unchecked Sendable {
 
     init?(
         maximumTransfers: Int, userAgent: String, files: FileSide, trace: EngineTrace? = nil,
-        rateClock: @escaping @Sendable () -> Int64
+        helpers: (any HelperServing)? = nil, rateClock: @escaping @Sendable () -> Int64
     ) {
         guard let mailbox = Mailbox<Command>(), let multi = curl_multi_init() else { return nil }
         self.mailbox = mailbox
         self.multi = multi
         self.files = files
         self.trace = trace
+        self.helpers = helpers
         self.userAgent = userAgent
         self.rateClock = rateClock
         epoll = dld_epoll_create()
@@ -130,7 +136,8 @@ final class Reactor: @unchecked Sendable {
         switch command {
         case .start(let transfer): transfer.refuse(.aborted)
         case .stop(let done): done()
-        case .abort, .sinkChanged, .mayGoOn, .sendingChanged, .buffersFreed, .globalRate, .sessionRate,
+        case .abort, .sinkChanged, .helper, .helperEnded, .mayGoOn, .sendingChanged, .buffersFreed, .globalRate,
+            .sessionRate,
             .taskRate, .ping:
             break
         }
@@ -165,6 +172,8 @@ final class Reactor: @unchecked Sendable {
         case .start(let transfer): begin(transfer)
         case .abort(let transfer): abort(transfer)
         case .sinkChanged(let transfer): sinkChanged(transfer)
+        case .helper(let transfer, let event): heard(event, of: transfer)
+        case .helperEnded(let transfer): helperEnded(transfer)
         case .mayGoOn(let transfer, let hold): goOn(transfer, after: hold)
         case .sendingChanged(let transfer): release(transfer, .sending)
         case .buffersFreed: buffersFreed()
@@ -256,6 +265,7 @@ final class Reactor: @unchecked Sendable {
         transfers.add(transfer)
         transfer.announceLength()
         transfer.feed?.start { [weak self] in self?.post(.sendingChanged(transfer)) }
+        if let talk = transfer.talk { return ask(transfer, talk) }
         send(transfer)
     }
 
@@ -304,6 +314,7 @@ final class Reactor: @unchecked Sendable {
 
     /// Takes the transfer out of libcurl and the table; not from inside a callback.
     func conclude(_ transfer: Transfer, _ end: ExchangeOutcome.End) {
+        if let talk = transfer.talk, !talk.isOver { return self.end(transfer, talk, end) }
         var connectCode = 0
         if let easy = transfer.easy { dld_easy_get_long(easy, CURLINFO_HTTP_CONNECTCODE, &connectCode) }
         takeHandle(transfer)

@@ -76,8 +76,9 @@ extension Transfer {
     }
 
     /// Asks the judge about the response and prepares for its body.
-    func judge(_ reactor: Reactor) {
-        let head = makeHead()
+    func judge(_ reactor: Reactor) { judge(makeHead(), reactor) }
+
+    func judge(_ head: ResponseHead, _ reactor: Reactor) {
         self.head = head
         let verdict = exchange.judge.judge(head)
         self.verdict = verdict

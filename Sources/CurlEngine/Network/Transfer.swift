@@ -61,6 +61,9 @@ final class Transfer: @unchecked Sendable {
     var permittedEnd: Int64 = 0
     private let report: @Sendable (ExchangeOutcome) -> Void
 
+    /// Its helper; nil if libcurl performs it.
+    let talk: HelperTalk?
+
     /// Set while the reactor's table holds the transfer.
     var reactor: Reactor?
     /// Its index in that table.
@@ -163,7 +166,7 @@ final class Transfer: @unchecked Sendable {
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState,
-        source: UploadSource? = nil, feed: PayloadFeed? = nil, segment: Segment? = nil,
+        source: UploadSource? = nil, feed: PayloadFeed? = nil, segment: Segment? = nil, talk: HelperTalk? = nil,
         report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         self.exchange = exchange
@@ -174,6 +177,7 @@ final class Transfer: @unchecked Sendable {
         self.source = source
         self.feed = feed
         self.segment = segment
+        self.talk = talk
         self.report = report
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -287,6 +291,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     private func proxy(of end: ExchangeOutcome.End) -> String? {
+        guard talk == nil else { return nil }
         if let named = exchange.$network.wrappedValue.proxy { return ProxyRules.address(named) }
         guard case .transport(_, let message) = end else { return nil }
         return ProxyRules.address(

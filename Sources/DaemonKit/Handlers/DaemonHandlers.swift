@@ -23,7 +23,8 @@ struct DaemonHandlers {
             uid: UserID(getuid()), mode: facts.mode, socket: sockets.first ?? "", sockets: sockets,
             stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking),
             startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
-            features: Feature.allCases.map(\.rawValue), damage: services.durable.store.damage?.message)
+            schemes: await facts.schemes(), features: Feature.allCases.map(\.rawValue),
+            damage: services.durable.store.damage?.message)
     }
 
     private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats.Result {

@@ -102,11 +102,13 @@ package struct DaemonFacts: Sendable {
     package var startedAt: ClockReading
     package var libcurl: String
     package var sqlite: String
+    /// That have a helper now.
+    package var schemes: @Sendable () async -> [String]
 
     package init(
         version: String, mode: DaemonMode, sockets: @escaping @Sendable () -> [String], stateDirectory: String,
         startedAt: ClockReading,
-        libcurl: String, sqlite: String
+        libcurl: String, sqlite: String, schemes: @escaping @Sendable () async -> [String] = { [] }
     ) {
         self.version = version
         self.mode = mode
@@ -115,5 +117,6 @@ package struct DaemonFacts: Sendable {
         self.startedAt = startedAt
         self.libcurl = libcurl
         self.sqlite = sqlite
+        self.schemes = schemes
     }
 }

@@ -52,13 +52,18 @@ package struct LaunchRunner: ProgramStarting {
     ) {
         self.mode = mode
         self.systemctl = systemctl
-        var handedOn = environment.filter { Self.handedOn.contains($0.key) || $0.key.hasPrefix("LC_") }
-        handedOn["PATH"] = handedOn["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        var handedOn = Self.handedOn(of: environment)
         handedOn["DLD_SOCKET"] = socket
         self.environment = handedOn
     }
 
     /// What a started program gets of the daemon's environment.
+    static func handedOn(of environment: [String: String]) -> [String: String] {
+        var handedOn = environment.filter { Self.handedOn.contains($0.key) || $0.key.hasPrefix("LC_") }
+        handedOn["PATH"] = handedOn["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        return handedOn
+    }
+
     static let handedOn: Set<String> = [
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
         "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",

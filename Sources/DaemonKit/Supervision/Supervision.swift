@@ -48,7 +48,8 @@ package struct Supervision: Sendable {
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
         cookies: CookieKeeper? = nil, cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil,
-        hsts: HSTSKeeper? = nil, configuration: @escaping @Sendable () -> Configuration,
+        hsts: HSTSKeeper? = nil, helpers: HelperFolders? = nil,
+        configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
@@ -61,7 +62,7 @@ package struct Supervision: Sendable {
         let minimumFreeSpace: @Sendable () -> ByteCount = { configuration().global.minimumFreeSpace }
         let files = TransferFiles(
             access: access, storeID: store.identifier, stateFolder: store.isInMemory ? nil : store.folderPath,
-            pool: pool, time: time)
+            helpers: helpers, pool: pool, time: time)
         let policies = TaskPolicies(configuration: configuration)
         let transitions = Self.transitions(policies, time, logger)
         let patience = StorePatience(store: store) { signal.isStopped }

@@ -45,7 +45,10 @@ struct TaskPolicies: Sendable {
     ///   environment, and the task counts as without.
     static func directHost(of record: TaskRecord, proxy: String?) -> String? {
         if let proxy, !proxy.isEmpty { return nil }
-        guard let url = try? URLRules.parse(record.spec.url ?? ""), !url.host.isEmpty else { return nil }
+        // Where a helper connects to, it alone knows.
+        guard let url = try? URLRules.parse(record.spec.url ?? ""), !url.host.isEmpty, url.scheme != .helper else {
+            return nil
+        }
         return url.host
     }
 }

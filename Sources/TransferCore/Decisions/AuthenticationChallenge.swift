@@ -87,11 +87,12 @@ extension ProtectionSpace {
         let isProxy = status == 407
         guard status == 401 || isProxy,
             let place = isProxy ? proxy.flatMap(Self.place(ofProxy:)) : try? URLRules.parse(url),
-            place.scheme == .http || place.scheme == .https, let port = place.port,
+            place.scheme == .http || place.scheme == .https || place.scheme == .helper && !isProxy,
+            let port = place.port,
             let (method, realm) = Self.wanted(headers, isProxy: isProxy)
         else { return nil }
         self.init(
-            host: place.host, port: port, protocol: place.scheme.rawValue, realm: realm.map(Self.shown),
+            host: place.host, port: port, protocol: place.schemeName, realm: realm.map(Self.shown),
             method: method, isProxy: isProxy)
     }
 

@@ -18,13 +18,15 @@ package enum Displacement: Sendable, Hashable {
     case interruption
     /// A server or proxy wants credentials that were found without asking a client.
     case challenge
+    /// A helper leads to another URL, and nobody has to be asked.
+    case redirect
 
     /// The limit of slots or the pause that caused it.
     var reason: QueueReason? {
         switch self {
         case .limitLowered(let limit), .priority(_, let limit), .turn(let limit): limit.reason
         case .sessionPaused: .sessionPaused
-        case .stopping, .crash, .interruption, .challenge: nil
+        case .stopping, .crash, .interruption, .challenge, .redirect: nil
         }
     }
 
@@ -37,6 +39,7 @@ package enum Displacement: Sendable, Hashable {
         case .stopping: "The daemon stopped; it continues when the daemon runs again."
         case .crash: "The daemon ended while the task ran; it continues now."
         case .challenge: "The server or proxy wants credentials; the request is made once more."
+        case .redirect: "The helper leads to another URL; the request is made there."
         case .interruption: "A client's request interrupted it; it continues by itself."
         }
     }

@@ -18,9 +18,17 @@ package struct ParsedURL: Sendable, Hashable {
     /// Scheme, name and port: the unit of per-host slots, as `https://example.org:443`.
     package var hostKey: String
 
+    /// A URL of a helper without `//` after its scheme: only the helper knows its parts.
+    private var isOpaque: Bool { scheme == .helper && !requestURL.dropFirst(schemeName.count).hasPrefix("://") }
+
+    /// What stands before the colon, in lower case.
+    package var schemeName: String {
+        scheme == .helper ? String(requestURL.prefix { $0 != ":" }) : scheme.rawValue
+    }
+
     /// Percent-decoded last component of the path; nil if there is none.
     package var lastPathComponent: String? {
-        scheme == .data ? nil : Self.lastComponent(of: path[...])
+        scheme == .data || isOpaque ? nil : Self.lastComponent(of: path[...])
     }
 
     static func lastComponent(of path: Substring) -> String? {

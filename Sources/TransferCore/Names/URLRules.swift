@@ -15,12 +15,13 @@ package enum URLRules {
     static func parseAny(_ text: String) throws(TransferError) -> ParsedURL {
         guard !text.isEmpty else { throw bad("it is empty") }
         if let control = firstControl(text) { throw bad("it has the control character \(name(of: control))") }
-        let (scheme, rest) = try splitScheme(text)
+        let (scheme, name, rest) = try splitScheme(text)
         if scheme == .data { return try parseData(rest) }
         guard text.utf8.count <= longest else { throw bad("it is longer than \(longest) bytes") }
         if text.bytes({ $0.contains(where: mustBeEncoded) }), let byte = text.utf8.first(where: mustBeEncoded) {
             throw bad("it has \"\(Character(Unicode.Scalar(byte)))\", which must be percent-encoded")
         }
+        if scheme == .helper { return try parseHelped(name, rest) }
         // Compares bytes, not characters: a combining mark would hide the slash before it.
         guard rest.utf8.starts(with: "//".utf8) else { throw bad("after \"\(scheme.rawValue):\" must come \"//\"") }
         let (authority, path, query) = split(Substring(rest.utf8.dropFirst(2)))
@@ -35,7 +36,7 @@ package enum URLRules {
         if let name = text.bytes({ PlainURL($0)?.name }) {
             return name < text.utf8.count ? String(Substring(text.utf8.dropFirst(name))) : nil
         }
-        guard let (scheme, rest) = try? splitScheme(text), scheme != .data, rest.utf8.starts(with: "//".utf8) else {
+        guard let (scheme, _, rest) = try? splitScheme(text), scheme != .data, rest.utf8.starts(with: "//".utf8) else {
             return nil
         }
         return ParsedURL.lastComponent(of: split(Substring(rest.utf8.dropFirst(2))).path)
@@ -54,17 +55,25 @@ package enum URLRules {
         }
     }
 
-    private static func splitScheme(_ text: String) throws(TransferError) -> (URLScheme, Substring) {
+    private static func splitScheme(
+        _ text: String
+    ) throws(TransferError) -> (scheme: URLScheme, name: String, rest: Substring) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw bad("it has no scheme; write it as https://host/path")
         }
-        guard
-            let scheme = URLScheme(rawValue: String(text[..<colon])) ?? URLScheme(rawValue: text[..<colon].lowercased())
-        else {
-            let known = URLScheme.allCases.map(\.rawValue).joined(separator: ", ")
-            throw bad("dld does not speak \"\(text[..<colon].prefix(20))\"; it speaks \(known)")
-        }
-        return (scheme, text[text.utf8.index(after: colon)...])
+        let rest = text[text.utf8.index(after: colon)...]
+        let given = String(text[..<colon])
+        if let scheme = URLScheme(rawValue: given) { return (scheme, given, rest) }
+        let name = given.lowercased()
+        guard URLScheme.isName(name) else { throw unknown(scheme: given) }
+        return (URLScheme(rawValue: name) ?? .helper, name, rest)
+    }
+
+    /// - Parameter advice: where a helper for it was looked for; nil if no helper can have such a name.
+    package static func unknown(scheme: String, _ advice: String? = nil) -> TransferError {
+        let known = URLScheme.known.map(\.rawValue).joined(separator: ", ")
+        return bad(
+            "dld does not speak \"\(scheme.prefix(20))\"; it speaks \(known)" + (advice.map { ", and \($0)" } ?? ""))
     }
 
     private static func split(_ rest: Substring) -> (authority: Substring, path: Substring, query: Substring?) {
@@ -81,6 +90,33 @@ package enum URLRules {
         guard rest.contains(",") else { throw bad("a data URL needs a comma before its data") }
         return ParsedURL(
             scheme: .data, host: "", path: String(rest), requestURL: "data:\(rest)", hostKey: "data:")
+    }
+
+    /// What comes after the scheme is the helper's own language, except for the authority if there is one.
+    private static func parseHelped(_ name: String, _ rest: Substring) throws(TransferError) -> ParsedURL {
+        let whole = Substring(rest.utf8.prefix { $0 != UInt8(ascii: "#") })
+        guard !whole.isEmpty else { throw bad("after \"\(name):\" must come what is to be fetched") }
+        guard whole.utf8.starts(with: "//".utf8) else {
+            let path = PercentCoding.encodeForbidden(whole)
+            return ParsedURL(
+                scheme: .helper, host: "", port: 0, path: path, requestURL: "\(name):\(path)", hostKey: "\(name)://")
+        }
+        let (authority, path, query) = split(Substring(whole.utf8.dropFirst(2)))
+        let at = authority.utf8.lastIndex(of: UInt8(ascii: "@"))
+        let place = at.map { authority[authority.utf8.index(after: $0)...] } ?? authority
+        let (username, password) = try userInfo(at.map { authority[..<$0] })
+        guard place.utf8.allSatisfy({ $0 < 0x80 }) else { throw bad("its host must be ASCII, as a helper gets it") }
+        var (host, port) = ("", 0)
+        if !place.isEmpty { (host, port) = try HostRules.parse(place, scheme: .helper) }
+        let encodedPath = PercentCoding.encodeForbidden(path)
+        let encodedQuery = query.map(PercentCoding.encodeForbidden)
+        let shownHost = host.holds(UInt8(ascii: ":")) ? "[\(host)]" : host
+        // The helper gets the authority as it was written: not all are names of hosts.
+        let request = "\(name)://\(place)" + encodedPath
+        return ParsedURL(
+            scheme: .helper, host: host, port: port, username: username, password: password, path: encodedPath,
+            query: encodedQuery, requestURL: request + (encodedQuery.map { "?" + $0 } ?? ""),
+            hostKey: "\(name)://\(shownHost)" + (port == 0 ? "" : ":\(port)"))
     }
 
     private static func parseFile(_ authority: Substring, _ path: Substring) throws(TransferError) -> ParsedURL {

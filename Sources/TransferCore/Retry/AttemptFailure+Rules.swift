@@ -36,7 +36,7 @@ extension AttemptFailure {
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .tlsUntrusted,
             .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .validatorChanged,
             .integrityChecksum, .integrityLength, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled,
-            .plaintextRefused, .limitReached, .shuttingDown, .internal:
+            .plaintextRefused, .helperFailed, .helperProtocol, .limitReached, .shuttingDown, .internal:
             return self
         }
     }

@@ -136,7 +136,7 @@ package enum FailureClassifier {
 
     /// Name for sentences; "the server" if the URL has none.
     static func host(of url: String) -> String {
-        (try? URLRules.parse(url))?.host ?? "the server"
+        (try? URLRules.parse(url)).flatMap { $0.host.isEmpty ? nil : $0.host } ?? "the server"
     }
 }
 

@@ -28,8 +28,9 @@ extension HostGates.Report {
             .taskNotFound, .taskWrongState, .decisionGone, .cacheMiss, .permissionDenied, .destinationExists,
             .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .rpcMalformed,
-            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .limitReached, .shuttingDown,
-            .internal:
+            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .helperFailed, .helperProtocol,
+            .limitReached,
+            .shuttingDown, .internal:
             return .nothing
         }
     }

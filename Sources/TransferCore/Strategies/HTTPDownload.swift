@@ -1,10 +1,11 @@
 import TransferModel
 
-/// Downloads over HTTP: one open-ended range after another until the representation is complete, never from two
-/// versions.
+/// Downloads over HTTP, and by helpers, whose answers look like those of HTTP (`HelperOrder`): one open-ended range after
+/// another until the representation is complete, never from two versions.
 package struct HTTPDownload: TransferStrategy {
     package static let descriptor = StrategyDescriptor(
         schemes: [.http, .https], canResume: true, usesHTTP: true, canSegment: true)
+    package static let ofHelpers = StrategyDescriptor(schemes: [.helper], canResume: true, usesHTTP: true)
     /// Answers in one attempt that cannot be continued, before the server is left alone for a while.
     static let restartLimit = 3
 
@@ -123,7 +124,8 @@ package struct HTTPDownload: TransferStrategy {
     /// A task that accepts any answer takes the first: the answers for segments would count, and clients would be asked
     /// about them.
     package var parting: HTTPDownload? {
-        isSafe && payload == .none && !acceptsAnyStatus && redirects == .follow && hold == nil ? self : nil
+        isSafe && payload == .none && !acceptsAnyStatus && redirects == .follow && hold == nil && url.scheme != .helper
+            ? self : nil
     }
 
     /// - Parameter conditional: use If-Range if a validator allows it.

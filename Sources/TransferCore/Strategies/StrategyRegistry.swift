@@ -89,8 +89,8 @@ package struct StrategyDescriptor: Sendable, Hashable {
 /// Knows which strategy serves which scheme; nothing else names the concrete types.
 package enum StrategyRegistry {
     package static let descriptors: [StrategyDescriptor] = [
-        HTTPDownload.descriptor, ProbedDownload.ftp, ProbedDownload.sftp, FileDownload.descriptor,
-        DataURLDownload.descriptor,
+        HTTPDownload.descriptor, HTTPDownload.ofHelpers, ProbedDownload.ftp, ProbedDownload.sftp,
+        FileDownload.descriptor, DataURLDownload.descriptor,
     ]
 
     package static var schemes: [String] { descriptors.flatMap(\.schemes).map(\.rawValue) }
@@ -154,7 +154,7 @@ package enum StrategyRegistry {
         let url = try admitted(request)
         switch url.scheme {
         case .http, .https: return try HTTPDownload(request.begun(at: url), url)
-        case .ftp, .ftps, .sftp, .file, .data: return nil
+        case .ftp, .ftps, .sftp, .file, .data, .helper: return nil
         }
     }
 
@@ -163,7 +163,7 @@ package enum StrategyRegistry {
     ) throws(TransferError) -> any TransferStrategy<Arrival> {
         if case .answered(let status) = request.redirects { throw AnsweredRequest.failure(status).error }
         switch url.scheme {
-        case .http, .https: return try HTTPDownload(request, url)
+        case .http, .https, .helper: return try HTTPDownload(request, url)
         case .ftp, .ftps, .sftp: return ProbedDownload(request, url)
         case .file: return FileDownload(request, url)
         case .data: return try DataURLDownload(request, url)
@@ -176,7 +176,7 @@ extension StrategyRegistry {
         _ request: StrategyRequest, _ url: ParsedURL
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         switch url.scheme {
-        case .http, .https:
+        case .http, .https, .helper:
             if case .answered(let status) = request.redirects {
                 return AnsweredRequest(status: status, acceptsAnyStatus: request.acceptsAnyStatus)
             }
@@ -204,9 +204,10 @@ extension StrategyRegistry {
         _ request: StrategyRequest, _ url: ParsedURL
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         let context = try UploadRequest(request, url)
-        guard let kind = try UploadChoice.protocol(of: request.spec, stored: request.upload) else {
-            return AutoUpload(context)
-        }
+        var choice = try UploadChoice.protocol(of: request.spec, stored: request.upload)
+        // A helper is not asked what it knows: `load` carries the whole body.
+        if url.scheme == .helper { choice = choice ?? .put }
+        guard let kind = choice else { return AutoUpload(context) }
         switch kind {
         case .put, .post, .multipart: return PlainUpload(context, kind)
         case .contentRange: return ContentRangeUpload(context)

@@ -21,13 +21,14 @@ public enum DaemonInfo: RPCMethod {
         public var startedAt: Timestamp
         public var libcurl: String
         public var sqlite: String
+        public var schemes: [String]?
         public var features: [String]
         public var damage: String?
 
         public init(
             name: String, version: String, protocol: Int, pid: Int32, uid: UserID, mode: DaemonMode, socket: String,
             sockets: [String]? = nil, stateDirectory: String, userDirectory: String? = nil, startedAt: Timestamp,
-            libcurl: String, sqlite: String, features: [String], damage: String? = nil
+            libcurl: String, sqlite: String, schemes: [String]? = nil, features: [String], damage: String? = nil
         ) {
             self.name = name
             self.version = version
@@ -42,13 +43,14 @@ public enum DaemonInfo: RPCMethod {
             self.startedAt = startedAt
             self.libcurl = libcurl
             self.sqlite = sqlite
+            self.schemes = schemes
             self.features = features
             self.damage = damage
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
             case name, version, `protocol`, pid, uid, mode, socket, sockets, stateDirectory, userDirectory, startedAt,
-                libcurl, sqlite, features, damage
+                libcurl, sqlite, schemes, features, damage
         }
 
         public static let wireName = "Info"
@@ -71,6 +73,10 @@ public enum DaemonInfo: RPCMethod {
             case .startedAt: .required(.time, "When the daemon started.")
             case .libcurl: .required(.string, "Version of libcurl.")
             case .sqlite: .required(.string, "Version of SQLite.")
+            case .schemes:
+                .optional(
+                    .list(.string),
+                    "Schemes of URLs that a helper serves (docs/helpers.md), beside those that dld speaks.")
             case .features: .required(.list(.string), "Names of supported features; see Features.")
             case .damage: .optional(.string, "The state database is damaged: where, and what to do.")
             }

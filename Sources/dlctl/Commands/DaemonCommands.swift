@@ -108,6 +108,7 @@ struct InfoCommand: DaemonCommand {
         sheet.add("started", LocalTime.text(info.startedAt))
         sheet.add("libcurl", info.libcurl)
         sheet.add("sqlite", info.sqlite)
+        if let schemes = info.schemes, !schemes.isEmpty { sheet.add("helpers for", schemes.joined(separator: ", ")) }
         sheet.add("features", info.features.joined(separator: ", "))
         return sheet.render()
     }

@@ -127,6 +127,12 @@ extension Advice {
                 "Use an https address, or allow plain http in the session; then try again:",
                 "dlctl update \(task) --url URL", retry)
         case .cacheMiss: Advice("Add the task again, with a requestCachePolicy that may use the network.")
+        case .helperFailed:
+            Advice(
+                "The helper program for this kind of URL failed; the daemon's log has what it said. Try again:", retry)
+        case .helperProtocol:
+            Advice(
+                "The helper program for this kind of URL is defective. Report it to its author; then try again:", retry)
         case .limitReached: Advice("Wait until other tasks have ended, or raise the limit (dlctl settings).")
         case .shuttingDown: Advice("Wait until the daemon runs again.")
         case .internal:

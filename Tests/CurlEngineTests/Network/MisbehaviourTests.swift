@@ -214,7 +214,10 @@ import TransferModel
         let outcome = try await bench.download("http://127.0.0.1:\(port)/")
         guard case .transport(7, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
         guard case .transport(3, _) = try await bench.download("http://").end else { throw TestFailure("bad URL") }
-        guard case .transport(1, _) = try await bench.download("gopher://x/").end else { throw TestFailure("scheme") }
+        // Nobody runs helpers here.
+        guard case .stopped(.failure(let error, _)) = try await bench.download("gopher://x/").end,
+            error.code == .helperFailed
+        else { throw TestFailure("scheme") }
         await bench.engine.shutdown()
     }
 

@@ -33,7 +33,7 @@ package struct FuzzTarget: Sendable {
         BrowserProbe.target, GitCredentialProbe.target, CallSequenceProbe.target,
         ListFileProbe.target,
         StoredMetricsProbe.target,
-        CodingProbe.target,
+        CodingProbe.target, HelperProbe.target,
     ]
 }
 

@@ -46,7 +46,7 @@ struct URLProbe: Probe {
         try hold(again?.host == url.host && again?.port == url.port && again?.hostKey == url.hostKey, "another host")
         try hold(again?.path == url.path && again?.query == url.query, "another path: \(shown(url.path))")
         try hold(again?.username == nil && again?.password == nil, "credentials stay in \(shown(url.requestURL))")
-        let rest = url.requestURL.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3 + url.host.utf8.count)
+        let rest = url.requestURL.utf8.dropFirst(url.schemeName.utf8.count + 3 + url.host.utf8.count)
         try hold(rest.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "not for the wire: \(shown(url.requestURL))")
         try hold(
             url.host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"/?#@\\".utf8.contains($0) },

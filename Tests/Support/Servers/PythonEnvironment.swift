@@ -15,9 +15,14 @@ package enum PythonEnvironment {
     }
 
     /// A program for that interpreter, beside this source.
-    static func script(_ name: String) throws -> String {
+    package static func script(_ name: String) throws -> String {
+        try file("Tests/Support/Servers/" + name)
+    }
+
+    /// A file of the checkout.
+    package static func file(_ path: String) throws -> String {
         guard let checkout else { throw SupportError("the folder of this source is gone") }
-        return checkout + "/Tests/Support/Servers/" + name
+        return checkout + "/" + path
     }
 
     private static let folder: String? = checkout.map { $0 + "/.testenv" }

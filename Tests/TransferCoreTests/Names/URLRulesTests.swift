@@ -57,8 +57,26 @@ struct URLRulesTests {
         #expect(try URLRules.parse("file://localhost/x").filePath == "/x")
     }
 
+    /// What follows a scheme that dld does not know is the helper's own language (RFC 3986 section 3).
+    @Test func schemesOfHelpers() throws {
+        let url = try URLRules.parse("Demo+1://u:p%40@Host:70/a%20b?q#f")
+        #expect(url.scheme == .helper && url.schemeName == "demo+1" && url.host == "host" && url.port == 70)
+        #expect(url.username == "u" && url.password == "p@" && url.lastPathComponent == "a b")
+        #expect(url.requestURL == "demo+1://Host:70/a%20b?q" && url.hostKey == "demo+1://host:70")
+        let opaque = try URLRules.parse("pool:a/b?c#d")
+        #expect(opaque.lastPathComponent == nil)
+        #expect(opaque.requestURL == "pool:a/b?c" && opaque.host.isEmpty && opaque.hostKey == "pool://")
+        #expect(try URLRules.parse("demo:///x").requestURL == "demo:///x")
+        #expect(try URLRules.parse("helper://h/").schemeName == "helper")
+        for name in ["..", ".", "", "a/b", "A", "1a", "a b", "é", String(repeating: "a", count: 65)] {
+            #expect(!URLScheme.isName(name), "\(name)")
+        }
+        #expect(URLScheme.isName("a..") && URLScheme.isName("z39.50r"))
+    }
+
     @Test(arguments: [
-        "", "example.org/x", "//h/x", "gopher://h/", "javascript:alert(1)", "http:/h", "http:h", "http://", "http:///x",
+        "", "example.org/x", "//h/x", "1gopher://h/", "go_pher://h/", "gopher:", "gopher://h:x/", "http:/h", "http:h",
+        "http://", "http:///x",
         "http://h:0/", "http://h:65536/", "http://h:x/", "http://h:-1/", "http://:80/", "http://a b/", "http://h/a b",
         "http://h/\r\nX: y", "http://h/\n", "http://h/\u{0}", "http://h\u{7F}/", "http://h/\t", "http://[::1/",
         "http://[::g]/", "http://[1::2::3]/", "http://[1:2:3]/", "http://[::1]x/", "http://::1/", "http://h%00/",
@@ -72,7 +90,7 @@ struct URLRulesTests {
     }
 
     @Test func refusalsKeepSecrets() {
-        for url in ["http://u:secret@h:99999/", "http://u:secret@h x/", "gopher://u:secret@h/"] {
+        for url in ["http://u:secret@h:99999/", "http://u:secret@h x/", "go_pher://u:secret@h/"] {
             let error = #expect(throws: TransferError.self) { try URLRules.parse(url) }
             #expect(error?.message.contains("secret") == false)
         }

@@ -16,7 +16,7 @@ struct StrategyContractTests {
         descriptor.schemes.map { scheme in
             let url =
                 switch scheme {
-                case .http, .https, .ftp, .ftps, .sftp: "\(scheme.rawValue)://example.org/pub/file.bin"
+                case .http, .https, .ftp, .ftps, .sftp, .helper: "\(scheme.rawValue)://example.org/pub/file.bin"
                 case .file: "file:///pub/file.bin"
                 case .data: "data:,The%20quick%20brown%20fox%20jumps%20over%20the%20lazy%20dog"
                 }

@@ -33,8 +33,12 @@ struct ScriptedOrigin {
         if fault == .refused {
             return ExchangeOutcome(end: .transport(code: 7, message: "refused"), offset: exchange.startOffset)
         }
-        let isHTTP = exchange.url.hasPrefix("http")
-        let (head, body) = isHTTP ? httpAnswer(exchange) : (statHead(exchange), tail(from: exchange.startOffset))
+        let (head, body) =
+            switch exchange.url.prefix(4) {
+            case "http": httpAnswer(exchange)
+            case "help": helperAnswer(exchange)
+            default: (statHead(exchange), tail(from: exchange.startOffset))
+            }
         switch exchange.judge.judge(head) {
         case .stop(let reason):
             return ExchangeOutcome(end: .stopped(reason), head: head, offset: exchange.startOffset)
@@ -71,6 +75,14 @@ struct ScriptedOrigin {
         ResponseHead(
             url: exchange.url, size: ByteCount(Int64(content.count)),
             modificationTime: exchange.url.hasPrefix("data:") ? nil : modificationTime)
+    }
+
+    private func helperAnswer(_ exchange: Exchange) -> (ResponseHead, ArraySlice<UInt8>) {
+        let order = HelperOrder(exchange)
+        let validator = "v\(version)"
+        let offset = order.validator ?? validator == validator ? order.offset : 0
+        let response = HelperResponse(offset: offset, length: Int64(content.count), validator: validator)
+        return (order.head(of: response), content.dropFirst(Int(offset)))
     }
 
     private func httpAnswer(_ exchange: Exchange) -> (ResponseHead, ArraySlice<UInt8>) {

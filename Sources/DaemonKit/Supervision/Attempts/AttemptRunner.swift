@@ -180,7 +180,7 @@ final class AttemptRunner: Sendable {
             event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
         case .failed(let failure, let last):
             notes = last
-            isDemanded = failure.challenge != nil && policy.answersChallenges
+            isDemanded = failure.challenge != nil && policy.answersChallenges || failure.redirect != nil
             offer = await credentials.offer(after: failure, of: record, policy)
             let seen = conditions.adjusted(failure, for: run.directHost)
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))

@@ -11,6 +11,7 @@ extension Admission {
         var judged = spec.namingKeptBody
         judged.destination = change.destination ?? spec.destination
         guard let url = try SpecRules(path: "").check(judged) else { return }
+        if change.url != nil, url.scheme == .helper { try await self.files.requireHelper(for: url) }
         var files: [(field: String, path: String)] = []
         if let path = change.netrc { files.append(("netrc", path)) }
         if let path = change.caFile { files.append(("caFile", path)) }

@@ -120,6 +120,7 @@ struct Admission {
             var task = AdmittedTask(spec: spec)
             if spec.resumeData != nil { task.checkpoint = try await unpackResumeData(&task.spec, path: path) }
             let url = try given ?? URLRules.parse(task.spec.url ?? "")
+            if url.scheme == .helper { try await files.requireHelper(for: url) }
             task.host = url.hostKey
             let named = Self.localFiles(of: task.$spec, url, path: path)
             if !named.isEmpty { try await files.checkReadable(named, owner: owner) }

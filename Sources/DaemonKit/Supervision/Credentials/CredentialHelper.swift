@@ -27,8 +27,7 @@ package struct CredentialHelper: Sendable {
     package init(
         environment: [String: String], logger: Logger, command: @escaping @Sendable () -> String?
     ) {
-        var handedOn = environment.filter { LaunchRunner.handedOn.contains($0.key) || $0.key.hasPrefix("LC_") }
-        handedOn["PATH"] = handedOn["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        var handedOn = LaunchRunner.handedOn(of: environment)
         // Nobody is there whom it could ask.
         handedOn["GIT_TERMINAL_PROMPT"] = "0"
         self.environment = handedOn

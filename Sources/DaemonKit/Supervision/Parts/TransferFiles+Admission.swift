@@ -1,10 +1,18 @@
 import CurlEngine
 import FileKit
 import Glibc
+import TransferCore
 import TransferModel
 
 /// What is looked at when a task is added.
 extension TransferFiles {
+    /// - Parameter url: with a scheme that dld does not know.
+    /// - Throws: `request.bad_url` if no helper serves it.
+    func requireHelper(for url: ParsedURL) async throws(TransferError) {
+        guard let helpers else { throw URLRules.unknown(scheme: url.schemeName) }
+        try await pool.run { () throws(TransferError) in _ = try helpers.program(of: url.schemeName) }
+    }
+
     /// Creates what is missing of the destinations' folders and looks at what is there: one visit for neighbours that share
     /// their folder.
     /// - Returns: the device of each, in order; ends with the first refusal.

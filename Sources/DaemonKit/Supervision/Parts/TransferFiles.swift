@@ -13,6 +13,8 @@ final class TransferFiles: Sendable {
     let storeID: String
     /// Where bodies are spooled while they are sent; nil if they may only be in memory.
     private let stateFolder: String?
+    /// nil if no scheme has a helper.
+    let helpers: HelperFolders?
     let pool: BlockingPool
     private let time: any TimeSource
     /// For deliveries that are synced: they wait for the disk together, and a journal commits them together.
@@ -27,9 +29,10 @@ final class TransferFiles: Sendable {
     let marks: MarkCleaner
 
     init(
-        access: FileAccess, storeID: String, stateFolder: String?, pool: BlockingPool,
+        access: FileAccess, storeID: String, stateFolder: String?, helpers: HelperFolders? = nil, pool: BlockingPool,
         time: any TimeSource = SystemTime()
     ) {
+        self.helpers = helpers
         self.time = time
         self.access = access
         self.stateFolder = stateFolder

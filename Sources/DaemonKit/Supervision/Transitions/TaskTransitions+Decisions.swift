@@ -79,9 +79,15 @@ extension TaskTransitions {
         guard var shown = record.response?.withoutSecrets else { return nil }
         shown.body = nil
         if let target = failure.redirect {
-            return try settled.redirected(to: target, response: shown).map {
-                try asked($0, of: record, settled, .decision, in: transaction)
+            let question = settled.redirected(to: target, response: shown)
+            guard !policy.asks.contains(.redirect) else {
+                return try question.map { try asked($0, of: record, settled, .decision, in: transaction) }
             }
+            // Of a helper: it is followed as if a client had said so.
+            guard let question else { return nil }
+            settled.answered(question, with: DecisionAnswer(.follow))
+            try transaction.settle(settled, of: record.id, unasked: question, at: time.reading().wall)
+            return .preempted(.redirect)
         }
         guard policy.answersChallenges, offer != nil || failure.challenge != nil else { return nil }
         let now = time.reading().wall

@@ -1,0 +1,112 @@
+import CurlEngine
+import Glibc
+import Threading
+import TransferCore
+import TransferModel
+
+/// One request to a helper on its way between the reactor and the thread of the helper's process.
+final class HelperAsked: HelperConversation {
+    private struct State {
+        /// Set once a process serves it.
+        var wake: (@Sendable () -> Void)?
+        var isHeldUp = true
+        var writesPart = false
+        /// Of events that were delivered and not dealt with.
+        var weight = 0
+        var answers: [(username: String, password: String)?] = []
+        /// Nobody hears its events any more.
+        var isEnded = false
+        /// Called when no process has to do with it any more.
+        var then: [@Sendable () -> Void] = []
+        var isFree = false
+    }
+
+    /// Bytes of events that may wait for one transfer; with more the helper is read no further.
+    private static let most = 1 << 20
+
+    let call: HelperCall
+    private let deliver: @Sendable (HelperEvent) -> Void
+    private let state = Guarded(State())
+
+    init(_ call: HelperCall, deliver: @escaping @Sendable (HelperEvent) -> Void) {
+        self.call = call
+        self.deliver = deliver
+    }
+
+    // MARK: The reactor's side
+
+    var isHeldUp: Bool { state.withLock { $0.isHeldUp } }
+    var writesPart: Bool { state.withLock { $0.writesPart } }
+
+    func took(_ weight: Int) {
+        let wake: (@Sendable () -> Void)? = state.withLock { state in
+            let was = state.weight
+            state.weight -= weight
+            return was > Self.most && state.weight <= Self.most ? state.wake : nil
+        }
+        wake?()
+    }
+
+    func answer(_ credential: (username: String, password: String)?) {
+        state.withLock { state in
+            state.answers.append(credential)
+            return state.wake
+        }?()
+    }
+
+    func end(then: @escaping @Sendable () -> Void) {
+        let (isFree, wake) = state.withLock { state in
+            state.isEnded = true
+            if !state.isFree { state.then.append(then) }
+            return (state.isFree, state.wake)
+        }
+        if isFree { return then() }
+        // Without a process there is nothing to wait for.
+        if let wake { wake() } else { free() }
+    }
+
+    // MARK: The process's side
+
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+    /// More waits than the transfer takes.
+    var isFull: Bool { state.withLock { $0.weight > Self.most } }
+
+    /// A process serves it from now on.
+    /// - Returns: false if nobody wants it any more.
+    func isServed(writesPart: Bool, wake: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard !state.isEnded else { return false }
+            state.wake = wake
+            state.writesPart = writesPart
+            return true
+        }
+    }
+
+    func set(isHeldUp: Bool) { state.withLock { $0.isHeldUp = isHeldUp } }
+
+    func takeAnswers() -> [(username: String, password: String)?] {
+        state.withLock { state in
+            defer { state.answers = [] }
+            return state.answers
+        }
+    }
+
+    func deliver(_ event: HelperEvent) {
+        let isHeard = state.withLock { state in
+            state.weight += event.weight
+            return !state.isEnded
+        }
+        if isHeard { deliver(event) }
+    }
+
+    /// No process has to do with it any more.
+    func free() {
+        let then = state.withLock { state in
+            state.isFree = true
+            state.wake = nil
+            defer { state.then = [] }
+            return state.then
+        }
+        for body in then { body() }
+    }
+}

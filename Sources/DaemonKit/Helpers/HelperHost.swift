@@ -1,0 +1,270 @@
+import CLinux
+import CurlEngine
+import FileKit
+import Glibc
+import Logging
+import Threading
+import TransferCore
+import TransferModel
+
+/// Requests that one process serves, and what its lines say of them. All but `add` and `wake` is its thread's.
+final class HelperHost: @unchecked Sendable {
+    /// How the process came to its end.
+    enum End {
+        /// Nobody needs it any more.
+        case needless
+        case died
+        case violated(HelperViolation)
+    }
+
+    private struct Inbox {
+        var added: [HelperAsked] = []
+        var isClosed = false
+    }
+
+    private struct Served {
+        let asked: HelperAsked
+        var request: HelperRequest
+        /// Bytes of a file in memory that were handed on.
+        var read: Int64
+    }
+
+    private let scheme: String
+    private let patience: HelperPatience
+    private let logger: Logger
+    private let inbox = Guarded(Inbox())
+    /// Closed with the last reference: whoever wakes it may come late.
+    private let wakeup: Descriptor
+    private var served: [Int64: Served] = [:]
+    private var lastID: Int64 = 0
+    private var paused = false
+    private var hasWarned = false
+
+    init(scheme: String, patience: HelperPatience, logger: Logger) {
+        self.scheme = scheme
+        self.patience = patience
+        self.logger = logger
+        wakeup = Descriptor(dld_eventfd_create())
+    }
+
+    var wakeupDescriptor: Int32 { wakeup.rawValue }
+
+    func wake() { dld_eventfd_signal(wakeup.rawValue) }
+
+    /// - Returns: false if it takes no more requests.
+    func add(_ asked: HelperAsked) -> Bool {
+        let isOpen = inbox.withLock { inbox in
+            if !inbox.isClosed { inbox.added.append(asked) }
+            return !inbox.isClosed
+        }
+        if isOpen { wake() }
+        return isOpen
+    }
+
+    // MARK: Serving
+
+    /// Serves many requests until there is none for a while, or the process ends.
+    /// - Parameter succeeded: called after each request that was finished.
+    func serveMany(_ process: HelperProcess, _ hello: HelperHello, succeeded: () -> Void) -> End {
+        var idleSince = HelperProcess.now
+        while true {
+            if process.wasWoken() {
+                for asked in takeAdded() { load(asked, process, hello, file: nil) }
+                follow(process)
+            }
+            if !served.isEmpty { idleSince = HelperProcess.now }
+            let deadline = served.isEmpty ? idleSince + patience.idle : .max
+            if HelperProcess.now >= deadline, close() { return .needless }
+            if let end = turn(process, until: deadline, file: nil, succeeded) { return end }
+        }
+    }
+
+    /// Serves one request, whose file is descriptor 3 of the process.
+    func serveOne(
+        _ asked: HelperAsked, _ process: HelperProcess, _ hello: HelperHello, file: HelperFile, succeeded: () -> Void
+    ) -> End {
+        _ = close()
+        load(asked, process, hello, file: file)
+        while let (id, one) = served.first {
+            if one.asked.isEnded {
+                process.send(HelperOrder.cancel(id))
+                return .needless
+            }
+            if process.wasWoken() { follow(process) }
+            if let end = turn(process, until: .max, file: file, succeeded) { return end }
+        }
+        return .needless
+    }
+
+    private func takeAdded() -> [HelperAsked] {
+        inbox.withLock { inbox in
+            defer { inbox.added = [] }
+            return inbox.added
+        }
+    }
+
+    /// Takes no more requests, unless one has just come.
+    private func close() -> Bool {
+        inbox.withLock { inbox in
+            inbox.isClosed = inbox.isClosed || inbox.added.isEmpty
+            return inbox.isClosed
+        }
+    }
+
+    /// Several requests are not over.
+    var isShared: Bool { served.count > 1 }
+
+    /// Ends every request that is not over.
+    func fail(_ error: TransferError) {
+        inbox.withLock { $0.isClosed = true }
+        for asked in served.values.map(\.asked) + takeAdded() {
+            asked.deliver(.failed(error, retryAfter: nil))
+            asked.free()
+        }
+        served = [:]
+    }
+
+    // MARK: Requests
+
+    private func load(_ asked: HelperAsked, _ process: HelperProcess, _ hello: HelperHello, file: HelperFile?) {
+        let call = asked.call
+        if let refusal = refusal(of: call, hello) {
+            asked.deliver(refusal)
+            return release(asked, file)
+        }
+        do throws(TransferError) {
+            let order = try call.loaded()
+            guard asked.isServed(writesPart: file?.isPart ?? false, wake: { [weak self] in self?.wake() }) else {
+                return release(asked, file)
+            }
+            lastID += 1
+            let request = HelperRequest(scheme: scheme, offset: order.offset, hasPart: file != nil)
+            served[lastID] = Served(asked: asked, request: request, read: 0)
+            process.send(order.load(lastID))
+            asked.set(isHeldUp: paused)
+        } catch {
+            asked.deliver(.failed(error, retryAfter: nil))
+            release(asked, file)
+        }
+    }
+
+    private func refusal(of call: HelperCall, _ hello: HelperHello) -> HelperEvent? {
+        if call.payload != .none, !hello.uploads {
+            return .failed(
+                TransferError(.unsupported, "The helper for \(scheme) takes no request with a body."), retryAfter: nil)
+        }
+        return call.order.offset > 0 && !hello.resumes ? .cannotResume : nil
+    }
+
+    /// The process has no more to do with the request. One that has its file must end first.
+    private func release(_ asked: HelperAsked, _ file: HelperFile?) { if file == nil { asked.free() } }
+
+    /// Does what transfers want: answers go out, and requests that nobody wants are cancelled.
+    private func follow(_ process: HelperProcess) {
+        for (id, one) in served {
+            for answer in one.asked.takeAnswers() { process.send(HelperOrder.answer(id, answer)) }
+            guard one.asked.isEnded, inbox.withLock({ !$0.isClosed }) else { continue }
+            process.send(HelperOrder.cancel(id))
+            served[id] = nil
+            one.asked.free()
+        }
+        pause(served.values.contains { $0.asked.isFull })
+    }
+
+    /// A transfer that takes no bytes keeps those of others in the pipe.
+    private func pause(_ isFull: Bool) {
+        guard paused != isFull else { return }
+        paused = isFull
+        for one in served.values { one.asked.set(isHeldUp: isFull) }
+    }
+
+    // MARK: Lines
+
+    /// - Returns: nil if it goes on.
+    private func turn(_ process: HelperProcess, until deadline: Int64, file: HelperFile?, _ succeeded: () -> Void)
+        -> End?
+    {
+        do throws(HelperViolation) {
+            switch try process.turn(reads: !paused, until: deadline) {
+            case .nothing: break
+            case .end: return .died
+            case .line(let line): try take(line, file, succeeded)
+            }
+            return nil
+        } catch {
+            return .violated(error)
+        }
+    }
+
+    private func take(_ line: [UInt8], _ file: HelperFile?, _ succeeded: () -> Void) throws(HelperViolation) {
+        let message: HelperMessage
+        do throws(HelperViolation) {
+            message = try HelperMessage(line)
+        } catch {
+            // What it says wrongly of one request is that request's.
+            guard let id = error.id, let one = served[id] else { throw error }
+            one.asked.deliver(.failed(.helperProtocol(scheme, error), retryAfter: nil))
+            served[id] = nil
+            return release(one.asked, file)
+        }
+        guard case .request(let id, let content) = message else { throw HelperViolation("a second hello") }
+        guard var one = served[id] else { return warn(of: id) }
+        let event = one.request.take(content) { file?.size ?? 0 }
+        if let event { deliver(event, to: &one, file) }
+        if event == .finished { succeeded() }
+        served[id] = one.request.isOver ? nil : one
+        if one.request.isOver { release(one.asked, file) }
+        if one.asked.isFull { pause(true) }
+    }
+
+    private func deliver(_ event: HelperEvent, to one: inout Served, _ file: HelperFile?) {
+        switch (event, file) {
+        case (.wrote(let offset), let file?) where !file.isPart:
+            while one.read < offset, !one.asked.isEnded, let bytes = file.read(from: one.read, until: offset) {
+                one.read += Int64(bytes.count)
+                one.asked.deliver(.data(bytes))
+            }
+        default: one.asked.deliver(event)
+        }
+    }
+
+    /// Requests that were cancelled may still be answered; of others it can know nothing.
+    private func warn(of id: Int64) {
+        guard !(1...lastID).contains(id), !hasWarned else { return }
+        hasWarned = true
+        logger.warning("a helper answers what it was not asked", metadata: ["scheme": "\(scheme)", "id": "\(id)"])
+    }
+}
+
+/// What a helper of one request writes: the part file, or a file in memory for a body that goes elsewhere.
+struct HelperFile: Sendable {
+    let descriptor: Int32
+    let isPart: Bool
+    private let keeper: any Sendable
+
+    /// Opens the part and cuts it at `offset`, where the helper is to go on. Blocks.
+    init(_ part: PartFile, offset: Int64) throws(TransferError) {
+        try part.open()
+        if let found = status(of: part.fileDescriptor), found.st_size > off_t(offset) {
+            try part.truncate(to: ByteCount(offset))
+        }
+        lseek(part.fileDescriptor, off_t(offset), SEEK_SET)
+        (descriptor, isPart, keeper) = (part.fileDescriptor, true, part)
+    }
+
+    /// nil if the system gives no memory.
+    init?() {
+        let memory = dld_memory_file()
+        guard memory >= 0 else { return nil }
+        (descriptor, isPart, keeper) = (memory, false, Descriptor(memory))
+    }
+
+    var size: Int64 { status(of: descriptor).map { Int64($0.st_size) } ?? 0 }
+
+    /// At most 64 KiB; nil if there are none.
+    func read(from offset: Int64, until end: Int64) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: Int(min(64 << 10, end - offset)))
+        let count = pread(descriptor, &bytes, bytes.count, off_t(offset))
+        return count > 0 ? Array(bytes.prefix(count)) : nil
+    }
+}

@@ -1,0 +1,226 @@
+import TransferModel
+
+/// What a helper did that its protocol does not allow; the text says what, for the log and the task's error.
+package struct HelperViolation: Error, Hashable, Sendable {
+    package var reason: String
+    /// The request that the line named; nil if none can be made out.
+    package var id: Int64?
+
+    package init(_ reason: String, id: Int64? = nil) {
+        self.reason = reason
+        self.id = id
+    }
+}
+
+/// What a helper says of itself before anything else.
+package struct HelperHello: Hashable, Sendable {
+    /// It can begin behind the first byte.
+    package var resumes: Bool
+    /// It takes requests with a body.
+    package var uploads: Bool
+    /// One process serves many requests, whose bytes come as `data`; else one, and descriptor 3 is its part file.
+    package var servesMany: Bool
+
+    package init(resumes: Bool, uploads: Bool, servesMany: Bool) {
+        self.resumes = resumes
+        self.uploads = uploads
+        self.servesMany = servesMany
+    }
+}
+
+/// The head of a helper's answer.
+package struct HelperResponse: Hashable, Sendable {
+    /// Where its bytes begin; 0 if it starts over.
+    package var offset: Int64
+    package var status: Int?
+    package var headers: [HeaderField]
+    /// Bytes of the whole resource; nil if it does not know.
+    package var length: Int64?
+    /// Names the version of the resource.
+    package var validator: String?
+    package var suggestedFilename: String?
+
+    package init(
+        offset: Int64, status: Int? = nil, headers: [HeaderField] = [], length: Int64? = nil, validator: String? = nil,
+        suggestedFilename: String? = nil
+    ) {
+        self.offset = offset
+        self.status = status
+        self.headers = headers
+        self.length = length
+        self.validator = validator
+        self.suggestedFilename = suggestedFilename
+    }
+}
+
+/// One line of a helper: pure, so that every line can be tested without a process.
+package enum HelperMessage: Hashable, Sendable {
+    case hello(HelperHello)
+    case request(Int64, Content)
+
+    /// What a line says of one request.
+    package enum Content: Hashable, Sendable {
+        case response(HelperResponse)
+        case redirect(String)
+        /// - Parameters: realm and method of the protection space.
+        case challenge(realm: String?, AuthenticationMethod)
+        case data([UInt8])
+        /// Everything before is in descriptor 3.
+        case wrote(Int64)
+        case finished
+        case failed(code: String, message: String, isRetryable: Bool)
+    }
+
+    /// Bytes of the longest line, without its end.
+    package static let longestLine = 1 << 20
+    package static let version: Int64 = 1
+    /// Header fields of one answer, and bytes of their names and values.
+    private static let mostHeaders = 1000
+    private static let headerBytes = 300 << 10
+    private static let longestText = 4096
+
+    /// - Parameter line: without its line feed.
+    /// - Throws: what is wrong with it.
+    package init(_ line: [UInt8]) throws(HelperViolation) {
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw HelperViolation("a line that is not UTF-8")
+        }
+        guard let value = try? JSONCoding.decode(JSONValue.self, from: Array(text.utf8), lenient: true),
+            let members = value.objectValue
+        else { throw HelperViolation("a line that is not a JSON object") }
+        guard let type = members["type"]?.stringValue else { throw HelperViolation("a line without a type") }
+        let fields = Fields(type: type, members: members)
+        if type == "hello" {
+            self = .hello(try fields.hello())
+        } else {
+            self = .request(try fields.id(), try fields.content())
+        }
+    }
+
+    /// The members of one line.
+    private struct Fields {
+        let type: String
+        let members: [String: JSONValue]
+
+        private var known: Int64? { members["id"]?.integerValue }
+
+        private func wrong(_ name: String, _ what: String) -> HelperViolation {
+            HelperViolation("\(type) with \(name) that is not \(what)", id: known)
+        }
+
+        /// nil if the member is absent or null.
+        private func given(_ name: String) -> JSONValue? { members[name] == .null ? nil : members[name] }
+
+        private func flag(_ name: String, _ standard: Bool) throws(HelperViolation) -> Bool {
+            guard let value = given(name) else { return standard }
+            guard let flag = value.boolValue else { throw wrong(name, "true or false") }
+            return flag
+        }
+
+        private func text(_ name: String) throws(HelperViolation) -> String? {
+            guard let value = given(name) else { return nil }
+            guard let text = value.stringValue, text.utf8.count <= HelperMessage.longestText, !text.utf8.contains(0)
+            else {
+                throw wrong(name, "a text of at most \(HelperMessage.longestText) bytes")
+            }
+            return text
+        }
+
+        private func count(_ name: String) throws(HelperViolation) -> Int64? {
+            guard let value = given(name) else { return nil }
+            guard let count = value.integerValue, count >= 0 else { throw wrong(name, "a number of bytes") }
+            return count
+        }
+
+        private func required<T>(_ name: String, _ value: T?) throws(HelperViolation) -> T {
+            guard let value else { throw HelperViolation("\(type) without \(name)", id: known) }
+            return value
+        }
+
+        func hello() throws(HelperViolation) -> HelperHello {
+            guard members["version"]?.integerValue == HelperMessage.version else {
+                throw HelperViolation("hello of another version than \(HelperMessage.version)")
+            }
+            return HelperHello(
+                resumes: try flag("resume", false), uploads: try flag("upload", false),
+                servesMany: try flag("many", false))
+        }
+
+        func id() throws(HelperViolation) -> Int64 { try required("id", known) }
+
+        func content() throws(HelperViolation) -> Content {
+            switch type {
+            case "response": return .response(try response())
+            case "redirect": return .redirect(try required("url", try redirect()))
+            case "challenge": return try challenge()
+            case "data": return .data(try data())
+            case "wrote": return .wrote(try required("offset", try count("offset")))
+            case "finished": return .finished
+            case "failed":
+                return .failed(
+                    code: try text("code") ?? "", message: try text("message") ?? "",
+                    isRetryable: try flag("retryable", false))
+            default: throw HelperViolation("a line of the unknown type \"\(type.prefix(40))\"", id: known)
+            }
+        }
+
+        private func redirect() throws(HelperViolation) -> String? {
+            guard let url = given("url")?.stringValue else { return nil }
+            guard url.utf8.count <= Bounds.url else { throw wrong("url", "at most \(Bounds.url) bytes") }
+            return url
+        }
+
+        private func data() throws(HelperViolation) -> [UInt8] {
+            guard let bytes = given("base64")?.stringValue.flatMap({ Base64.decode($0) }) else {
+                throw wrong("base64", "base64 (RFC 4648)")
+            }
+            return bytes
+        }
+
+        private func response() throws(HelperViolation) -> HelperResponse {
+            let status = try count("status")
+            if let status, !(200...599).contains(status) { throw wrong("status", "from 200 to 599") }
+            return HelperResponse(
+                offset: try count("offset") ?? 0, status: status.map(Int.init), headers: try headers(),
+                length: try count("length"), validator: try text("validator"),
+                suggestedFilename: try text("suggestedFilename"))
+        }
+
+        /// [name, value] in order, as everywhere in the protocol of dld, or an object.
+        private func headers() throws(HelperViolation) -> [HeaderField] {
+            var fields: [HeaderField] = []
+            switch given("headers") {
+            case nil: return []
+            case .object(let object)?:
+                for (name, value) in object.sorted(by: { $0.key < $1.key }) {
+                    guard let value = value.stringValue else { throw wrong("headers", "of texts") }
+                    fields.append(HeaderField(name, value))
+                }
+            case .array(let pairs)?:
+                for pair in pairs {
+                    guard let pair = pair.arrayValue, pair.count == 2, let name = pair[0].stringValue,
+                        let value = pair[1].stringValue
+                    else { throw wrong("headers", "of [name, value]") }
+                    fields.append(HeaderField(name, value))
+                }
+            default: throw wrong("headers", "of [name, value]")
+            }
+            let bytes = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+            guard fields.count <= HelperMessage.mostHeaders, bytes <= HelperMessage.headerBytes,
+                (try? RequestHeaders.validate(fields)) != nil
+            else {
+                throw wrong("headers", "fit for a header (RFC 9110 section 5)")
+            }
+            return fields
+        }
+
+        /// As a question of kind `challenge` tells it.
+        private func challenge() throws(HelperViolation) -> Content {
+            let space = given("protectionSpace")?.objectValue ?? members
+            let method = space["method"]?.stringValue.flatMap(AuthenticationMethod.init(rawValue:)) ?? .httpBasic
+            guard [.httpBasic, .httpDigest].contains(method) else { throw wrong("method", "httpBasic or httpDigest") }
+            return .challenge(
+                realm: space["realm"]?.stringValue.map { String($0.prefix(HelperMessage.longestText)) }, method)
+        }
+    }
+}

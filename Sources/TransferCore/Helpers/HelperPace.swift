@@ -1,0 +1,25 @@
+import TransferModel
+
+/// How soon a helper is started again that ended unasked: later each time, until one of its requests succeeds. However many
+/// tasks wait, they start no more processes than that.
+package struct HelperPace: Sendable {
+    private static let firstDelay: Int64 = 500
+    private static let longestDelay: Int64 = 30_000
+
+    private var failures = 0
+    private var notBefore: Int64 = 0
+
+    package init() {}
+
+    /// Milliseconds until the next start.
+    /// - Parameter now: milliseconds of a monotonic clock, as below.
+    package func wait(at now: Int64) -> Int64 { max(0, notBefore - now) }
+
+    package mutating func failed(at now: Int64) {
+        let delay = min(Self.longestDelay, Self.firstDelay << min(failures, 10))
+        failures += 1
+        notBefore = max(notBefore, now + delay)
+    }
+
+    package mutating func succeeded() { self = HelperPace() }
+}
