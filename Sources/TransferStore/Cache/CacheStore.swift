@@ -9,6 +9,23 @@ package final class CacheStore: Sendable {
         case put(CacheRecord, CachePlace, capacity: Int)
         case touch(CachePlace, url: String, selection: String)
         case remove(UserID, storage: String?, url: String)
+
+        /// Bytes of its body.
+        var bytes: Int {
+            switch self {
+            case .put(let record, _, _): record.body.count
+            case .touch, .remove: 0
+            }
+        }
+
+        /// What must happen if this cannot: no outdated answer may be served.
+        var removal: Change? {
+            switch self {
+            case .put(let record, let place, _): .remove(place.owner, storage: place.storage, url: record.url)
+            case .touch: nil
+            case .remove: self
+            }
+        }
     }
 
     private typealias Job = @Sendable (CacheDatabase) throws -> Void
@@ -17,7 +34,11 @@ package final class CacheStore: Sendable {
         var changes: [Change] = []
         /// Bytes of the bodies in `changes`.
         var bytes = 0
+        /// An answer could not be removed in time: all of them are out of use until the disk has been emptied.
+        var mustEmpty = false
         var isPosted = false
+        /// Lookups that the queue still holds, including those whose callers no longer wait.
+        var lookups = 0
         var waiting: [Int: @Sendable (CacheRecord?) -> Void] = [:]
         var lastWaiting = 0
         var isWatched = false
@@ -42,8 +63,12 @@ package final class CacheStore: Sendable {
     /// Called each time the cache starts empty because the existing files could not be used.
     private let lost: @Sendable (String) -> Void
 
-    /// If the disk does not accept changes, further ones are dropped once waiting bodies exceed this.
+    /// Bytes of bodies that wait for a disk that does not accept them. An answer that does not fit is not stored; the one
+    /// that it was to replace is removed.
     private static let mostWaiting = 16 << 20
+    /// Changes that wait, and lookups. Once there are more changes, a use is no longer noted, and an answer that cannot be
+    /// removed makes the whole disk start empty.
+    private static let mostChanges = 4096
     /// How long a task waits for the disk to find an answer.
     private static let patience = Duration.seconds(1)
     /// How long until a cache that could not be opened is tried again.
@@ -72,12 +97,15 @@ package final class CacheStore: Sendable {
         _ place: CachePlace, _ url: String, choosing choose: @escaping @Sendable ([CacheRecord]) -> Int?,
         then: @escaping @Sendable (CacheRecord?) -> Void
     ) {
-        let (number, watches) = state.withLock { state in
+        let (number, watches) = state.withLock { state -> (Int?, Bool) in
+            guard !state.mustEmpty, state.lookups < Self.mostChanges else { return (nil, false) }
+            state.lookups += 1
             state.lastWaiting += 1
             state.waiting[state.lastWaiting] = then
             defer { state.isWatched = true }
             return (state.lastWaiting, !state.isWatched)
         }
+        guard let number else { return then(nil) }
         queue.post { [self] in
             var found: CacheRecord?
             perform { found = try $0.find(place, url, choose) }
@@ -87,7 +115,11 @@ package final class CacheStore: Sendable {
     }
 
     private func answer(_ number: Int, _ record: CacheRecord?) {
-        state.withLock { $0.waiting.removeValue(forKey: number) }?(record)
+        let (then, isUsable) = state.withLock { state in
+            state.lookups -= 1
+            return (state.waiting.removeValue(forKey: number), !state.mustEmpty)
+        }
+        then?(isUsable ? record : nil)
     }
 
     /// Answers callers that have waited long enough.
@@ -134,23 +166,29 @@ package final class CacheStore: Sendable {
 
     /// Stores a record in place of the one with the same identity; returns at once.
     package func put(_ record: CacheRecord, in place: CachePlace, capacity: Int) {
-        add(.put(record, place, capacity: capacity), record.body.count)
+        add(.put(record, place, capacity: capacity))
     }
 
+    /// Notes that a record was used; returns at once.
     package func touch(_ place: CachePlace, url: String, selection: String) {
-        add(.touch(place, url: url, selection: selection), 0)
+        add(.touch(place, url: url, selection: selection))
     }
 
-    /// Removes all answers for a URL; returns at once.
+    /// Removes all answers for a URL; returns at once. From then on no lookup finds them.
     package func forget(_ owner: UserID, _ storage: String?, url: String) {
-        add(.remove(owner, storage: storage, url: url), 0)
+        add(.remove(owner, storage: storage, url: url))
     }
 
-    private func add(_ change: Change, _ bytes: Int) {
+    private func add(_ change: Change) {
         let posts = state.withLock { state in
-            guard !state.isClosed, state.bytes + bytes <= Self.mostWaiting else { return false }
-            state.changes.append(change)
-            state.bytes += bytes
+            let fits = state.bytes + change.bytes <= Self.mostWaiting
+            guard !state.isClosed, let change = fits ? change : change.removal else { return false }
+            if state.changes.count < Self.mostChanges {
+                state.changes.append(change)
+                state.bytes += change.bytes
+            } else if change.removal != nil {
+                (state.changes, state.bytes, state.mustEmpty) = ([], 0, true)
+            }
             defer { state.isPosted = true }
             return !state.isPosted
         }
@@ -159,19 +197,14 @@ package final class CacheStore: Sendable {
 
     /// Performs all waiting changes in one transaction.
     private func write() {
-        let changes = state.withLock { state in
-            defer { (state.changes, state.bytes, state.isPosted) = ([], 0, false) }
-            return state.changes
+        let (changes, mustEmpty) = state.withLock { state in
+            defer { (state.changes, state.bytes, state.mustEmpty, state.isPosted) = ([], 0, false, false) }
+            return (state.changes, state.mustEmpty)
         }
+        if mustEmpty { opened.withLock { discard(&$0, "the disk did not remove in time what was out of date") } }
         guard !changes.isEmpty, !perform({ try apply(changes, to: $0) }) else { return }
         // There is no space: records to be replaced or removed are still removed, so that no outdated one is served.
-        let removals = changes.compactMap { change -> Change? in
-            switch change {
-            case .put(let record, let place, _): .remove(place.owner, storage: place.storage, url: record.url)
-            case .touch: nil
-            case .remove: change
-            }
-        }
+        let removals = changes.compactMap(\.removal)
         if !perform({ try apply(removals, to: $0) }) {
             opened.withLock { discard(&$0, "there is no room to remove what is out of date") }
         }

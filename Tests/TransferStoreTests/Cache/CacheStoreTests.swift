@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Threading
 import TransferModel
 
 @testable import TransferStore
@@ -249,5 +250,82 @@ struct CacheStoreTests {
         for number in 0..<50 { #expect(await find(store, "http://\(number)/") != nil) }
         await store.close()
         #expect(await find(store, "http://1/") == nil)
+    }
+
+    // MARK: A disk that hangs
+
+    /// Holds the thread of the disk in a lookup of "http://held/" until `end` is called.
+    private func hang(_ store: CacheStore) async -> (end: () -> Void, found: Task<CacheRecord?, Never>) {
+        put(store, record("http://held/"))
+        let gate = DispatchSemaphore(value: 0)
+        let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+        let found = Task { [place] in
+            await withCheckedContinuation { continuation in
+                store.find(
+                    place, "http://held/",
+                    choosing: { _ in
+                        begins.finish()
+                        _ = gate.wait(timeout: .now() + 60)
+                        return 0
+                    }, then: { continuation.resume(returning: $0) })
+            }
+        }
+        for await _ in begun {}
+        return ({ gate.signal() }, found)
+    }
+
+    /// Beyond the bound nothing waits, and what should have been removed is not served: the disk starts empty.
+    @Test func removalsThatDoNotFitMakeItStartEmpty() async throws {
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        for url in ["http://a/", "http://kept/"] { put(store, record(url)) }
+        let disk = await hang(store)
+        for number in 0..<5000 { store.touch(place, url: "http://\(number)/", selection: "") }
+        store.forget(alice, "", url: "http://a/")
+        // Found before, and perhaps removed since: nothing is served until the disk is empty.
+        #expect(await find(store, "http://kept/") == nil)
+        disk.end()
+        #expect(await disk.found.value == nil)
+        #expect(await store.usage(of: alice) == [:])
+        #expect(await find(store, "http://a/") == nil)
+        put(store, record("http://b/"))
+        #expect(await find(store, "http://b/") != nil)
+        await store.close()
+    }
+
+    @Test func usesThatDoNotFitAreNotNoted() async throws {
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        put(store, record("http://a/"))
+        let disk = await hang(store)
+        for _ in 0..<5000 { store.touch(place, url: "http://a/", selection: "") }
+        disk.end()
+        _ = await disk.found.value
+        #expect(await find(store, "http://a/") != nil)
+        await store.close()
+    }
+
+    /// An answer that does not fit leaves no older one in its place.
+    @Test func anAnswerThatDoesNotFitReplacesNothing() async throws {
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        for url in ["http://a/", "http://kept/"] { put(store, record(url)) }
+        let disk = await hang(store)
+        put(store, record("http://a/", body: [UInt8](repeating: 1, count: (16 << 20) + 1)))
+        disk.end()
+        _ = await disk.found.value
+        #expect(await find(store, "http://a/") == nil)
+        #expect(await find(store, "http://kept/") != nil)
+        await store.close()
+    }
+
+    @Test func lookupsThatDoNotFitAreAnsweredAtOnce() async throws {
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        let disk = await hang(store)
+        let answers = Guarded(0)
+        for _ in 0..<5000 {
+            store.find(place, "http://held/", choosing: { _ in nil }, then: { _ in answers.withLock { $0 += 1 } })
+        }
+        #expect(answers.withLock { $0 } >= 5000 - 4096)
+        disk.end()
+        _ = await disk.found.value
+        await store.close()
     }
 }
