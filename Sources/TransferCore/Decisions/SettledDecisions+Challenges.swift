@@ -135,11 +135,7 @@ extension EffectivePolicy {
         if standing.redirects > 0 { sessionHeaders = [] }
         guard standing.isForeign else { return }
         sessionHeaders.removeAll { !RequestHeaders.crossesOrigins($0.name) }
-        network.username = nil
-        network.password = nil
-        network.bearer = nil
-        network.netrcPath = nil
-        network.clientCertificate = nil
+        network.dropIdentity()
     }
 
     /// The URL of the first request.

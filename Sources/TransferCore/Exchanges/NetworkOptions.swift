@@ -39,6 +39,20 @@ package struct NetworkOptions: Sendable, Hashable {
 
     package init() {}
 
+    /// Drops everything that identifies the caller to the server of the task's own URL. No other origin gets it: no
+    /// target of a redirect (there `RequestState` does the same), no location of an upload, no mirror. What belongs to an
+    /// origin by its own name stays: `answered`, and `tls`. A netrc file goes too, because it knows host names only, no
+    /// schemes and ports, and its default entry matches every host.
+    package mutating func dropIdentity() {
+        username = nil
+        password = nil
+        bearer = nil
+        netrcPath = nil
+        clientCertificate = nil
+        certificates.certificate = nil
+        certificates.key = nil
+    }
+
     /// A user name and a password for one scheme, host and port.
     package struct OriginCredential: Sendable, Hashable {
         /// As `https://example.org:443`.

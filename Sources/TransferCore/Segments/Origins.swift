@@ -123,12 +123,7 @@ extension StrategyRequest {
         guard (try? URLRules.parse(place.url))?.hostKey != own?.hostKey else { return request }
         request.spec.headers = spec.headers?.filter { RequestHeaders.crossesOrigins($0.name) }
         request.sessionHeaders = sessionHeaders.filter { RequestHeaders.crossesOrigins($0.name) }
-        request.network.username = nil
-        request.network.password = nil
-        request.network.bearer = nil
-        request.network.clientCertificate = nil
-        request.network.certificates.certificate = nil
-        request.network.certificates.key = nil
+        request.network.dropIdentity()
         return request
     }
 

@@ -20,8 +20,6 @@ struct UploadRequest: Sendable {
         "upload-complete", "upload-incomplete", "upload-draft-interop-version", "upload-concat", "upload-defer-length",
         "tus-resumable", "x-upload-content-length", "x-upload-content-type",
     ]
-    /// Fields that may go to another origin, besides Accept and its relatives.
-    private static let harmless: Set<String> = ["user-agent"]
 
     /// - Throws: `request.bad_field` if there is no source or a header cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
@@ -85,12 +83,8 @@ struct UploadRequest: Sendable {
         exchange.network = network
         var base = headers.filter { $0.name.lowercased() != "content-type" }
         if !isSameOrigin(target) {
-            base = base.filter {
-                $0.name.lowercased().hasPrefix("accept") || Self.harmless.contains($0.name.lowercased())
-            }
-            exchange.network.username = nil
-            exchange.network.password = nil
-            exchange.network.bearer = nil
+            base.removeAll { !RequestHeaders.crossesOrigins($0.name) }
+            exchange.network.dropIdentity()
         }
         let replaced = Set(own.map { $0.name.lowercased() })
         exchange.headers = base.filter { !replaced.contains($0.name.lowercased()) }
@@ -103,7 +97,7 @@ struct UploadRequest: Sendable {
         return exchange
     }
 
-    /// RFC 6454: a server that puts the upload at another origin does not get the caller's secrets sent there.
+    /// RFC 6454: if a server puts the upload at another origin, that gets none of the caller's secrets.
     private func isSameOrigin(_ target: String) -> Bool {
         guard let target = try? URLRules.parse(target) else { return false }
         return target.hostKey == url.hostKey || network.obeysHSTS && target.hostKey == url.securedHostKey

@@ -77,6 +77,11 @@ import TransferModel
         try state.follow(status: 302, location: target)
         #expect(names(state) == ["Accept-Encoding", "Range", "If-Range", "User-Agent"])
         #expect(state.credentials == nil)
+        // The certificate is not shown at a foreign origin.
+        #expect(state.isForeign)
+        var netrc = try request { $0.network.netrcPath = "/n" }
+        try netrc.follow(status: 302, location: target)
+        #expect(netrc.netrcPath == nil)
     }
 
     /// A PATCH without its offset would be another request: what the protocol set goes along, the caller's of the same

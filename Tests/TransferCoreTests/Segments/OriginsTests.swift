@@ -61,6 +61,7 @@ struct OriginsTests {
         request.network.username = "u"
         request.network.password = "p"
         request.network.bearer = "t"
+        request.network.netrcPath = "/n"
         request.network.proxy = "http://proxy"
         request.network.clientCertificate = ClientCertificate(certificate: "/c")
         request.network.certificates.authorities = [1]
@@ -77,6 +78,7 @@ struct OriginsTests {
             #expect(directed.sessionHeaders.map(\.name) == ["Accept-Language"])
             #expect(directed.network.username == nil && directed.network.password == nil)
             #expect(directed.network.bearer == nil && directed.network.clientCertificate == nil)
+            #expect(directed.network.netrcPath == nil)
             let texts = directed.network.certificates
             #expect(texts.authorities == [1] && texts.certificate == nil && texts.key == nil)
             #expect(directed.network.proxy == "http://proxy")

@@ -78,6 +78,28 @@ struct TusUploadTests {
         Issue.record("it is asked for ever")
     }
 
+    @Test func anotherOriginIsShownNoFilesOfTheCaller() throws {
+        var prepared = uploadRequest("tus")
+        prepared.network.netrcPath = "/n"
+        prepared.network.clientCertificate = ClientCertificate(certificate: "/c")
+        prepared.network.certificates.authorities = [1]
+        prepared.network.certificates.certificate = [2]
+        prepared.network.certificates.key = [3]
+        var own = NetworkOptions.OriginCredential(origin: "https://cdn.example.net:443", username: "u", password: "p")
+        own.isNTLM = true
+        prepared.network.answered = [own]
+        var subject = try Stepper(prepared)
+        #expect(try subject.exchange.network.netrcPath == "/n")
+        #expect(try subject.exchange.network.certificates.certificate == [2])
+        subject.after(answer(201, ["Location": "https://cdn.example.net/1"]))
+        let network = try subject.exchange.network
+        #expect(network.netrcPath == nil && network.clientCertificate == nil)
+        #expect(network.certificates.certificate == nil && network.certificates.key == nil)
+        #expect(network.certificates.authorities == [1])
+        // What is for that origin by name goes there.
+        #expect(network.answered == [own])
+    }
+
     @Test func anotherOriginLearnsNoSecrets() throws {
         var prepared = uploadRequest("tus") {
             $0.headers = [
