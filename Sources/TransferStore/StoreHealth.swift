@@ -23,6 +23,10 @@ final class StoreHealth: Sendable {
         var troubles: [StoreTrouble: TransferError] = [:]
         var lastFailure: ContinuousClock.Instant?
         var observer: (@Sendable (StoreNews) -> Void)?
+        /// News that the observer has not heard yet, in order.
+        var unheard: [StoreNews] = []
+        /// A caller is telling them: others leave theirs to it, so that the order is kept.
+        var isTelling = false
     }
 
     /// Not every read reaches what fails: a success within this time proves nothing.
@@ -31,25 +35,49 @@ final class StoreHealth: Sendable {
 
     init(quiet: Duration = .seconds(5)) { self.quiet = quiet }
 
-    /// Also reports to `body` what has already begun. Calls come in order; `body` must not use the store.
+    /// Also reports to `body` what has already begun. Calls come in order, one at a time, on the thread of any caller and
+    /// without a lock. There is one observer.
     func observe(_ body: @escaping @Sendable (StoreNews) -> Void) {
         state.withLock { state in
             state.observer = body
-            for (trouble, error) in state.troubles { body(.began(trouble, error)) }
+            state.unheard = state.troubles.map { .began($0.key, $0.value) }
         }
+        tell()
     }
 
     func began(_ trouble: StoreTrouble, _ error: TransferError) {
         state.withLock { state in
             state.lastFailure = .now
-            guard state.troubles.updateValue(error, forKey: trouble) == nil else { return }
-            state.observer?(.began(trouble, error))
+            guard state.troubles.updateValue(error, forKey: trouble) == nil, state.observer != nil else { return }
+            state.unheard.append(.began(trouble, error))
         }
+        tell()
     }
 
     func ended(_ trouble: StoreTrouble) {
         state.withLock { state in
-            if state.troubles.removeValue(forKey: trouble) != nil { state.observer?(.ended(trouble)) }
+            guard state.troubles.removeValue(forKey: trouble) != nil, state.observer != nil else { return }
+            state.unheard.append(.ended(trouble))
+        }
+        tell()
+    }
+
+    /// Tells the observer all news, unless another caller is doing that.
+    private func tell() {
+        var isMine = false
+        while true {
+            let next = state.withLock { state -> (StoreNews, @Sendable (StoreNews) -> Void)? in
+                guard isMine || !state.isTelling else { return nil }
+                guard let observer = state.observer, !state.unheard.isEmpty else {
+                    state.isTelling = false
+                    return nil
+                }
+                state.isTelling = true
+                return (state.unheard.removeFirst(), observer)
+            }
+            guard let (news, observer) = next else { return }
+            isMine = true
+            observer(news)
         }
     }
 

@@ -34,6 +34,21 @@ import TransferModel
         #expect(heard.withLock(\.count) == 3)
     }
 
+    /// No lock is held meanwhile: the observer may ask, and what happens meanwhile is told after it.
+    @Test func theObserverMayUseIt() {
+        let health = StoreHealth()
+        let heard = Guarded([String]())
+        health.observe { news in
+            if case .began = news {
+                #expect(health.damage == nil)
+                health.ended(.full)
+            }
+            heard.withLock { $0.append(name(news)) }
+        }
+        health.began(.full, TransferError(.diskFull, "Full."))
+        #expect(heard.withLock { $0 } == ["began full", "ended full"])
+    }
+
     /// A damaged page is met by some reads only.
     @Test func whatGoesWellBetweenFailuresEndsNothing() {
         let health = StoreHealth(quiet: .seconds(3600))

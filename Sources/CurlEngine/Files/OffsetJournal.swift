@@ -135,15 +135,17 @@ package final class OffsetJournal: @unchecked Sendable {
     /// Wipes the claims of the task that no exchange holds.
     /// - Parameter butNewest: keeps the one that was left last.
     package func forget(_ task: TaskID, butNewest: Bool = false) {
-        table.withLock { table in
-            guard table.left.contains(where: { $0.task == task }) else { return }
-            var dropped = table.left.filter { $0.task == task }
-            if butNewest { dropped.removeLast() }
-            for slot in dropped { wipe(slot.index) }
-            let indices = Set(dropped.map(\.index))
+        let dropped: Set<Int> = table.withLock { table in
+            guard table.left.contains(where: { $0.task == task }) else { return [] }
+            let own = table.left.filter { $0.task == task }.map(\.index)
+            let indices = Set(butNewest ? own.dropLast() : own[...])
             table.left.removeAll { indices.contains($0.index) }
-            table.free += indices
+            return indices
         }
+        guard !dropped.isEmpty else { return }
+        // Meanwhile nobody can take these slots or read them.
+        for index in dropped { wipe(index) }
+        table.withLock { $0.free += dropped }
     }
 
     private func wipe(_ index: Int) {

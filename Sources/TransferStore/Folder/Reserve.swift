@@ -17,6 +17,9 @@ final class Reserve: Sendable {
     private let path: String
     private let health: StoreHealth
     private let standing = Guarded(Standing.lacking(.room))
+    /// One change at a time, with its news to `health`. The lock is held while the file system allocates or removes the
+    /// file; `lack` does not wait for that.
+    private let changing = Guarded(())
 
     init(path: String, health: StoreHealth) {
         self.path = path
@@ -37,22 +40,22 @@ final class Reserve: Sendable {
     /// - Returns: whether it is held now.
     @discardableResult
     func restore() -> Bool {
-        standing.withLock { standing in
-            if case .held = standing { return true }
-            let lack = allocate()
-            standing = lack.map { Standing.lacking($0) } ?? .held
-            if let lack { health.began(.full, lack.refusal) } else { health.ended(.full) }
-            return lack == nil
+        changing.withLock { _ in
+            guard lack != nil else { return true }
+            let found = allocate()
+            standing.withLock { $0 = found.map { .lacking($0) } ?? .held }
+            if let found { health.began(.full, found.refusal) } else { health.ended(.full) }
+            return found == nil
         }
     }
 
     /// Gives the space back to the file system.
     /// - Returns: whether there was anything to give back.
     func release() -> Bool {
-        standing.withLock { standing in
+        changing.withLock { _ in
             defer { unlink(path) }
-            guard case .held = standing else { return false }
-            standing = .lacking(.room)
+            guard lack == nil else { return false }
+            standing.withLock { $0 = .lacking(.room) }
             health.began(.full, Lack.room.refusal)
             return true
         }
