@@ -235,18 +235,9 @@ package final class Daemon: Sendable {
                 schemes: { await pool.run { helperFolders.available() } }),
             userFolder: UserFolders(access: access, pool: pool).folder)
         let peers = PeerDirectory(adminGroup: isSystem ? first.settings.adminGroup : nil, time: time)
-        var limits = RPCLimits()
-        (limits.line, limits.longLine, limits.longRequests) = (Bounds.line, Bounds.longLine, Bounds.longRequests)
-        (limits.batch, limits.inFlight, limits.outgoing) = (
-            Bounds.batch, Bounds.requestsInFlight, Bounds.waitingAnswers
-        )
-        limits.unfinishedLines = Bounds.unfinishedLines
-        limits.unfinishedLinesPerUser = Bounds.unfinishedLinesOfUser
-        limits.connections = first.settings.maximumConnections
-        limits.connectionsPerUser = first.settings.maximumConnectionsPerUser
         let descriptors = DescriptorWatch(logger: logger)
         server = RPCServer(
-            limits: limits, handler: RequestRouter(services: services, peers: peers, logger: logger)
+            limits: RPCLimits(first.settings), handler: RequestRouter(services: services, peers: peers, logger: logger)
         ) { descriptors.failed(errno: $0) }
         let adopted = sockets.sockets.first
         do {
@@ -376,22 +367,6 @@ package final class Daemon: Sendable {
             logger.error("configuration not reloaded; the old one stays in force", metadata: ["error": "\(error)"])
         }
         notifier.ready(status: "Serving \(places)")
-    }
-}
-
-/// The environment the process was started with.
-enum ProcessEnvironment {
-    static var variables: [String: String] {
-        var result: [String: String] = [:]
-        var next = environ
-        while let entry = next.pointee {
-            let text = String(cString: entry)
-            if let equals = text.firstIndex(of: "=") {
-                result[String(text[..<equals])] = String(text[text.index(after: equals)...])
-            }
-            next += 1
-        }
-        return result
     }
 }
 

@@ -8,7 +8,7 @@ struct RevealedTask {
     var record: TaskRecord
     var exchange: KeptExchange
 
-    /// The view with nothing masked and nothing left out.
+    /// The view with nothing masked, and nothing left out except the digests of pieces and long bodies.
     func shown(in view: TaskView) -> TaskView {
         var view = view
         view.spec = spec
@@ -18,7 +18,7 @@ struct RevealedTask {
 
     private var spec: TaskSpec {
         var spec = record.spec
-        // No secret, and up to 2 MiB of digits.
+        // They are no secret, and have up to 2 MiB of digits.
         spec.pieces?.values = []
         guard spec.body != nil else { return spec }
         let (text, base64) = exchange.request.map(Self.content) ?? (nil, nil)

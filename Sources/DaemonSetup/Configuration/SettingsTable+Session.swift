@@ -23,7 +23,7 @@ extension SettingsTable {
             "Time after which an unfinished task fails, counted from its first queueing without paused time."),
         Setting(
             "session.retry.attempts", .integer(0...1_000_000), .integer(\.session.retryAttempts), example: "10",
-            "Attempts before a transient failure is final; 0 = unlimited."),
+            "Failures in a row, without progress in between, after which a task fails; 0 = unlimited."),
         Setting(
             "session.retry.firstDelay", .duration(0.01...86400), .duration(\.session.retryFirstDelay), example: "5s",
             "Upper bound of the first delay before another attempt; doubles with each failure in a row."),

@@ -13,7 +13,7 @@ public enum OwnerScope: Hashable, Sendable, Codable {
             self = .everyone
         } else {
             let path = fieldPath(decoder.codingPath)
-            throw TransferError(.badField, "\(path): say a user id or \"*\".", details: ["field": .string(path)])
+            throw TransferError(.badField, "\(path): give a user id or \"*\".", details: ["field": .string(path)])
         }
     }
 
@@ -26,5 +26,6 @@ public enum OwnerScope: Hashable, Sendable, Codable {
     }
 
     static let wireType = WireType.either([.userID, .choice(["*"])])
-    static let field = Field.optional(wireType, "Whose objects: administrators only; without it the peer's own.")
+    static let field = Field.optional(
+        wireType, "The user whose objects are meant, for administrators only; default: the peer.")
 }

@@ -43,7 +43,7 @@ public enum AddTasks: RPCMethod {
         public static let wireName = "AddTasks"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .session: .optional(.string, "One of the peer's sessions; `shared` without it.")
+            case .session: .optional(.string, "One of the peer's sessions; default: `shared`.")
             case .tasks: .required(.list(.object(TaskSpec.self)), "1 to \(Bounds.tasks).")
             }
         }
@@ -84,7 +84,7 @@ public enum AddTasks: RPCMethod {
         public static let wireName = "AddedTask"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .id: .required(.taskID, "The new task, or the one its `clientToken` added before.")
+            case .id: .required(.taskID, "The new task, or the task that its `clientToken` added before.")
             case .state:
                 .required(
                     .oneOf(TaskState.self),

@@ -5,8 +5,8 @@ public enum CacheInfo: RPCMethod {
     public static let name = "cache.info"
     public static let summary =
         """
-        What is stored of answers to data tasks, by storage: the asking user's own and those of its sessions. The storages of \
-        other connections' volatile sessions are left out.
+        How much the caller's caches hold, by storage: the caller's own and those of the caller's sessions. Storages of \
+        volatile sessions of other connections are left out.
         """
     public static let errors: [ErrorCode] = [.badField]
 
@@ -39,7 +39,8 @@ public enum CacheInfo: RPCMethod {
         public static let wireName = "Caches"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .storages: .required(.list(.object(CacheStorageView.self)), "Those that hold something, by name.")
+            case .storages:
+                .required(.list(.object(CacheStorageView.self)), "Storages that are not empty, ordered by name.")
             }
         }
     }
@@ -70,10 +71,10 @@ public struct CacheStorageView: WireObject, Hashable {
     public static let wireName = "CacheStorage"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .storage: .required(.string, "`shared`: the user's own; else the session's id.")
-        case .memoryUsage: .required(.byteCount, "Bytes in memory, with 512 for each answer beside what it says.")
-        case .memoryEntries: .required(.integer, "Answers in memory; most of them are on the disk too.")
-        case .diskUsage: .required(.byteCount, "Bytes on the disk, likewise.")
+        case .storage: .required(.string, "`shared`: the user's own; otherwise the session's id.")
+        case .memoryUsage: .required(.byteCount, "Bytes in memory, including 512 for each answer.")
+        case .memoryEntries: .required(.integer, "Answers in memory. Most of them are on the disk too.")
+        case .diskUsage: .required(.byteCount, "Bytes on the disk, including 512 for each answer.")
         case .diskEntries: .required(.integer, "Answers on the disk.")
         }
     }
@@ -83,7 +84,7 @@ public struct CacheStorageView: WireObject, Hashable {
 public enum RemoveCached: RPCMethod {
     public static let name = "cache.remove"
     public static let summary =
-        "Removes stored answers of the asking user that satisfy everything that is given, all without."
+        "Removes the caller's stored answers that match every given parameter; without any, all of them."
     public static let errors: [ErrorCode] = [.badField, .badURL]
 
     public struct Parameters: WireObject, Hashable {
@@ -105,8 +106,8 @@ public enum RemoveCached: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .storage: .optional(.string, CacheText.storage)
-            case .url: .optional(.string, "Of this URL; all its variants.")
-            case .since: .optional(.time, "That came, or were confirmed, at or after this.")
+            case .url: .optional(.string, "Only answers for this URL, in all variants.")
+            case .since: .optional(.time, "Only answers that arrived, or were confirmed, at or after this time.")
             }
         }
     }
@@ -127,13 +128,13 @@ public enum RemoveCached: RPCMethod {
         public static let wireName = "RemovedCached"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .memoryEntries: .required(.integer, "How many there were in memory.")
-            case .diskEntries: .required(.integer, "How many there were on the disk.")
+            case .memoryEntries: .required(.integer, "Number of answers removed from memory.")
+            case .diskEntries: .required(.integer, "Number of answers removed from the disk.")
             }
         }
     }
 }
 
 enum CacheText {
-    static let storage = "`shared`: the user's own; else the id of a session that has its own; default: all."
+    static let storage = "`shared`: the user's own; otherwise the id of a session that has its own; default: all."
 }

@@ -113,7 +113,7 @@ public struct ControlResult: WireObject, Hashable {
         case .warnings:
             .optional(
                 .list(.object(Warning.self)),
-                "Costs of the change: `task.pause` names running transfers that cannot resume.")
+                "What the change costs: `task.pause` names running transfers that cannot resume.")
         case .files:
             .optional(
                 .list(.object(RemovedFile.self)),

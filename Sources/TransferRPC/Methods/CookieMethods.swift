@@ -44,7 +44,7 @@ public enum ListCookies: RPCMethod {
         public static let wireName = "Cookies"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .cookies: .required(.list(.object(CookieView.self)), "Without expired ones.")
+            case .cookies: .required(.list(.object(CookieView.self)), "The cookies that have not expired.")
             }
         }
     }

@@ -5,7 +5,7 @@ public enum ListCredentials: RPCMethod {
     public static let name = "credentials.list"
     public static let summary =
         """
-        The asking user's credentials in the order in which they were stored; nobody sees another's. No password is ever told.
+        The caller's own credentials, in the order in which they were stored. Passwords are never returned.
         """
     public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse]
 
@@ -38,7 +38,8 @@ public enum ListCredentials: RPCMethod {
         public static let wireName = "Credentials"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .credentials: .required(.list(.object(CredentialView.self)), "Those that were refused too.")
+            case .credentials:
+                .required(.list(.object(CredentialView.self)), "The credentials, including those that were refused.")
             }
         }
     }
@@ -49,9 +50,10 @@ public enum SetCredential: RPCMethod {
     public static let name = "credentials.set"
     public static let summary =
         """
-        Stores a credential of the asking user, in place of the one of its protection space and user name; it has not been \
-        refused then. Tasks whose clients are not asked use it if it is the default of the protection space. Durable when it \
-        returns. If the store fails, it is in force and is stored with the next change.
+        Stores a credential of the caller. It replaces the one with the same protection space and user name, and no longer \
+        counts as refused. Tasks that ask no client use the default credential of a protection space. Durable when it \
+        returns, unless it is kept in memory only. If the store fails, the credential is in force and is stored with the next \
+        change.
         """
     public static let errors: [ErrorCode] = [
         .badField, .sessionNotFound, .sessionInUse, .limitReached, .diskFull, .diskIO,
@@ -81,16 +83,16 @@ public enum SetCredential: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .session: .optional(.string, CredentialText.session)
-            case .protectionSpace: .required(.object(CredentialSpace.self), "What it is for.")
+            case .protectionSpace: .required(.object(CredentialSpace.self), "The server or proxy that it is for.")
             case .credential:
                 .required(
                     .object(DecisionCredential.self),
-                    "`username`, `password`, and `persistence`: `permanent` (default), or `session`: until the daemon ends, or with `session` (default there) until that is over."
+                    "`username`, `password` and `persistence`. `permanent` (default) stores it. `session` keeps it until the daemon ends or, with the parameter `session`, until that session ends; there it is the default."
                 )
             case .isDefault:
                 .optional(
                     .boolean,
-                    "Whether it is sent where nobody is asked; default: yes, unless the protection space has another default that was not refused."
+                    "True: the default credential of its protection space. Default: true, unless the protection space has another default credential that was not refused."
                 )
             }
         }
@@ -119,8 +121,8 @@ public enum RemoveCredentials: RPCMethod {
     public static let name = "credentials.remove"
     public static let summary =
         """
-        Removes credentials of the asking user; a realm, method or user name that is not given is every one. Durable when it \
-        returns. What a running task has sent already it goes on with.
+        Removes the caller's credentials that match every given realm, method and user name. Durable when it returns. A \
+        running task continues with the credential that it has already sent.
         """
     public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
 
@@ -143,8 +145,8 @@ public enum RemoveCredentials: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .session: .optional(.string, CredentialText.session)
-            case .protectionSpace: .required(.object(CredentialSpace.self), "What they are for.")
-            case .username: .optional(.string, "Of this user name.")
+            case .protectionSpace: .required(.object(CredentialSpace.self), "The server or proxy that they are for.")
+            case .username: .optional(.string, "Only credentials with this user name.")
             }
         }
     }
@@ -161,7 +163,7 @@ public enum RemoveCredentials: RPCMethod {
         public static let wireName = "RemovedCredentials"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .removed: .required(.integer, "How many there were.")
+            case .removed: .required(.integer, "Number of removed credentials.")
             }
         }
     }
@@ -169,5 +171,5 @@ public enum RemoveCredentials: RPCMethod {
 
 enum CredentialText {
     static let session =
-        "Those of this session alone; default: the user's own, which all tasks but those of `ephemeral` sessions use."
+        "The session that has the credentials. Default: the user's own credentials, which all tasks use except those of `ephemeral` sessions."
 }

@@ -115,7 +115,8 @@ public enum AnswerDecision: RPCMethod {
             case .destination:
                 .optional(
                     .object(Destination.self),
-                    "With `becomeDownload`; only the owner may give it. Default: as for a download without one.")
+                    "With `becomeDownload`; only the owner may give it. Default: as for a download without a destination."
+                )
             }
         }
     }

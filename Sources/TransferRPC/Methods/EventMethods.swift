@@ -87,7 +87,7 @@ public enum Subscribe: RPCMethod {
 
                 .optional(
                     .seconds,
-                    "Between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 disables them. "
+                    "Time between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 disables them. "
                         + "Default: the setting of that name.")
             case .owner: OwnerScope.field
             }
@@ -169,7 +169,7 @@ public enum AcknowledgeEvents: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .subscriber: .required(.string, "The durable name.")
-            case .sequence: .required(.sequence, "Not beyond the head.")
+            case .sequence: .required(.sequence, "The newest event to acknowledge; not beyond the head.")
             }
         }
     }

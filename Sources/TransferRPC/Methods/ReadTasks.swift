@@ -44,7 +44,7 @@ public enum GetTask: RPCMethod {
             case .secrets:
                 .optional(
                     .boolean,
-                    "True: nothing is masked or left out: credentials, the URL with user info and query, all headers with repeats in order, both bodies up to 1 MiB. Refused for another's task, to administrators too."
+                    "True: nothing is masked, and only `pieces.values` and bodies of more than 1 MiB are left out. The view then has credentials, the URL with user info and query, all headers with repeats in order, and both bodies. Refused for another user's task, even to administrators."
                 )
             }
         }
@@ -107,13 +107,13 @@ public enum ListTasks: RPCMethod {
         public static let wireName = "ListTasks"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .session: .optional(.string, "Only of this session.")
-            case .states: .optional(.list(.oneOf(TaskState.self)), "Only in these states.")
-            case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only of these kinds.")
+            case .session: .optional(.string, "Only tasks of this session.")
+            case .states: .optional(.list(.oneOf(TaskState.self)), "Only tasks in these states.")
+            case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only tasks of these kinds.")
             case .ids:
                 .optional(
-                    .list(.taskID), "Only these, up to \(largestSelection); missing ones are left out.")
-            case .range: .optional(.object(TaskRange.self), "Only with ids in this range.")
+                    .list(.taskID), "Only these tasks, up to \(largestSelection); missing ones are left out.")
+            case .range: .optional(.object(TaskRange.self), "Only tasks with ids in this range.")
             case .tags:
                 .optional(.list(.string), "Only tasks that have all of these tags, up to \(mostTags).")
             case .clientTokens:
@@ -128,7 +128,7 @@ public enum ListTasks: RPCMethod {
             case .order:
                 .optional(
                     .oneOf(ListOrder.self),
-                    "`oldest` (default) and `newest` sort by time added, `queue` by turn, `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. With `ids`, `tags` and `clientTokens` only the first two."
+                    "`oldest` (default) and `newest` sort by time added, `queue` by turn, `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. `ids`, `tags` and `clientTokens` allow only the first two."
                 )
             case .cursor: .optional(.string, "`nextCursor` of the page before; all other parameters must be the same.")
             case .limit:

@@ -42,7 +42,8 @@ public enum OpenSession: RPCMethod {
             case .kind:
                 .optional(
                     .oneOf(SessionKind.self),
-                    "Of a new session: `background`, the default, is durable; `default` and `ephemeral` are volatile.")
+                    "Kind of a new session: `background`, the default, is durable; `default` and `ephemeral` are volatile."
+                )
             case .configuration: .optional(.object(SessionConfiguration.self), "Defaults for its tasks.")
             case .owner: .optional(.userID, "Owner of the session, for administrators; default: the peer.")
             }
@@ -144,7 +145,7 @@ public enum FinishSession: RPCMethod {
     public typealias Parameters = SessionReference
     public typealias Result = SessionView
     public static let name = "session.finish"
-    public static let summary = "The session accepts no more tasks, and is invalidated when the last one has ended."
+    public static let summary = "Lets the session accept no more tasks, and invalidates it when the last one has ended."
     public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInUse, .permissionDenied, .badField]
 }
 
@@ -154,7 +155,7 @@ public enum PauseSession: RPCMethod {
     public static let name = "session.pause"
     public static let summary =
         """
-        None of the session's tasks runs until session.resume, including tasks added later. Running tasks are queued again \
+        Runs none of the session's tasks until session.resume, including tasks added later. Running tasks are queued again \
         and keep their bytes; no other state changes. `timeoutIntervalForResource` stops counting, `deadlineAt` does not. The \
         pause survives restarts.
         """

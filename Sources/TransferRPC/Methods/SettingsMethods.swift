@@ -87,7 +87,7 @@ extension SettingName {
         case .uploadRateLimit:
             "Bytes per second of all uploads together, 0 = unlimited; 0."
         case .minimumFreeSpace: "Bytes that downloads keep free on a destination's file system; 0."
-        case .historyRetention: "Seconds that a final task is kept, 0 = for ever; 30 days."
+        case .historyRetention: "Seconds that an ended task is kept, 0 = for ever; 30 days."
         case .eventRetention: "Seconds that an event is kept, 0 = until `eventRetentionCount` removes it; 30 days."
         case .eventRetentionCount:
             "Events that are kept, of all users together, 0 = no limit; the oldest events of the user with the most are removed first; 1000000."

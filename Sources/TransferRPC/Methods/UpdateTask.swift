@@ -50,7 +50,7 @@ public enum UpdateTask: RPCMethod {
             switch key {
             case .id: .required(.taskID, "The task.")
             case .priority: .optional(TaskPriority.wireType, TaskSpec.field(.priority).text)
-            case .rateLimit: .optional(.byteRate, "Of this task; takes effect while it runs.")
+            case .rateLimit: .optional(.byteRate, "Rate limit of this task; takes effect while it runs.")
             case .url: .optional(.string, "Another URL of the same resource.")
             case .s3:
                 .optional(
@@ -59,16 +59,19 @@ public enum UpdateTask: RPCMethod {
                         + "the same upload (same `uploadId`, or without one the same path) and `partSize` is the same. URLs of "
                         + "another upload start over, and `abortURL` of the old one is requested; another `partSize` sends all "
                         + "parts again.")
-            case .mirrors: .optional(.list(.string), "Replace the task's; an empty list removes them.")
-            case .headers: .optional(HeaderField.wireType, "Replace the task's; an empty list removes them.")
+            case .mirrors: .optional(.list(.string), "Replaces the task's own; an empty list removes them.")
+            case .headers: .optional(HeaderField.wireType, "Replaces the task's own; an empty list removes them.")
             case .username:
                 .optional(
                     .string,
                     "Any of `username`, `password`, `bearer` and `netrc` replaces all credentials of the task. "
                         + "A `password` alone keeps the user name.")
-            case .password: .optional(.string, "Of `username`; never shown again.")
-            case .bearer: .optional(.string, "Token for `Authorization: Bearer`; never shown again.")
-            case .netrc: .optional(.string, "Path of a netrc file.")
+            case .password: .optional(.string, "Of `username`; \(SecretText.shown).")
+            case .bearer: .optional(.string, "Token for `Authorization: Bearer`; \(SecretText.shown).")
+            case .netrc:
+                .optional(
+                    .string,
+                    "Path of a netrc file; it is used for the scheme, host and port of the task's own URL only.")
             case .proxy: .optional(.string, TaskSpec.field(.proxy).text)
             case .caFile: .optional(.string, TaskSpec.field(.caFile).text)
             case .checksum: .optional(.object(Checksum.self), TaskSpec.field(.checksum).text)
@@ -82,14 +85,17 @@ public enum UpdateTask: RPCMethod {
                 .optional(.oneOf(ConflictPolicy.self), TaskSpec.field(.conflictPolicy).text)
             case .description: .optional(.string, "Free text.")
             case .earliestBeginAt:
-                .optional(.time, "Not before this time; a time in the past means now. For tasks that have not ended.")
+                .optional(
+                    .time,
+                    "The task does not start before this time; a time in the past means now. Only for tasks that have not ended."
+                )
             case .deadlineAt: .optional(.time, TaskSpec.field(.deadlineAt).text)
             case .position:
                 .optional(
                     .either([.choice(["first", "last"]), .number]),
                     "Position among tasks of one session and priority; smaller numbers first. `first` puts it before all "
-                        + "others and `last` after all others, including later ones. If several tasks have the same, the one "
-                        + "set latest is outermost.")
+                        + "others and `last` after all others, including later ones. If several tasks have the same, the "
+                        + "last one that was set is outermost.")
             }
         }
     }

@@ -53,16 +53,16 @@ extension Cookie: WireObject {
         case .name: .required(.string, "May be empty (RFC 6265bis section 5.6).")
         case .value: .required(.string, "At most \(Bounds.cookie) bytes together with the name.")
         case .domain: .required(.string, "Host or domain; a dot at its beginning means `hostOnly: false`.")
-        case .path: .optional(.string, "Begins with a slash; `/`.")
+        case .path: .optional(.string, "Begins with a slash; default: `/`.")
         case .expires: .optional(.time, "Default: until it is removed.")
-        case .secure: .optional(.boolean, "It is sent over https only; false.")
-        case .httpOnly: .optional(.boolean, "As the server set it; false.")
+        case .secure: .optional(.boolean, "True: it is sent over https only; default: false.")
+        case .httpOnly: .optional(.boolean, "The attribute of that name, as the server set it; default: false.")
         case .sameSite:
             .optional(
                 .choice(SameSite.allCases.map(\.rawValue)),
                 "After a redirect from another site, `strict` ones are not sent, and `lax` ones only with safe methods."
             )
-        case .hostOnly: .optional(.boolean, "It is not sent to the names below `domain`; true.")
+        case .hostOnly: .optional(.boolean, "True: it is not sent to names below `domain`; default: true.")
         }
     }
 }

@@ -23,12 +23,13 @@ public struct CredentialView: WireObject, Hashable {
     public static let wireName = "ListedCredential"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .protectionSpace: .required(.object(CredentialSpace.self), "What it is for.")
+        case .protectionSpace: .required(.object(CredentialSpace.self), "The server or proxy that it is for.")
         case .username: .required(.string, "User name.")
         case .persistence: .required(.oneOf(CredentialPersistence.self), "`session` or `permanent`.")
-        case .isDefault: .required(.boolean, "It is sent where nobody is asked.")
+        case .isDefault: .required(.boolean, "True: the default credential of its protection space.")
         case .isRefused:
-            .required(.boolean, "The server or proxy has refused it: it is not sent unasked, until it is stored anew.")
+            .required(
+                .boolean, "True: the server or proxy has refused it. It is not sent again until it is stored again.")
         }
     }
 }
@@ -39,13 +40,14 @@ extension CredentialSpace: WireObject {
         switch key {
         case .host: .required(.string, "Host name or address.")
         case .port: .optional(.integer, "Its port; default: that of `protocol`.")
-        case .protocol: .optional(.choice(["http", "https"]), "Scheme of the URL, or of the proxy's; `https`.")
-        case .realm: .optional(.string, "As the server or proxy calls it; default: every realm.")
+        case .protocol:
+            .optional(.choice(["http", "https"]), "Scheme of the URL, or of the proxy's URL; default: `https`.")
+        case .realm: .optional(.string, "The realm that the server or proxy names; default: every realm.")
         case .method:
             .optional(
                 .choice([AuthenticationMethod.httpBasic, .httpDigest, .ntlm].map(\.rawValue)),
-                "How it may be sent; default: in each of these ways.")
-        case .isProxy: .optional(.boolean, "It is for a proxy; false.")
+                "The method by which it may be sent; default: every method.")
+        case .isProxy: .optional(.boolean, "True: it is for a proxy; default: false.")
         }
     }
 }

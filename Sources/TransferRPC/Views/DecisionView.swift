@@ -64,7 +64,7 @@ extension DecisionView: WireObject {
         switch key {
         case .decision:
             .required(
-                .integer, "Its id, which stays the same across restarts of the daemon; `decision.answer` takes it.")
+                .integer, "Id of the question, for `decision.answer`; it stays the same across restarts of the daemon.")
         case .task: .required(.taskID, "The task that asks.")
         case .session: .required(.string, "Identifier of its session.")
         case .owner: .required(.userID, "Owner of the session.")
@@ -90,7 +90,7 @@ extension DecisionView: WireObject {
             )
         case .proposedUser:
             .optional(
-                .string, "`challenge`: the user name that was refused last, or of the credential that the store has.")
+                .string, "`challenge`: the user name that was refused last, or that of the stored credential.")
         case .response:
             .optional(
                 .object(ResponseInfo.self),
@@ -104,7 +104,8 @@ extension DecisionView: WireObject {
         case .certificates:
             .optional(
                 .list(.string),
-                "`serverTrust`: the certificates that the server showed, its own first: DER in Base64, up to 32 KiB.")
+                "`serverTrust`: the certificates that the server showed, its own first, as DER in Base64, up to 32 KiB."
+            )
         case .key:
             .optional(
                 .string,
@@ -116,12 +117,12 @@ extension DecisionView: WireObject {
         case .distinguishedNames:
             .optional(
                 .list(.string),
-                "`clientCertificate`: the authorities whose certificates the server accepts, as it names them: DER in Base64, up to 32 KiB. A server may name none."
+                "`clientCertificate`: names of the authorities whose certificates the server accepts, as DER in Base64, up to 32 KiB. A server may name none."
             )
         case .actions:
             .required(
                 .list(.oneOf(DecisionAction.self)),
-                "What `decision.answer` takes for it: of another's task what administrators may say, and `becomeDownload` only if the request may be made again."
+                "Actions that `decision.answer` accepts. For another user's task, those that administrators may take; `becomeDownload` only if the request may be repeated."
             )
         }
     }
@@ -136,7 +137,7 @@ extension TaskRequest: WireObject {
         case .headers:
             .optional(
                 .list(.list(.string)),
-                "Its header fields as [name, value]. In answers they replace the proposed ones; if `url` leads to another server, only harmless ones are proposed there."
+                "Its header fields as [name, value]. In answers they replace the proposed ones; if `url` leads to another origin, only fields that may go there are proposed."
             )
         case .body:
             .optional(
@@ -155,7 +156,7 @@ extension ProtectionSpace: WireObject {
         case .realm:
             .optional(
                 .string,
-                "The server's name for it: up to \(Bounds.realm) characters, without control characters. A server may say anything."
+                "The name that the server gives it: up to \(Bounds.realm) characters, without control characters. A server may claim any name."
             )
         case .method:
             .required(
@@ -172,7 +173,7 @@ extension DecisionCredential: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .username: .optional(.string, "User name; required with a password, unless a certificate is wanted.")
-        case .password: .optional(.string, "Password, or pass phrase of the key; never shown again.")
+        case .password: .optional(.string, "Password, or pass phrase of the key; never shown.")
         case .certificate:
             .optional(
                 .string,
@@ -181,7 +182,7 @@ extension DecisionCredential: WireObject {
         case .persistence:
             .optional(
                 .oneOf(CredentialPersistence.self),
-                "How long it is kept: for this task, for this scheme, host and port (`none`, default); once it has worked, for all tasks of the session, for this protection space, until the session ends (`session`), or beyond that in the owner's store too (`permanent`; in an `ephemeral` session the same as `session`). One that is refused is not sent again unasked."
+                "How long it is kept. `none` (default): this task uses it for this scheme, host and port. `session`: once it has worked, all tasks of the session use it for this protection space, until the session ends. `permanent`: like `session`, and the owner's store keeps it (in an `ephemeral` session the same as `session`). A refused credential is not sent again."
             )
         }
     }

@@ -57,7 +57,7 @@ public struct ExchangeView: WireObject, Hashable {
     public static let wireName = "Exchange"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .fetchStart: .required(.time, "When the request was handed to the network thread.")
+        case .fetchStart: .required(.time, "When the network thread got the request.")
         case .domainLookup:
             .optional(
                 .object(PeriodView.self),
@@ -78,8 +78,8 @@ public struct ExchangeView: WireObject, Hashable {
         case .protocol:
             .optional(
                 .choice(ExchangeMetrics.TransferProtocol.allCases.map(\.rawValue)),
-                "The protocol that the server answered in.")
-        case .reused: .required(.boolean, "True: the request used a connection that had served another.")
+                "The protocol of the server's answer.")
+        case .reused: .required(.boolean, "True: the request used a connection that had served an earlier request.")
         case .proxy: .optional(.string, "Host and port of the proxy, without credentials.")
         case .remote:
             .optional(.string, "Address and port at the other end: the proxy's, if there is one. IPv6 in brackets.")

@@ -268,7 +268,7 @@ extension TaskView: WireObject {
         case .session: .required(.string, "Identifier of its session.")
         case .owner: .required(.userID, "Owner of the task.")
         case .state: .required(.oneOf(TaskState.self), "Its state.")
-        case .phase: .optional(.oneOf(TaskPhase.self), "While `running`.")
+        case .phase: .optional(.oneOf(TaskPhase.self), "What a `running` task does.")
         case .reason:
             .optional(
                 .choice(WaitReason.allCases.map(\.rawValue) + QueueReason.allCases.map(\.rawValue)),
@@ -296,7 +296,7 @@ extension TaskView: WireObject {
         case .file: .optional(.string, "Path of the delivered file.")
         case .sha256: .optional(.string, "SHA-256 of the delivered file in hexadecimal, if computed.")
         case .verified:
-            .optional(.boolean, "After its end: true if a digest of the content was known and compared.")
+            .optional(.boolean, "Once it has ended: true if a digest of the content was known and compared.")
         case .response: .optional(.object(ResponseInfo.self), "The server's answer.")
         case .error: .optional(.object(TransferError.self), "Why it waits or failed.")
         case .segments:
@@ -306,9 +306,9 @@ extension TaskView: WireObject {
         case .metrics:
             .optional(
                 .list(.object(ExchangeView.self)),
-                "In `task.get`: what each request and its answer took, in the order in which they ended; the newest \(Bounds.metrics). Of every attempt, redirect, repetition and segment; an exchange that still runs, and `file` and `data` URLs, have none. They name no URL and no header, so administrators see them too."
+                "In `task.get`: how long each request and its answer took, in the order in which they ended; the newest \(Bounds.metrics). Every attempt, redirect, repetition and segment has an entry; an exchange that still runs and `file` and `data` URLs have none. Entries name no URL and no header, so administrators see them too."
             )
-        case .metricsDropped: .optional(.integer, "Entries that are not in `metrics` because newer ones came.")
+        case .metricsDropped: .optional(.integer, "Number of entries that newer ones pushed out of `metrics`.")
         }
     }
 }

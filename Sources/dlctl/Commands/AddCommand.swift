@@ -61,7 +61,7 @@ struct AddCommand: DaemonCommand {
     @Option(
         help: ArgumentHelp(
             "Send the cookies of this file in Netscape format ('-' is standard input), or of firefox[:PROFILE] or chromium[:PROFILE].",
-            discussion: "Of those that are for the URL's server; they stay with the task. See 'dlctl cookies'.",
+            discussion: "Only cookies for the URL's server are sent; they stay with the task. See 'dlctl cookies'.",
             valueName: "source"), completion: .file())
     var cookies: String?
 

@@ -73,10 +73,12 @@ struct SchedulingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Fail if not done by this time.", valueName: "time"))
     var deadline: MomentArgument?
 
-    @Flag(help: "Add the tasks paused.")
+    @Flag(help: "Add the tasks in the state paused.")
     var paused = false
 
-    @Option(help: ArgumentHelp("Attempts before a task fails; 0 = unlimited.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Failures in a row, without progress in between, after which a task fails; 0 = unlimited.", valueName: "n"))
     var retry: Int?
 
     @Option(help: ArgumentHelp("End an attempt after this long without a byte: 30s, 2m.", valueName: "duration"))

@@ -7,8 +7,8 @@ struct CacheCommand: AsyncParsableCommand {
         commandName: "cache",
         abstract: "Your answers to data tasks that the daemon keeps.",
         discussion: """
-            Programs whose sessions live as long as their connection have a cache. 'shared' is yours; others are those of \
-            sessions with a cache of their own.
+            The cache serves data tasks of volatile sessions, which live as long as a program's connection. 'shared' is your own \
+            storage; sessions with a cache of their own have further ones.
 
             EXAMPLES:
               dlctl cache info
@@ -18,7 +18,7 @@ struct CacheCommand: AsyncParsableCommand {
         subcommands: [Info.self, Remove.self])
 
     struct Info: DaemonCommand {
-        static let configuration = CommandConfiguration(commandName: "info", abstract: "Tell how much is stored.")
+        static let configuration = CommandConfiguration(commandName: "info", abstract: "Show how much is stored.")
 
         @Option(help: ArgumentHelp("Only this storage.", valueName: "name"))
         var storage: String?
@@ -47,10 +47,10 @@ struct CacheCommand: AsyncParsableCommand {
     struct Remove: DaemonCommand {
         static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove stored answers.")
 
-        @Option(help: ArgumentHelp("Only of this storage.", valueName: "name"))
+        @Option(help: ArgumentHelp("Only answers in this storage.", valueName: "name"))
         var storage: String?
 
-        @Option(help: ArgumentHelp("Only of this URL.", valueName: "url"))
+        @Option(help: ArgumentHelp("Only answers for this URL.", valueName: "url"))
         var url: String?
 
         @Flag(help: "Remove all answers.")

@@ -135,7 +135,7 @@ struct CookiesCommand: AsyncParsableCommand {
 
     struct Remove: DaemonCommand {
         static let configuration = CommandConfiguration(
-            commandName: "remove", abstract: "Remove the cookies that satisfy every option.")
+            commandName: "remove", abstract: "Remove the cookies that match every option.")
 
         @OptionGroup var choice: Choice
 

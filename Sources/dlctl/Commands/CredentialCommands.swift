@@ -7,8 +7,8 @@ struct CredentialCommand: AsyncParsableCommand {
         commandName: "credential",
         abstract: "Your user names and passwords that the daemon keeps.",
         discussion: """
-            Tasks send them to servers and proxies that ask for them, if nothing else was given and nobody is asked \
-            (session setting 'asks'). One that is refused is not sent again until you add it anew.
+            A task sends a credential to a server or proxy that asks for one, unless the task has credentials of its own or \
+            its session asks a client (setting 'asks'). A refused credential is not sent again until you add it again.
 
             EXAMPLES:
               dlctl credential add example.org --username anna
@@ -20,18 +20,18 @@ struct CredentialCommand: AsyncParsableCommand {
 
     /// What they are for, and whose.
     struct Choice: ParsableArguments {
-        @Argument(help: ArgumentHelp("[SCHEME://]HOST[:PORT]; https without a scheme.", valueName: "server"))
+        @Argument(help: ArgumentHelp("[SCHEME://]HOST[:PORT]; the default scheme is https.", valueName: "server"))
         var server: ServerArgument
 
-        @Option(help: ArgumentHelp("The server's name for what it protects; every one without.", valueName: "realm"))
+        @Option(help: ArgumentHelp("The realm that the server names; default: every realm.", valueName: "realm"))
         var realm: String?
 
-        @Flag(name: .customLong("proxy"), help: "It is a proxy.")
+        @Flag(name: .customLong("proxy"), help: "The host is a proxy.")
         var isProxy = false
 
         @Option(
             name: [.customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("Of this session alone.", valueName: "session"), completion: .sessions)
+            help: ArgumentHelp("The credentials of this session.", valueName: "session"), completion: .sessions)
         var session: String?
 
         var space: CredentialSpace {
@@ -44,12 +44,12 @@ struct CredentialCommand: AsyncParsableCommand {
 
     struct Add: DaemonCommand {
         static let configuration = CommandConfiguration(
-            commandName: "add", abstract: "Keep a user name and a password for a server or proxy.",
+            commandName: "add", abstract: "Store a user name and a password for a server or proxy.",
             discussion: "dlctl asks for the password, without showing it.")
 
         @OptionGroup var choice: Choice
 
-        @Option(help: ArgumentHelp("User name; dlctl asks for it without.", valueName: "name"))
+        @Option(help: ArgumentHelp("User name; without this option dlctl asks for it.", valueName: "name"))
         var username: String?
 
         @Flag(help: "Read the password from standard input.")
@@ -88,11 +88,11 @@ struct CredentialCommand: AsyncParsableCommand {
 
     struct List: DaemonCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List what they are for; passwords are never shown.")
+            commandName: "list", abstract: "List credentials without their passwords.")
 
         @Option(
             name: [.customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("Those of this session alone.", valueName: "session"), completion: .sessions)
+            help: ArgumentHelp("The credentials of this session.", valueName: "session"), completion: .sessions)
         var session: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -108,11 +108,11 @@ struct CredentialCommand: AsyncParsableCommand {
     struct Remove: DaemonCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Remove those of a server or proxy, of every realm and user without options.")
+            abstract: "Remove the credentials of a server or proxy; without options, those of every realm and user.")
 
         @OptionGroup var choice: Choice
 
-        @Option(help: ArgumentHelp("Only that of this user.", valueName: "name"))
+        @Option(help: ArgumentHelp("Only the credential of this user.", valueName: "name"))
         var username: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions

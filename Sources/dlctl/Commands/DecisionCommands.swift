@@ -41,11 +41,11 @@ struct DecisionsCommand: DaemonCommand {
 
 struct AnswerCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "answer", abstract: "Answer a question that a task asks.",
+        commandName: "answer", abstract: "Answer a task's question.",
         discussion: """
             ACTIONS of a server or proxy that wants credentials:
               useCredential           send the user name of --user and a password
-              performDefaultHandling  send those that you keep (dlctl credential), if any
+              performDefaultHandling  send your stored credentials (dlctl credential), if any
               rejectProtectionSpace   give none; the server's refusal is final
               cancel                  cancel the task
 
@@ -61,7 +61,7 @@ struct AnswerCommand: DaemonCommand {
 
             ACTIONS of a redirect:
               follow                  go where the server says
-              followWith              request --url, --method or --header instead
+              followWith              send another request (--url, --method, --header)
               refuse                  treat the redirect as the answer
 
             ACTIONS of an answer whose header has arrived:
@@ -71,7 +71,7 @@ struct AnswerCommand: DaemonCommand {
 
             ACTIONS of a task whose time to begin has come:
               continue                begin
-              newRequest              request --url, --method or --header instead
+              newRequest              send another request (--url, --method, --header)
               cancel                  cancel the task
 
             ACTIONS of an answer that would be kept in the cache:
@@ -103,7 +103,7 @@ struct AnswerCommand: DaemonCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long 'trust' lasts, session or none (this task), or a credential, also permanent (your own, for all tasks).",
+            "How long trust or a credential lasts: none (this task) or session; for a credential also permanent (all your tasks).",
             valueName: "time"))
     var persistence: CredentialPersistence?
 
@@ -113,7 +113,7 @@ struct AnswerCommand: DaemonCommand {
     @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
     var passwordFile: String?
 
-    @Flag(help: "Use the credential for all tasks of the session; the same as --persistence session.")
+    @Flag(help: "Use the credential for all tasks of the session, like --persistence session.")
     var forSession = false
 
     @Option(help: ArgumentHelp("URL of another request.", valueName: "url"))

@@ -12,8 +12,9 @@ struct FetchCommand: DaemonCommand {
             standard error what it is waiting for. Ctrl-C cancels the task and removes it. Given the id of an earlier \
             request, dlctl prints that answer again. For files use 'add'.
 
-            Like curl, it tries once; --retry N tries N times, and --retry 0 until it works. A request that cannot \
-            start fails after ten minutes, unless --max-time, --deadline, --retry or a session is given.
+            Like curl, it tries once. With --retry N it gives up after N failures in a row without progress, and with \
+            --retry 0 it tries until it works. A request that cannot start fails after ten minutes, unless --max-time, \
+            --deadline, --retry or a session is given.
 
             The body of an error status is written like any other, to standard output or to the file of -o, and the \
             exit status is 1. --fail omits that body. The first 64 KiB of a long one are kept. On a terminal, control \

@@ -18,7 +18,7 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Print JSON: one value, or one per line if results come one by one.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print results only, without remarks and progress.")
+    @Flag(name: .shortAndLong, help: "Print only results, no remarks and no progress.")
     var quiet = false
 
     @Flag(help: "Do not start a daemon if none runs.")

@@ -17,7 +17,7 @@ struct SelectionOptions: ParsableArguments {
     @Flag(help: "All tasks.")
     var all = false
 
-    @Option(help: ArgumentHelp("Of these, only tasks in this state; may be repeated.", valueName: "state"))
+    @Option(help: ArgumentHelp("Only tasks in this state; may be repeated.", valueName: "state"))
     var state: [TaskState] = []
 
     @OptionGroup var owner: OwnerOptions

@@ -27,7 +27,7 @@ struct SessionCommand: AsyncParsableCommand {
             commandName: "open",
             abstract: "Create a session, or change the settings of an existing one.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
+        @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
         var id: String
 
         @Argument(help: ArgumentHelp("Settings of the session.", valueName: "name=value"))
@@ -63,7 +63,7 @@ struct SessionCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show a session with its settings and counts.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
+        @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
         var id: String
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -78,7 +78,7 @@ struct SessionCommand: AsyncParsableCommand {
             commandName: "set",
             abstract: "Change settings of a session; 'name=default' unsets one.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
+        @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
         var id: String
 
         @Argument(help: ArgumentHelp("Settings to change.", valueName: "name=value"))
@@ -136,7 +136,7 @@ struct SessionCommand: AsyncParsableCommand {
 }
 
 struct SessionName: ParsableArguments {
-    @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
+    @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
     var id: String
 }
 

@@ -89,7 +89,7 @@ struct SendingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Send a digest along: md5, sha-1, sha-256, sha-384 or sha-512.", valueName: "alg"),
+            "Send a digest with the file: md5, sha-1, sha-256, sha-384 or sha-512.", valueName: "alg"),
         completion: .list(["md5", "sha-1", "sha-256", "sha-384", "sha-512"]))
     var sendChecksum: String?
 

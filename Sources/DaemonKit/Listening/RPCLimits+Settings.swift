@@ -1,0 +1,20 @@
+import DaemonSetup
+import JSONRPC
+import TransferModel
+
+extension RPCLimits {
+    /// The bounds of the protocol, and those that the configuration sets.
+    init(_ settings: DaemonSettings) {
+        self.init()
+        line = Bounds.line
+        longLine = Bounds.longLine
+        longRequests = Bounds.longRequests
+        batch = Bounds.batch
+        inFlight = Bounds.requestsInFlight
+        outgoing = Bounds.waitingAnswers
+        unfinishedLines = Bounds.unfinishedLines
+        unfinishedLinesPerUser = Bounds.unfinishedLinesOfUser
+        connections = settings.maximumConnections
+        connectionsPerUser = settings.maximumConnectionsPerUser
+    }
+}
