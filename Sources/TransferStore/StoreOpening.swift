@@ -22,6 +22,10 @@ enum StoreOpening {
         }
     }
 
+    /// Only in the volatile store, which no migration ever reaches: a client token remembers the session of its removed
+    /// task, so that it can be forgotten with that session (`forgetSession`).
+    private static let tokensEndWithTheirSession = "ALTER TABLE client_token ADD COLUMN session INTEGER"
+
     /// A new database that exists only in memory.
     static func openInMemory(isVolatile: Bool) throws -> (Database, String) {
         do {
@@ -32,6 +36,7 @@ enum StoreOpening {
                     "UPDATE counter SET value = ? WHERE name = 'task'", TaskID.firstVolatile.rawValue - 1)
                 try writer.execute(
                     "INSERT INTO sqlite_sequence (name, seq) VALUES ('decision', ?)", TaskID.firstVolatile.rawValue - 1)
+                try writer.execute(tokensEndWithTheirSession)
             }
             return (Database(writer, path: nil), identifier)
         } catch let error as SQLiteError {

@@ -62,4 +62,24 @@ import TransferModel
             #expect(try transaction.session(key) == nil)
         }
     }
+
+    /// A repeated token adds nothing, even after its task was removed, as long as the task's session lives.
+    @Test func anEndedSessionTakesOnlyItsOwnTokens() async throws {
+        let store = try TransferStore.inMemory(isVolatile: true)
+        for name in ["ending", "living"] {
+            try await store.write { transaction in
+                let key = SessionKey(owner: alice, identifier: name)
+                try transaction.insertSession(SessionRecord(key: key, kind: .ephemeral, createdAt: epoch))
+                var task = newTask(session: name)
+                task.spec.clientToken = name
+                try transaction.delete(try transaction.insert(task).id)
+            }
+        }
+        try await store.write { try $0.forgetSession(SessionKey(owner: alice, identifier: "ending")) }
+        func isKnown(_ token: String) async throws -> Bool {
+            try await store.read { try $0.use(ofToken: token, owner: alice, notBefore: .init(rawValue: 0)) } != nil
+        }
+        #expect(try await !isKnown("ending"))
+        #expect(try await isKnown("living"))
+    }
 }

@@ -146,6 +146,9 @@ extension StoreTransaction {
         try connection.execute(
             "UPDATE client_token SET removed_as = ? WHERE task = ?",
             (state.isFinal ? state : .cancelled).rawValue, id.rawValue)
+        if memory.isVolatile {
+            try connection.execute("UPDATE client_token SET session = ? WHERE task = ?", place.session, id.rawValue)
+        }
         try memory.tallies.count(place, state, by: -1, in: connection)
         return true
     }

@@ -49,12 +49,12 @@ extension StoreTransaction {
         return try fits(pages) || fits(pages - (integer("PRAGMA freelist_count") ?? 0))
     }
 
-    /// Forgets a session that has no tasks any more, and the client tokens of all removed tasks of its owner.
+    /// Forgets a session that has no tasks any more, and the client tokens of the tasks that it had; those of the owner's
+    /// other sessions stay. Only for the volatile store.
     package func forgetSession(_ key: SessionKey) throws {
         guard let row = try sessionRow(key) else { return }
         knownSessions[key] = nil
-        try execute(
-            "DELETE FROM client_token WHERE owner = ? AND task NOT IN (SELECT id FROM task)", key.owner.rawValue)
+        try execute("DELETE FROM client_token WHERE owner = ? AND session = ?", key.owner.rawValue, row)
         try execute("DELETE FROM session WHERE id = ?", row)
         freesPages = true
     }
