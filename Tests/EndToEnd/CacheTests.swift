@@ -236,6 +236,42 @@ extension EndToEnd.Serving {
             for path in ["/file", "/other"] { #expect(try await !fetch(scene, path).isCached, "\(path)") }
         }
 
+        /// On each hop: what was asked there, and what it names.
+        @Test(.timeLimit(.minutes(1)))
+        func eachHopOfAnUnsafeRequestInvalidates() async throws {
+            let scene = try await scene()
+            scene.origin.serve(
+                "/first", .choose { $0.method == "GET" ? Self.fresh("1") : .redirect(to: "/second", status: 307) })
+            scene.origin.serve(
+                "/second",
+                .choose { $0.method == "GET" ? Self.fresh("2") : .status(204, [("Content-Location", "/third")]) })
+            for path in ["/third", "/other"] { scene.origin.serve(path, Self.fresh("3")) }
+            let paths = ["/first", "/second", "/third", "/other"]
+            for path in paths { _ = try await fetch(scene, path) }
+            _ = try await fetch(scene, "/first", ["method": "POST", "body": ["text": "x"]])
+            for path in paths { #expect(try await fetch(scene, path).isCached == (path == "/other"), "\(path)") }
+        }
+
+        /// The end of an HTTP/2 stream says that an answer without a length is whole.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx", "openssl")))
+        func anHTTP2AnswerWithoutALengthIsKept() async throws {
+            let scene = try await scene()
+            let resource = Self.undated(1, 5000).with("Cache-Control", "max-age=600")
+            scene.origin.serve("/file", .chunked(resource, isEnded: true))
+            let server = try await Nginx.start(
+                tls: true,
+                extra: "location / { proxy_pass http://127.0.0.1:\(scene.origin.port); proxy_http_version 1.1; }")
+            let authority = try #require(server.certificates?.authority)
+            let daemon = try await DaemonProcess.started(["--set", "session.caFile=\(authority)"])
+            let probe = try await daemon.probe()
+            try await open(probe)
+            for isCached in [false, true] {
+                let answer = try await answer(probe, try await add(probe, server.tlsURL("file")))
+                #expect(answer.isCached == isCached, "\(answer.task)")
+                if !isCached { #expect(answer.task["metrics"]?.arrayValue?.last?["protocol"] == "h2") }
+            }
+        }
+
         /// A client that decides about answers decides about stored ones too, and a task that waits for it can be ended.
         @Test(.timeLimit(.minutes(1)))
         func storedAnswersAreAskedAboutToo() async throws {

@@ -160,7 +160,7 @@ struct HSTSLearningTests {
     /// is known (section 8.4).
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func aTrustedKeyIsNoVerification(isKnown: Bool) async throws {
-        let key = try await { (nginx: Nginx) async throws -> String in
+        let key = { @Sendable (nginx: Nginx) async throws -> String in
             let pem = try #require(nginx.certificates?.certificate)
             let digest = try await Program.run([
                 "sh", "-c",

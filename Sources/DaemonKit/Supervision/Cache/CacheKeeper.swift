@@ -19,9 +19,16 @@ package final class CacheKeeper: Sendable {
     }
 
     private struct Waiters {
+        struct Waiter {
+            var fields: [HeaderField]
+            var body: @Sendable () -> Void
+        }
+
         /// Of the flight: a later one of the same name is another.
         var number: Int
-        var bodies: [Int: @Sendable () -> Void] = [:]
+        var waiting: [Int: Waiter] = [:]
+        /// What the answer depends on, once its head is there.
+        var selection: CacheSelection?
     }
 
     private struct State {
@@ -29,6 +36,7 @@ package final class CacheKeeper: Sendable {
         var bytes: [UserID: Int] = [:]
         var flights: [Flight: Waiters] = [:]
         var number = 0
+        var invalidations = Invalidations()
 
         /// Changes a place's memory, and counts what its owner has.
         @discardableResult
@@ -63,8 +71,18 @@ package final class CacheKeeper: Sendable {
 
     // MARK: Answers
 
+    /// From here on it is known what is invalidated, as long as the reading is kept.
+    func reading() -> CacheReading {
+        let since = state.withLock { $0.invalidations.begin() }
+        return CacheReading(since: since) { [weak self] in self?.state.withLock { $0.invalidations.end() } }
+    }
+
     /// Finds the stored answer for a request; `then` is called once, on any thread, maybe before this returns.
-    func find(_ request: CacheRequest, on shelf: Shelf, then: @escaping @Sendable (CachedAnswer?) -> Void) {
+    /// - Parameter reading: what is invalidated after it began is not found.
+    func find(
+        _ request: CacheRequest, on shelf: Shelf, since reading: CacheReading,
+        then: @escaping @Sendable (CachedAnswer?) -> Void
+    ) {
         if let found = recall(request, on: shelf) { return then(found) }
         guard let disk, Self.mayBeOnDisk(request, shelf) else { return then(nil) }
         disk.find(shelf.place, request.url) { records in
@@ -74,7 +92,7 @@ package final class CacheKeeper: Sendable {
         } then: { [self] record in
             guard let record, let response = StoredResponse(record) else { return then(nil) }
             let answer = CachedAnswer(response: response, body: record.body)
-            remember(answer, request.url, on: shelf)
+            guard remember(answer, request.url, on: shelf, since: reading) != .invalidated else { return then(nil) }
             disk.touch(shelf.place, url: request.url, selection: record.selection)
             then(answer)
         }
@@ -101,16 +119,25 @@ package final class CacheKeeper: Sendable {
     }
 
     /// Keeps an answer where it fits. An older one must not come back from where this one is not kept.
-    /// - Parameter replaces: there was one.
-    func put(_ answer: CachedAnswer, _ url: String, on shelf: Shelf, replaces: Bool) {
-        let isInMemory = remember(answer, url, on: shelf)
-        if !isInMemory { forgetInMemory(url, shelf.place) }
+    /// - Parameters:
+    ///   - reading: began before the request for it; what is invalidated since is not kept.
+    ///   - replaces: there was one.
+    func put(_ answer: CachedAnswer, _ url: String, on shelf: Shelf, since reading: CacheReading, replaces: Bool) {
+        switch remember(answer, url, on: shelf, since: reading) {
+        case .kept: break
+        case .tooLarge: forgetInMemory(url, shelf.place)
+        case .invalidated: return
+        }
         guard let disk, shelf.policy.diskCapacity > 0 else { return }
         guard fitsOnDisk(answer, url, shelf), let record = CacheRecord(answer, url) else {
             if replaces, answer.credentials == nil { disk.forget(shelf.place.owner, shelf.place.storage, url: url) }
             return
         }
         disk.put(record, in: shelf.place, capacity: shelf.policy.diskCapacity)
+        // An invalidation in between has removed what was not there yet.
+        if state.withLock({ $0.invalidations.concern(url, shelf.place, since: reading.since) }) {
+            disk.forget(shelf.place.owner, shelf.place.storage, url: url)
+        }
     }
 
     /// Where `put` keeps an answer; nil: nowhere.
@@ -130,15 +157,19 @@ package final class CacheKeeper: Sendable {
         answer.size(url) <= shelf.policy.memoryCapacity / CachePolicy.share
     }
 
-    @discardableResult
-    private func remember(_ answer: CachedAnswer, _ url: String, on shelf: Shelf) -> Bool {
-        guard fitsInMemory(answer, url, shelf) else { return false }
+    private enum Remembering { case kept, tooLarge, invalidated }
+
+    private func remember(
+        _ answer: CachedAnswer, _ url: String, on shelf: Shelf, since reading: CacheReading
+    ) -> Remembering {
         state.withLock { state in
+            guard !state.invalidations.concern(url, shelf.place, since: reading.since) else { return .invalidated }
+            guard fitsInMemory(answer, url, shelf) else { return .tooLarge }
             let others = (state.bytes[shelf.place.owner] ?? 0) - (state.memory[shelf.place]?.bytes ?? 0)
             let most = min(shelf.policy.memoryCapacity, Bounds.cacheMemoryOfOwner - others)
             state.change(shelf.place) { $0.put(answer, url, capacity: most) }
+            return .kept
         }
-        return true
     }
 
     private func forgetInMemory(_ url: String, _ place: CachePlace) {
@@ -149,6 +180,12 @@ package final class CacheKeeper: Sendable {
 
     /// Drops all answers for a URL.
     func forget(_ url: String, on shelf: Shelf) {
+        state.withLock { $0.invalidations.note(url, shelf.place) }
+        drop(url, on: shelf)
+    }
+
+    /// The same for answers that may come back.
+    func drop(_ url: String, on shelf: Shelf) {
         forgetInMemory(url, shelf.place)
         if shelf.policy.diskCapacity > 0 { disk?.forget(shelf.place.owner, shelf.place.storage, url: url) }
     }
@@ -157,6 +194,7 @@ package final class CacheKeeper: Sendable {
     func forget(_ session: SessionKey) {
         let place = CachePlace(session.owner, session.identifier)
         state.withLock { state in
+            state.invalidations.note(nil, place)
             if state.memory[place] != nil { state.change(place) { $0 = CacheMemory() } }
         }
     }
@@ -187,6 +225,7 @@ package final class CacheKeeper: Sendable {
         for storage in storages {
             let place = CachePlace(owner, storage)
             removed.memory += state.withLock { state in
+                state.invalidations.note(url, place)
                 guard state.memory[place] != nil else { return 0 }
                 return state.change(place) { memory in
                     if let url { return memory.remove(url) { $0.response.responseTime >= seconds } }
@@ -206,16 +245,22 @@ package final class CacheKeeper: Sendable {
         case lead(Int)
         /// Another one is under way: `body` is called when that is over, or after `patience`.
         case wait
+        /// Another one is under way, whose answer is not for this request: it goes, and nobody waits for it.
+        case pass
     }
 
     /// - Parameters:
     ///   - id: of who waits; for `leave`.
-    ///   - body: called once on any thread, unless this returns `lead`.
-    func start(_ flight: Flight, waiter id: Int, _ body: @escaping @Sendable () -> Void) -> Start {
+    ///   - fields: of the request, which Vary may name.
+    ///   - body: called once on any thread, if this returns `wait`.
+    func start(
+        _ flight: Flight, waiter id: Int, _ fields: [HeaderField], _ body: @escaping @Sendable () -> Void
+    ) -> Start {
         let (start, mustWatch) = state.withLock { state -> (Start, Int?) in
             if var known = state.flights[flight] {
-                let isFirst = known.bodies.isEmpty
-                known.bodies[id] = body
+                if let selection = known.selection, !selection.matches(fields) { return (.pass, nil) }
+                let isFirst = known.waiting.isEmpty
+                known.waiting[id] = Waiters.Waiter(fields: fields, body: body)
                 state.flights[flight] = known
                 return (.wait, isFirst ? known.number : nil)
             }
@@ -238,12 +283,25 @@ package final class CacheKeeper: Sendable {
             guard state.flights[flight]?.number == number else { return nil }
             return state.flights.removeValue(forKey: flight)
         }
-        for body in (waiters?.bodies ?? [:]).values { body() }
+        for waiter in (waiters?.waiting ?? [:]).values { waiter.body() }
+    }
+
+    /// The head of a flight's answer is there: those go on that it is not for (RFC 9111 section 4.1).
+    func select(_ flight: Flight, _ number: Int, _ selection: CacheSelection) {
+        let others = state.withLock { state -> [Waiters.Waiter] in
+            guard var known = state.flights[flight], known.number == number else { return [] }
+            known.selection = selection
+            let others = known.waiting.filter { !selection.matches($0.value.fields) }
+            for id in others.keys { known.waiting[id] = nil }
+            state.flights[flight] = known
+            return Array(others.values)
+        }
+        for waiter in others { waiter.body() }
     }
 
     /// One that waits goes on at once.
     func leave(_ flight: Flight, waiter id: Int) {
-        state.withLock { $0.flights[flight]?.bodies.removeValue(forKey: id) }?()
+        state.withLock { $0.flights[flight]?.waiting.removeValue(forKey: id) }?.body()
     }
 
     func waiterNumber() -> Int {

@@ -30,6 +30,8 @@ final class TaskCache: Sendable {
         /// The exchange without what the cache added.
         var plain: Exchange?
         var stored: CachedAnswer?
+        /// Since before it was looked for.
+        var reading: CacheReading?
         var isValidating = false
         var requestTime: Int64 = 0
         var responseTime: Int64 = 0
@@ -92,7 +94,13 @@ final class TaskCache: Sendable {
             state.request = request
             state.plain = exchange
         }
-        keeper.find(request, on: shelf) { [self] in found($0, for: request, exchange, then) }
+        find(request, exchange, then)
+    }
+
+    private func find(_ request: CacheRequest, _ exchange: Exchange, _ then: @escaping @Sendable (Way) -> Void) {
+        let reading = keeper.reading()
+        state.withLock { $0.reading = reading }
+        keeper.find(request, on: shelf, since: reading) { [self] in found($0, for: request, exchange, then) }
     }
 
     /// What memory has for a task that has not begun, as if the exchange had brought it; nil if anything is to be asked
@@ -178,12 +186,12 @@ final class TaskCache: Sendable {
             return true
         }
         guard mayWait else { return false }
-        let start = keeper.start(flight, waiter: number) { [self] in
+        let start = keeper.start(flight, waiter: number, request.fields) { [self] in
             state.withLock { state in
                 state.waits = false
                 state.hasWaited = true
             }
-            keeper.find(request, on: shelf) { self.found($0, for: request, exchange, then) }
+            find(request, exchange, then)
         }
         switch start {
         case .lead(let number):
@@ -191,6 +199,9 @@ final class TaskCache: Sendable {
                 state.waits = false
                 state.leads = number
             }
+            return false
+        case .pass:
+            state.withLock { $0.waits = false }
             return false
         case .wait:
             // A cancellation may have come before there was somebody to wake.
@@ -225,15 +236,20 @@ final class TaskCache: Sendable {
     /// The head of an answer has come: those that wait for one that will not be theirs go on.
     func responded(_ head: ResponseHead) {
         let now = now()
-        let isShared = state.withLock { state in
+        let known = state.withLock { state in
             state.responseTime = now
-            guard state.leads != nil, let request = state.request else { return true }
-            // Nobody knows how long the client takes, and what it says.
-            if asks?.applies(to: head) == true { return false }
-            let length = head.values("content-length").last.flatMap { Int($0) } ?? 0
-            return length <= limit && request.isShared(head, requestTime: state.requestTime, responseTime: now)
+            return state
         }
-        if !isShared { land() }
+        guard let leads = known.leads, let request = known.request else { return }
+        // Nobody knows how long the client takes, and what it says.
+        if asks?.applies(to: head) == true { return land() }
+        let length = head.values("content-length").last.flatMap { Int($0) } ?? 0
+        let isShared =
+            length <= limit && request.isShared(head, requestTime: known.requestTime, responseTime: now)
+        let selection =
+            head.status == 304 ? known.stored?.response.selection : CacheSelection(head, request.fields)
+        guard isShared, let selection else { return land() }
+        keeper.select(flight(request), leads, selection)
     }
 
     /// The head that a client decides about: of a validation that confirms it, the stored one.
@@ -252,11 +268,7 @@ final class TaskCache: Sendable {
     /// - Parameter exchange: as it was sent.
     func ended(_ outcome: ExchangeOutcome, of exchange: Exchange) -> Ending {
         defer { land() }
-        if let head = outcome.head {
-            for url in CacheRules.invalidated(by: head, method: exchange.method ?? "GET", url: exchange.url) {
-                keeper.forget(url, on: shelf)
-            }
-        }
+        for url in Self.invalidated(by: outcome, of: exchange) { keeper.forget(url, on: shelf) }
         let known = state.withLock { $0 }
         guard let request = known.request else { return .outcome(outcome) }
         if known.isValidating, outcome.end == .finished, outcome.head?.status == 304 {
@@ -268,6 +280,16 @@ final class TaskCache: Sendable {
             return .outcome(self.outcome(stored, age: stored.response.age(at: now()), of: exchange))
         }
         return store(outcome, known, request)
+    }
+
+    /// After each hop of a request that may change something.
+    private static func invalidated(by outcome: ExchangeOutcome, of exchange: Exchange) -> [String] {
+        let hops = outcome.unsafeHops.flatMap {
+            CacheRules.invalidated(by: $0.head, method: $0.method, url: $0.head.url)
+        }
+        guard let head = outcome.head, !outcome.becameGET else { return hops }
+        let url = head.redirects > 0 ? head.url : exchange.url
+        return hops + CacheRules.invalidated(by: head, method: exchange.method ?? "GET", url: url)
     }
 
     private func validated(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) -> Ending {
@@ -287,10 +309,11 @@ final class TaskCache: Sendable {
         answer.response = fresh
         // The 304 may say anew on what the answer depends, and that it is not to be kept (sections 4.1, 5.2.2.5).
         let selection = CacheSelection(fresh.head(of: request.url, age: 0), request.fields)
-        if selection != fresh.selection || fresh.directives.noStore { keeper.forget(request.url, on: shelf) }
+        // The answer itself stands: this is no invalidation.
+        if selection != fresh.selection || fresh.directives.noStore { keeper.drop(request.url, on: shelf) }
         if let selection, !fresh.directives.noStore {
             answer.response.selection = selection
-            keeper.put(answer, request.url, on: shelf, replaces: true)
+            keep(answer, request, known, replaces: true)
         }
         return .outcome(self.outcome(answer, age: fresh.age(at: now()), of: plain))
     }
@@ -304,9 +327,16 @@ final class TaskCache: Sendable {
         }
     }
 
-    /// What is not whole, or of which only the connection's end says that it is, is not kept (RFC 9111 section 3.3).
+    private func keep(_ answer: CachedAnswer, _ request: CacheRequest, _ known: State, replaces: Bool) {
+        guard let reading = known.reading else { return }
+        keeper.put(answer, request.url, on: shelf, since: reading, replaces: replaces)
+    }
+
+    /// What is not whole, or of which only the connection's end says that it is, is not kept (RFC 9111 section 3.3). The end
+    /// of an HTTP/2 stream says so itself (RFC 9113 section 8.1).
     private func store(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) -> Ending {
-        guard outcome.end == .finished, outcome.delimited, !outcome.isBodyTruncated, let head = outcome.head,
+        guard outcome.end == .finished, outcome.delimited || outcome.head?.httpVersion == "2",
+            !outcome.isBodyTruncated, let head = outcome.head,
             let response = request.stored(head, requestTime: known.requestTime, responseTime: known.responseTime)
         else {
             // What it replaces is not used any more, though this is not kept.
@@ -320,24 +350,24 @@ final class TaskCache: Sendable {
             state.withLock { $0.offered = answer }
             return .asks(outcome, .storable(head, proposal: proposal))
         }
-        keeper.put(answer, request.url, on: shelf, replaces: known.stored != nil)
+        keep(answer, request, known, replaces: known.stored != nil)
         return .outcome(outcome)
     }
 
     /// The client has said where the answer is stored.
     /// - Parameter action: nil: as the protocol says.
     func decided(_ action: DecisionAction?) {
-        let (offered, request, replaces) = state.withLock { state in
+        let known = state.withLock { state in
             defer { state.offered = nil }
-            return (state.offered, state.request, state.stored != nil)
+            return state
         }
-        guard var offered, let request else { return }
+        guard var offered = known.offered, let request = known.request else { return }
         if action == .doNotStore {
-            if replaces { keeper.forget(request.url, on: shelf) }
+            if known.stored != nil { keeper.forget(request.url, on: shelf) }
             return
         }
         offered.isMemoryOnly = action == .memoryOnly
-        keeper.put(offered, request.url, on: shelf, replaces: replaces)
+        keep(offered, request, known, replaces: known.stored != nil)
     }
 
     private func land() {

@@ -50,12 +50,15 @@ struct CacheKeeperTests {
         -> CachedAnswer?
     {
         await withCheckedContinuation { continuation in
-            (other ?? keeper).find(request, on: shelf) { continuation.resume(returning: $0) }
+            let keeper = other ?? keeper
+            keeper.find(request, on: shelf, since: keeper.reading()) { continuation.resume(returning: $0) }
         }
     }
 
-    private func put(_ answer: CachedAnswer, _ shelf: CacheKeeper.Shelf, replaces: Bool = false) {
-        keeper.put(answer, "http://a/", on: shelf, replaces: replaces)
+    private func put(
+        _ answer: CachedAnswer, _ shelf: CacheKeeper.Shelf, since reading: CacheReading? = nil, replaces: Bool = false
+    ) {
+        keeper.put(answer, "http://a/", on: shelf, since: reading ?? keeper.reading(), replaces: replaces)
     }
 
     private func onDisk(owner: UserID = alice) async -> Int {
@@ -140,6 +143,36 @@ struct CacheKeeperTests {
         #expect(await onDisk() == 0)
     }
 
+    /// What was asked for, or read, before an invalidation does not come back by it.
+    @Test(arguments: ["url", "client", "session"])
+    func whatIsInvalidatedMeanwhileIsNotKept(by: String) async throws {
+        let (request, shelf) = (try request(), try shelf())
+        let stored = try answer(to: request)
+        put(stored, shelf)
+        let next = CacheKeeper(disk: disk)
+        let (before, own) = (next.reading(), keeper.reading())
+        switch by {
+        case "url":
+            next.forget("http://a/", on: shelf)
+            keeper.forget("http://a/", on: shelf)
+        case "client":
+            _ = await next.remove(Self.alice, [""], url: nil, since: nil)
+            _ = await keeper.remove(Self.alice, [""], url: "http://a/", since: nil)
+        default:
+            next.forget(SessionKey(owner: Self.alice, identifier: ""))
+            keeper.forget(SessionKey(owner: Self.alice, identifier: ""))
+        }
+        let late: CachedAnswer? = await withCheckedContinuation { continuation in
+            next.find(request, on: shelf, since: before) { continuation.resume(returning: $0) }
+        }
+        #expect(late == nil)
+        put(stored, shelf, since: own)
+        #expect(await keeper.usage(of: Self.alice)[""]?.memory.entries ?? 0 == 0)
+        // Of another URL, and of what began later, it says nothing.
+        put(stored, shelf)
+        #expect(await find(request, shelf) == stored)
+    }
+
     @Test func clientsRemoveWhatTheyName() async throws {
         let (request, shelf) = (try request(), try shelf())
         put(try answer(to: request), shelf)
@@ -159,9 +192,9 @@ struct CacheKeeperTests {
     @Test func thoseWhoWaitGoOnOnce() throws {
         let flight = CacheKeeper.Flight(place: CachePlace(Self.alice, ""), url: "http://a/")
         let went = Guarded<[Int]>([])
-        guard case .lead(let number) = keeper.start(flight, waiter: 1, {}) else { return #expect(Bool(false)) }
+        guard case .lead(let number) = keeper.start(flight, waiter: 1, [], {}) else { return #expect(Bool(false)) }
         for waiter in 2...4 {
-            guard case .wait = keeper.start(flight, waiter: waiter, { went.withLock { $0.append(waiter) } }) else {
+            guard case .wait = keeper.start(flight, waiter: waiter, [], { went.withLock { $0.append(waiter) } }) else {
                 return #expect(Bool(false))
             }
         }
@@ -172,9 +205,32 @@ struct CacheKeeperTests {
         keeper.land(flight, number)
         keeper.land(flight, number)
         #expect(went.withLock { $0.sorted() } == [2, 3, 4])
-        guard case .lead = keeper.start(flight, waiter: 5, {}) else { return #expect(Bool(false)) }
+        guard case .lead = keeper.start(flight, waiter: 5, [], {}) else { return #expect(Bool(false)) }
         var other = flight
         other.credentials = "x"
-        guard case .lead = keeper.start(other, waiter: 6, {}) else { return #expect(Bool(false)) }
+        guard case .lead = keeper.start(other, waiter: 6, [], {}) else { return #expect(Bool(false)) }
+    }
+
+    /// Vary shows that the answer is not for all that wait: those go on when its head is there (RFC 9111 section 4.1).
+    @Test func thoseWhoseAnswerItIsNotGoOnAtItsHead() throws {
+        let flight = CacheKeeper.Flight(place: CachePlace(Self.alice, ""), url: "http://a/")
+        let went = Guarded<[Int]>([])
+        func start(_ waiter: Int, _ language: String) -> CacheKeeper.Start {
+            keeper.start(flight, waiter: waiter, [HeaderField("Accept-Language", language)]) {
+                went.withLock { $0.append(waiter) }
+            }
+        }
+        guard case .lead(let number) = start(1, "de"), case .wait = start(2, "de"), case .wait = start(3, "fr") else {
+            return #expect(Bool(false))
+        }
+        let head = ResponseHead(url: "http://a/", status: 200, headers: [HeaderField("Vary", "Accept-Language")])
+        let selection = try #require(CacheSelection(head, [HeaderField("Accept-Language", "de")]))
+        keeper.select(flight, number + 100, selection)
+        #expect(went.withLock { $0 } == [])
+        keeper.select(flight, number, selection)
+        #expect(went.withLock { $0 } == [3])
+        guard case .pass = start(4, "fr"), case .wait = start(5, "de") else { return #expect(Bool(false)) }
+        keeper.land(flight, number)
+        #expect(went.withLock { $0.sorted() } == [2, 3, 5])
     }
 }

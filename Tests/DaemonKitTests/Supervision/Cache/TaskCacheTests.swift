@@ -1,0 +1,149 @@
+import DaemonSetup
+import Testing
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct TaskCacheTests {
+    private let keeper = CacheKeeper(disk: nil)
+
+    private func cache() throws -> TaskCache {
+        var spec = TaskSpec()
+        spec.kind = .data
+        let record = TaskRecord(
+            id: TaskID(1), session: SessionKey(owner: UserID(7), identifier: "v"), spec: spec,
+            status: TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0)), host: "h", position: 0)
+        let policy = try #require(CachePolicy(SessionConfiguration(), .default))
+        return TaskCache(
+            keeper, record, policy, CookiePolicy(SessionConfiguration(), .default),
+            TransferRun(record, directHost: nil) { _ in }, ManualTime())
+    }
+
+    private func exchange(_ path: String, _ method: String = "GET", language: String? = nil) -> Exchange {
+        var exchange = Exchange(url: "http://a.org" + path, judge: CaptureJudge())
+        exchange.kind = .request
+        exchange.method = method
+        if let language { exchange.headers = [HeaderField("Accept-Language", language)] }
+        return exchange
+    }
+
+    private func head(
+        _ path: String, _ status: Int = 200, _ more: (String, String)..., version: String = "1.1"
+    ) -> ResponseHead {
+        ResponseHead(
+            url: "http://a.org" + path, status: status, httpVersion: version,
+            headers: [HeaderField("Cache-Control", "max-age=600")] + more.map { HeaderField($0.0, $0.1) })
+    }
+
+    private func outcome(_ head: ResponseHead, delimited: Bool = true) -> ExchangeOutcome {
+        var outcome = ExchangeOutcome(end: .finished, head: head, delimited: delimited)
+        outcome.body = Array("body".utf8)
+        return outcome
+    }
+
+    /// How a request goes on; nil while it waits for another one.
+    private final class Ways: Sendable {
+        private let known = Guarded<TaskCache.Way?>(nil)
+        func take(_ way: TaskCache.Way) { known.withLock { $0 = way } }
+        var way: TaskCache.Way? { known.withLock { $0 } }
+        var sent: Exchange? { if case .send(let exchange)? = way { exchange } else { nil } }
+    }
+
+    private func look(_ cache: TaskCache, _ exchange: Exchange) -> Ways {
+        let ways = Ways()
+        cache.look(exchange) { ways.take($0) }
+        return ways
+    }
+
+    private func store(_ path: String) throws {
+        let cache = try cache()
+        let sent = try #require(look(cache, exchange(path)).sent)
+        cache.responded(head(path))
+        _ = cache.ended(outcome(head(path)), of: sent)
+    }
+
+    private func isStored(_ path: String) throws -> Bool { look(try cache(), exchange(path)).sent == nil }
+
+    /// The end of an HTTP/2 stream says that an answer is whole, the end of a connection does not.
+    @Test(arguments: [("1.1", false), ("2", true)])
+    func anAnswerWithoutALengthIsWholeInHTTP2(version: String, isWhole: Bool) throws {
+        let cache = try cache()
+        let sent = try #require(look(cache, exchange("/x")).sent)
+        cache.responded(head("/x", version: version))
+        _ = cache.ended(outcome(head("/x", version: version), delimited: false), of: sent)
+        #expect(try isStored("/x") == isWhole)
+    }
+
+    /// RFC 9111 section 4.4, of each hop: the URL that was asked, and what it names in Location and Content-Location.
+    @Test func eachHopOfAnUnsafeRequestInvalidates() throws {
+        for path in ["/a", "/b", "/c", "/d", "/e"] { try store(path) }
+        let cache = try cache()
+        let sent = try #require(look(cache, exchange("/a", "POST")).sent)
+        var last = head("/b", 200, ("Content-Location", "/d"))
+        last.redirects = 1
+        var ended = outcome(last)
+        ended.unsafeHops = [
+            ExchangeOutcome.Hop(method: "POST", head: head("/a", 307, ("Location", "/b"), ("Content-Location", "/c")))
+        ]
+        _ = cache.ended(ended, of: sent)
+        for path in ["/a", "/b", "/c", "/d"] { #expect(try !isStored(path), "\(path)") }
+        #expect(try isStored("/e"))
+    }
+
+    /// A GET that follows a POST changes nothing.
+    @Test func aRedirectToGETInvalidatesTheHopBefore() throws {
+        for path in ["/a", "/b", "/d"] { try store(path) }
+        let cache = try cache()
+        let sent = try #require(look(cache, exchange("/a", "POST")).sent)
+        var last = head("/b", 200, ("Content-Location", "/d"))
+        last.redirects = 1
+        var ended = outcome(last)
+        ended.becameGET = true
+        ended.unsafeHops = [ExchangeOutcome.Hop(method: "POST", head: head("/a", 303))]
+        _ = cache.ended(ended, of: sent)
+        #expect(try !isStored("/a") && isStored("/b") && isStored("/d"))
+    }
+
+    /// An answer, or a 304, that is under way is of before the change.
+    @Test(arguments: [false, true]) func whatAChangeOvertookIsNotKept(validates: Bool) throws {
+        if validates {
+            let cache = try cache()
+            let sent = try #require(look(cache, exchange("/x")).sent)
+            let old = ResponseHead(
+                url: "http://a.org/x", status: 200,
+                headers: [HeaderField("Cache-Control", "no-cache"), HeaderField("ETag", "\"a\"")])
+            cache.responded(old)
+            _ = cache.ended(outcome(old), of: sent)
+        }
+        let slow = try cache()
+        let sent = try #require(look(slow, exchange("/x")).sent)
+        #expect((sent.ownHeaders.firstIndex(named: "If-None-Match") != nil) == validates)
+        let change = try cache()
+        _ = change.ended(
+            outcome(head("/x", 204)), of: try #require(look(change, exchange("/x", "POST")).sent))
+        let answer = head("/x", validates ? 304 : 200, ("ETag", "\"a\""))
+        slow.responded(answer)
+        _ = slow.ended(outcome(answer), of: sent)
+        #expect(try !isStored("/x"))
+    }
+
+    /// Vary in the head says for whom the answer is; the others do not wait for its end.
+    @Test func whoWaitsForAnAnswerOfOthersGoesOnAtItsHead() throws {
+        let (first, same, other) = (try cache(), try cache(), try cache())
+        let sent = try #require(look(first, exchange("/x", language: "de")).sent)
+        let (waits, goesOn) = (
+            look(same, exchange("/x", language: "de")), look(other, exchange("/x", language: "fr"))
+        )
+        #expect(waits.way == nil && goesOn.way == nil)
+        let answer = head("/x", 200, ("Vary", "Accept-Language"))
+        first.responded(answer)
+        #expect(waits.way == nil && goesOn.sent != nil)
+        let late = look(try cache(), exchange("/x", language: "fr"))
+        #expect(late.sent != nil)
+        _ = first.ended(outcome(answer), of: sent)
+        guard case .answered? = waits.way else { return #expect(Bool(false), "it was not answered") }
+    }
+}
