@@ -27,6 +27,18 @@ extension EndToEnd.Serving {
             #expect(resource.content.matches(scene.file()))
         }
 
+        /// Tasks that do not wait for a connection fail at once, however long their host has not answered.
+        @Test(.timeLimit(.minutes(1))) func tasksThatDoNotWaitAreNotHeldBack() async throws {
+            let scene = try await Scene()
+            let port = try ListeningSocket.freePort()
+            try await scene.probe.call("session.open", ["id": "v", "kind": "default"])
+            let spec: JSONValue = ["kind": "data", "url": .string("http://127.0.0.1:\(port)/x")]
+            // Each would be a probe, and wait longer than the one before it.
+            for id in try await scene.probe.add(Array(repeating: spec, count: 20), session: "v") {
+                #expect(try await scene.probe.wait(for: id, "failed").errorCode == "network.connect")
+            }
+        }
+
         /// The disks are looked at while the end of the attempt is not stored yet, and again when it is.
         @Test(.timeLimit(.minutes(2)))
         func aDiskIsLookedAtOnceItsTaskIsStored() async throws {

@@ -84,14 +84,19 @@ package struct HostGates: Sendable {
     private func breaker(_ host: String) -> CircuitBreaker? { gates[Scope(host: host, owner: nil)]?.breaker }
     private func pace(_ host: String, _ owner: UserID) -> OriginPace? { gates[Scope(host: host, owner: owner)]?.pace }
 
-    private func nextStartAt(_ host: String, _ owner: UserID) -> Int64? {
-        [breaker(host)?.nextProbeAt, pace(host, owner)?.nextStartAt].compactMap(\.self).max()
+    private func nextStartAt(_ host: String, _ owner: UserID, heedsSilence: Bool = true) -> Int64? {
+        let probe = heedsSilence ? breaker(host)?.nextProbeAt : nil
+        return [probe, pace(host, owner)?.nextStartAt].compactMap(\.self).max()
     }
 
-    package func permission(host: String, owner: UserID, at now: ClockReading) -> Permission {
-        guard !gates.isEmpty, let next = nextStartAt(host, owner) else { return .any }
+    /// - Parameter heedsSilence: false for tasks of volatile sessions, which seldom wait for a host: they find out, and fail.
+    package func permission(
+        host: String, owner: UserID, at now: ClockReading, heedsSilence: Bool = true
+    ) -> Permission {
+        guard !gates.isEmpty, let next = nextStartAt(host, owner, heedsSilence: heedsSilence) else { return .any }
         if now.boot < next { return .none(until: next) }
-        return breaker(host)?.isOpen == true || pace(host, owner)?.prefersUntried == true ? .probe : .one
+        let isProbe = heedsSilence && breaker(host)?.isOpen == true
+        return isProbe || pace(host, owner)?.prefersUntried == true ? .probe : .one
     }
 
     /// Which tasks share the single start that `permission` allows.
@@ -112,15 +117,17 @@ package struct HostGates: Sendable {
         }
     }
 
-    package func hold(host: String, owner: UserID, at now: ClockReading) -> Hold? {
-        guard let next = nextStartAt(host, owner) else { return nil }
-        if let probe = breaker(host)?.nextProbeAt { return .silent(nextProbe: max(probe, next)) }
+    /// - Parameter heedsSilence: as `permission` has it.
+    package func hold(host: String, owner: UserID, at now: ClockReading, heedsSilence: Bool = true) -> Hold? {
+        guard let next = nextStartAt(host, owner, heedsSilence: heedsSilence) else { return nil }
+        if heedsSilence, let probe = breaker(host)?.nextProbeAt { return .silent(nextProbe: max(probe, next)) }
         return now.boot < next ? .paced(nextStart: next) : nil
     }
 
     package mutating func attemptStarted(host: String, owner: UserID, task: TaskID, at now: ClockReading) {
         guard !gates.isEmpty else { return }
-        changeBreaker(host, at: now, ifKnown: true) { $0.attemptStarted(task, at: now) }
+        // What is not held is no probe, and delays none.
+        if !task.isVolatile { changeBreaker(host, at: now, ifKnown: true) { $0.attemptStarted(task, at: now) } }
         changePace(host, owner, at: now) { $0?.attemptStarted(at: now) }
         let scope = Scope(host: host, owner: owner)
         if invited[scope] == task { invited[scope] = nil }

@@ -98,7 +98,8 @@ struct SchedulerRound {
         var admitted: [Candidate] = []
         var probed: Set<HostGates.Scope> = []
         for task in candidates {
-            let permission = gates.permission(host: task.host, owner: task.owner, at: time)
+            let permission = gates.permission(
+                host: task.host, owner: task.owner, at: time, heedsSilence: !task.id.isVolatile)
             switch permission {
             case .any: admitted.append(task)
             case .one, .probe:

@@ -45,6 +45,20 @@ struct HostGatesTests {
         #expect(gates.permission(host: host, owner: owner, at: reading(7)) == .probe)
     }
 
+    /// Tasks of volatile sessions find out by themselves, and delay no probe of the others.
+    @Test func whoDoesNotHeedSilenceIsNotHeld() {
+        var gates = silent()
+        #expect(gates.permission(host: host, owner: owner, at: reading(), heedsSilence: false) == .any)
+        #expect(gates.hold(host: host, owner: owner, at: reading(), heedsSilence: false) == nil)
+        gates.attemptStarted(host: host, owner: owner, task: .firstVolatile, at: reading(4))
+        #expect(gates.permission(host: host, owner: owner, at: reading(5)) == .probe)
+        // A pause that the host asked for holds them too.
+        report(&gates, .throttled(retryAfter: 60))
+        guard case .none = gates.permission(host: host, owner: owner, at: reading(), heedsSilence: false) else {
+            return #expect(Bool(false), "it may begin")
+        }
+    }
+
     @Test func aStatusHoldsNobody() {
         var gates = HostGates()
         for task in 1...50 { report(&gates, .refused, task: Int64(task)) }

@@ -182,8 +182,8 @@ actor Dispatcher {
             perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
             limit: limits.maximumConcurrentTasks + 1)
         query.wantedTasks = gates.invitations(at: now)
-        query.access = { [gates] session, host in
-            switch gates.permission(host: host, owner: session.owner, at: now) {
+        query.access = { [gates, heedsSilence = !store.isInMemory] session, host in
+            switch gates.permission(host: host, owner: session.owner, at: now, heedsSilence: heedsSilence) {
             case .any: .open
             case .one: .one
             case .probe: .probe

@@ -56,9 +56,9 @@ final class Gatekeeper: Sendable {
     var mayHoldHosts: Bool { gates.withLock { !$0.isEmpty } }
 
     /// Why `host` takes no task of `owner` now.
-    func hold(host: String, owner: UserID) -> HostGates.Hold? {
+    func hold(host: String, owner: UserID, heedsSilence: Bool = true) -> HostGates.Hold? {
         let now = time.reading()
-        return gates.withLock { $0.hold(host: host, owner: owner, at: now) }
+        return gates.withLock { $0.hold(host: host, owner: owner, at: now, heedsSilence: heedsSilence) }
     }
 
     // MARK: What the dispatcher asks
@@ -66,8 +66,10 @@ final class Gatekeeper: Sendable {
     /// The gates as they are now.
     var snapshot: HostGates { gates.withLock { $0 } }
 
-    func permission(host: String, owner: UserID, at now: ClockReading) -> HostGates.Permission {
-        gates.withLock { $0.permission(host: host, owner: owner, at: now) }
+    func permission(
+        host: String, owner: UserID, at now: ClockReading, heedsSilence: Bool
+    ) -> HostGates.Permission {
+        gates.withLock { $0.permission(host: host, owner: owner, at: now, heedsSilence: heedsSilence) }
     }
 
     func invitations(at now: ClockReading) -> [TaskID] { gates.withLock { $0.invitations(at: now) } }

@@ -22,7 +22,9 @@ struct QueueingReason: Sendable {
                 explanation: "The session \"\(record.session.identifier)\" is paused; dlctl session resume "
                     + "\(record.session.identifier) lets its tasks run.")
         }
-        if let hold = gates.hold(host: record.host, owner: record.session.owner) {
+        if let hold = gates.hold(
+            host: record.host, owner: record.session.owner, heedsSilence: !record.id.isVolatile)
+        {
             let proxy = session.map { policies.policy(of: record, in: $0).network }?.proxy.flatMap(ProxyRules.address)
             return queueing(hold, of: record, through: proxy)
         }
