@@ -54,7 +54,7 @@ package struct BrowserCookies: Sendable, Hashable {
             let (domain, name) = (row.text(0), row.text(1))
             switch read(row) {
             case .success(let cookie) where cookie.expires.map({ $0 <= now }) ?? false:
-                refusals.append(Refusal(domain: domain, name: name, why: "it has ended"))
+                refusals.append(Refusal(domain: domain, name: name, why: "it has expired"))
             case .success(let cookie): cookies.append(cookie)
             case .failure(let refusal): refusals.append(Refusal(domain: domain, name: name, why: refusal.why))
             }

@@ -85,7 +85,9 @@ struct AddCommand: DaemonCommand {
     }
 
     func run(_ session: CommandSession) async throws {
+        let contents = try cookies.map { try read($0, session) }
         var plan = try plan(session)
+        plan.cookies = contents?.cookies ?? []
         // Wrong arguments are reported before the user is asked for a password.
         _ = try plan.specs()
         try Secrets(session: session).apply(request, to: &plan.template)
@@ -101,7 +103,10 @@ struct AddCommand: DaemonCommand {
         {
             throw CommandFailure.usage("the current folder no longer exists; change to another, or name one: -d /DIR")
         }
-        try await Submission(specs: specs, session: scheduling.session, waits: wait).run(client, session)
+        let submission = Submission(specs: specs, session: scheduling.session, waits: wait) { cookie, error in
+            if let contents { session.console.complain(contents.refusal(of: cookie, error) + "; not sent") }
+        }
+        try await submission.run(client, session)
     }
 
     private func plan(_ session: CommandSession) throws -> AddPlan {
@@ -131,22 +136,24 @@ struct AddCommand: DaemonCommand {
         plan.conflictPolicy = saving.onConflict
         plan.preserveTime = saving.preserveTime
         plan.clientToken = scheduling.clientToken
-        if let cookies { plan.cookies = try read(cookies, session) }
         if let path = saving.resumeData {
             plan.resumeData = String(decoding: try InputFile.read(path), as: UTF8.self).filter { !$0.isWhitespace }
         }
         return plan
     }
 
-    private func read(_ source: String, _ session: CommandSession) throws -> [Cookie] {
-        let (cookies, refusals) = try CookieSource(source).read(session, domain: nil)
-        if !refusals.isEmpty {
-            let count = Figures.count(refusals.count, "cookie")
-            session.console.remark(
-                "\(count) of \(Printable.text(source)) cannot be used; 'dlctl cookies import' says why")
+    /// Names the first few that cannot be used.
+    private func read(_ source: String, _ session: CommandSession) throws -> CookieSource.Contents {
+        let contents = try CookieSource(source).read(session, domain: nil)
+        contents.refusals.prefix(Self.shownRefusals).forEach(session.console.complain)
+        if contents.refusals.count > Self.shownRefusals {
+            let rest = Figures.count(contents.refusals.count - Self.shownRefusals, "more cookie")
+            session.console.complain("and \(rest) of \(Printable.text(source)); 'dlctl cookies import' names all")
         }
-        return cookies
+        return contents
     }
+
+    private static let shownRefusals = 5
 
     private func sessionNamesFolder(_ client: any DaemonCalling) async throws -> Bool {
         guard let name = scheduling.session, saving.output == nil, saving.directory == nil else { return false }

@@ -70,15 +70,16 @@ struct CookiesCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let (cookies, refusals) = try CookieSource(source).read(session, domain: choice.domain)
+            let contents = try CookieSource(source).read(session, domain: choice.domain)
+            let refusals = contents.refusals
             for refusal in refusals { session.console.complain(refusal) }
-            let chosen = cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
+            let chosen = contents.cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
             if chosen.isEmpty, !refusals.isEmpty { throw CommandFailure.local("no cookie was stored") }
             let client = try await session.connect()
             var stored = 0
             for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
                 let some = chosen[start..<min(start + Bounds.cookies, chosen.count)]
-                stored += try await store(Array(some), session, client)
+                stored += try await store(Array(some), contents, session, client)
             }
             await client.close()
             let refused = refusals.count + chosen.count - stored
@@ -90,7 +91,8 @@ struct CookiesCommand: AsyncParsableCommand {
         /// Stores cookies in one call. One that the daemon refuses is named with the reason, and the others are sent again.
         /// - Returns: how many were stored.
         private func store(
-            _ cookies: [Cookie], _ session: CommandSession, _ client: any DaemonCalling
+            _ cookies: [Cookie], _ contents: CookieSource.Contents, _ session: CommandSession,
+            _ client: any DaemonCalling
         ) async throws -> Int {
             var rest = cookies
             while !rest.isEmpty {
@@ -99,22 +101,11 @@ struct CookiesCommand: AsyncParsableCommand {
                     return rest.count
                 } catch let error as TransferError where error.code == .badField {
                     let field = error.details["field"]?.stringValue ?? ""
-                    guard let index = Self.index(in: field), rest.indices.contains(index) else { throw error }
-                    let bad = rest.remove(at: index)
-                    let isNamed = error.message.hasPrefix("\(field): ")
-                    let why = isNamed ? String(error.message.dropFirst(field.count + 2)) : error.message
-                    session.console.complain(
-                        "\(Printable.text(bad.domain)) \(Printable.text(bad.name)): \(Printable.text(why))")
+                    guard let index = CookieWords.index(in: field), rest.indices.contains(index) else { throw error }
+                    session.console.complain(contents.refusal(of: rest.remove(at: index), error))
                 }
             }
             return 0
-        }
-
-        /// Of the cookie that a field's name begins with, as in `cookies[7].domain`.
-        private static func index(in field: String) -> Int? {
-            let start = "cookies["
-            guard field.hasPrefix(start) else { return nil }
-            return Int(field.dropFirst(start.count).prefix { $0 != "]" })
         }
     }
 

@@ -8,7 +8,11 @@ import TransferRPC
 /// The options that every command takes, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Use the daemon at this socket and no other.", valueName: "path"),
+        help: ArgumentHelp(
+            "Use the daemon at this socket and no other.",
+            discussion:
+                "If none runs, dlctl starts one there with your usual state folder, unless one with another folder died there.",
+            valueName: "path"),
         completion: .file())
     var socket: String?
 

@@ -9,6 +9,8 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
     var session: String?
     /// Shows progress and ends with the tasks.
     var waits: Bool
+    /// Hears of each cookie that the daemon does not take; the tasks are added without it.
+    var leavesOut: (Cookie, TransferError) -> Void = { _, _ in }
 
     /// - Throws: the daemon's refusal; `CommandFailure.taskFailed` if it waits and one fails.
     func run(_ client: any DaemonCalling, _ command: CommandSession) async throws {
@@ -30,18 +32,35 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
     ) async throws -> [AddTasks.Added] {
         var added: [AddTasks.Added] = []
         var rest = specs[...]
+        var refused: Set<Cookie> = []
         while !rest.isEmpty {
-            let part = SubmissionPart.of(rest)
+            var part = SubmissionPart.of(rest)
+            for index in part.indices { part[index].leaveOut(refused) }
             do {
                 let answer = try await client.call(AddTasks.self, AddTasks.Parameters(session: session, tasks: part))
                 added += answer.tasks
                 stored(answer.tasks, part)
             } catch let error as TransferError {
+                if let cookie = Self.cookie(in: part, error) {
+                    leavesOut(cookie, error)
+                    refused.insert(cookie)
+                    continue
+                }
                 throw refusal(error, at: rest.startIndex, after: added.count)
             }
             rest = rest.dropFirst(part.count)
         }
         return added
+    }
+
+    /// The one that a refusal is about.
+    private static func cookie(in part: [TaskSpec], _ error: TransferError) -> Cookie? {
+        guard error.code == .badField, let field = error.details["field"]?.stringValue,
+            let task = CommandWords.taskIndex(error), part.indices.contains(task),
+            let index = CookieWords.index(in: field, after: "tasks[\(task)]."),
+            let cookies = part[task].cookies, cookies.indices.contains(index)
+        else { return nil }
+        return cookies[index]
     }
 
     /// Says which of several tasks is meant, and how many were queued before.
@@ -142,4 +161,12 @@ enum Doubles {
     }
 
     private static let shown = 5
+}
+
+extension TaskSpec {
+    fileprivate mutating func leaveOut(_ refused: Set<Cookie>) {
+        guard !refused.isEmpty, let own = cookies else { return }
+        let rest = own.filter { !refused.contains($0) }
+        cookies = rest.isEmpty ? nil : rest
+    }
 }

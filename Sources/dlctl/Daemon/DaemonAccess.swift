@@ -106,7 +106,12 @@ struct DaemonAccess: Sendable {
         }
         if let explicit, let path, path != ofState { try await refuseSecond(explicit.name, path) }
         let launcher = DaemonLauncher(environment: environment, socket: path, program: program)
-        remark("starting dld")
+        let place = path.flatMap { path in
+            DaemonLauncher.stateFolder(environment: environment).map {
+                " at \(Printable.text(path)), with the state folder \(Printable.text($0))"
+            }
+        }
+        remark("starting dld" + (place ?? ""))
         DaemonLauncher.keepDescriptorsFromChildren()
         return try await launcher.start { try await look(own).found }
     }
@@ -123,11 +128,26 @@ struct DaemonAccess: Sendable {
                 "no daemon answers at \(name) \(Printable.text(path)); yours runs at \(Printable.text(client.socketPath))"
             )
         }
+        if !usual.contains(path), Self.isLeftBehind(path), !isOfUsualState(path) {
+            throw CommandFailure.noDaemon(
+                "no daemon answers at \(name) \(Printable.text(path)); one listened there and has died. dlctl does not know "
+                    + "its state folder, and a daemon with another one would have none of its tasks; start it as before: "
+                    + "dld --socket \(ShellText.word(Printable.text(path))) --state-dir FOLDER")
+        }
         if path.hasSuffix("/dld.sock"), !usual.contains(path), access(PathText.folder(of: path), F_OK) != 0 {
             throw CommandFailure.noDaemon(
                 "no daemon answers at \(name) \(Printable.text(path)), and its folder does not exist; if a state folder "
                     + "was moved, start dld on it at its new path, or create the folder for a new queue")
         }
+    }
+
+    /// Whether the daemon that listened there last used the state folder that one would be started with: it says so in the
+    /// folder's lock file.
+    private func isOfUsualState(_ socket: String) -> Bool {
+        guard let folder = DaemonLauncher.stateFolder(environment: environment),
+            let bytes = try? InputFile.read(folder + "/lock")
+        else { return false }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").contains { $0 == socket }
     }
 
     /// Why a socket is not this user's to listen at. A daemon of one's own in its place would keep the one out that others use.

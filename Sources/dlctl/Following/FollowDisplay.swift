@@ -45,15 +45,15 @@ struct LiveDisplay: FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp) {
         let size = Terminal.size()
         let total = state.tasks.count > 1 ? [TotalLine(state).render(width: size.columns - 1)] : []
-        console.raw(screen.draw([], lasting: lasting + total, columns: size.columns))
+        console.raw(screen.draw([], lasting: lasting + total, size: size))
         lasting = []
-        console.raw(screen.end(columns: size.columns))
+        console.raw(screen.end(size: size))
     }
 
     private mutating func draw(_ state: FollowState, now: Timestamp) {
         let size = Terminal.size()
         let block = LiveView.render(state, size: size, now: now, tick: ticks)
-        console.raw(screen.draw(block, lasting: lasting, columns: size.columns))
+        console.raw(screen.draw(block, lasting: lasting, size: size))
         lasting = []
     }
 }

@@ -30,16 +30,42 @@ enum CookieSource: Hashable {
         return all.filter { name == $0.domain || !$0.hostOnly && CookieTable.isWithin(name, $0.domain) }
     }
 
+    /// What was read, and how each cookie is named to the user.
+    struct Contents {
+        var cookies: [Cookie] = []
+        /// A sentence on each that cannot be read.
+        var refusals: [String] = []
+        /// Where it is, of cookies from a file.
+        fileprivate var places: [Cookie: String] = [:]
+
+        /// A sentence on a cookie that the daemon does not take.
+        /// - Parameter error: with the reason behind the name of a field.
+        func refusal(of cookie: Cookie, _ error: TransferError) -> String {
+            let place = places[cookie].map { $0 + ": " } ?? ""
+            return place + "\(Printable.text(cookie.domain)) \(Printable.text(cookie.name)): "
+                + CookieWords.reason(error, cookie)
+        }
+    }
+
     /// - Parameter domain: refusals of cookies of others are nobody's concern.
-    /// - Returns: the cookies, and a sentence on each that cannot be read.
-    /// - Throws: `CommandFailure.local` if there is nothing to be read.
-    func read(_ session: CommandSession, domain: String?) throws -> (cookies: [Cookie], refusals: [String]) {
+    /// - Throws: `CommandFailure` if there is nothing to be read, or a file of another kind.
+    func read(_ session: CommandSession, domain: String?) throws -> Contents {
         switch self {
         case .file(let path):
             let text = String(decoding: try InputFile.read(path), as: UTF8.self)
             let contents = NetscapeCookies.parse(text, at: Timestamp.now())
             let place = path == "-" ? "standard input" : Printable.text(path)
-            return (contents.cookies, contents.refusals.map { "\(place):\($0.line): \($0.why)" })
+            if contents.isOther, let first = contents.refusals.first {
+                throw CommandFailure.usage(
+                    "\(place) is not a file of cookies in Netscape format: line \(first.line): \(first.why)")
+            }
+            let places = zip(contents.cookies, contents.lines).map { ($0, "\(place):\($1)") }
+            return Contents(
+                cookies: contents.cookies,
+                refusals: contents.refusals.map { refusal in
+                    let name = refusal.name.map { Printable.text($0) + ": " } ?? ""
+                    return "\(place):\(refusal.line): \(name)\(refusal.why)"
+                }, places: Dictionary(places) { first, _ in first })
         case .browser(let browser, let profile):
             do {
                 let found = try BrowserCookies(
@@ -48,15 +74,38 @@ enum CookieSource: Hashable {
                     let host = refusal.domain.hasPrefix(".") ? String(refusal.domain.dropFirst()) : refusal.domain
                     return CookieTable.isWithin(host, domain)
                 }
-                return (
-                    found.cookies,
-                    refusals.map {
+                return Contents(
+                    cookies: found.cookies,
+                    refusals: refusals.map {
                         "\(Printable.text($0.domain)) \(Printable.text($0.name)): \(Printable.text($0.why))"
-                    }
-                )
+                    })
             } catch {
                 throw CommandFailure.local("\(browser.rawValue): \(Printable.text(error.why))")
             }
         }
+    }
+}
+
+/// Says in the words of users why the daemon does not take a cookie.
+enum CookieWords {
+    static func reason(_ error: TransferError, _ cookie: Cookie) -> String {
+        let field = error.details["field"]?.stringValue ?? ""
+        let isNamed = !field.isEmpty && error.message.hasPrefix("\(field): ")
+        let why = isNamed ? String(error.message.dropFirst(field.count + 2)) : error.message
+        guard !cookie.hostOnly, field.hasSuffix(".domain") else { return CommandWords.text(why) }
+        if why.contains("public suffix") {
+            return
+                "it is for all of \(Printable.text(cookie.domain)), where many sites are; no site may set such a cookie"
+        }
+        if why.contains("address") { return "it is for names below an address, which has none" }
+        return CommandWords.text(why)
+    }
+
+    /// Index of the cookie that a field's name begins with, as in `tasks[0].cookies[7].domain`.
+    /// - Parameter prefix: what stands before `cookies`.
+    static func index(in field: String, after prefix: String = "") -> Int? {
+        let start = prefix + "cookies["
+        guard field.hasPrefix(start) else { return nil }
+        return Int(field.dropFirst(start.count).prefix { $0 != "]" })
     }
 }

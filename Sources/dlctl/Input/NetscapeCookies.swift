@@ -6,12 +6,19 @@ package enum NetscapeCookies {
     /// What a file has, and why it does not have the rest.
     package struct Contents: Sendable, Hashable {
         package var cookies: [Cookie] = []
-        /// Line, and what is wrong with it.
+        /// Of each cookie, from 1.
+        package var lines: [Int] = []
         package var refusals: [Refusal] = []
+
+        /// Whatever it is, it is no file of cookies.
+        package var isOther: Bool { cookies.isEmpty && !refusals.isEmpty && refusals.allSatisfy { $0.name == nil } }
     }
 
+    /// What is wrong with a line.
     package struct Refusal: Sendable, Hashable {
         package var line: Int
+        /// nil if the line has not the form of a cookie.
+        package var name: String?
         package var why: String
     }
 
@@ -31,32 +38,41 @@ package enum NetscapeCookies {
             if isComment || line.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
             do {
                 contents.cookies.append(try cookie(line, isHTTPOnly, now))
+                contents.lines.append(index + 1)
             } catch {
-                contents.refusals.append(Refusal(line: index + 1, why: error.why))
+                contents.refusals.append(Refusal(line: index + 1, name: error.name, why: error.why))
             }
         }
         return contents
     }
 
-    private struct Bad: Error { var why: String }
+    private struct Bad: Error {
+        var name: String?
+        var why: String
+    }
 
     private static func cookie(_ line: Substring, _ isHTTPOnly: Bool, _ now: Timestamp) throws(Bad) -> Cookie {
         let fields = line.utf8.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map {
             String(Substring($0))
         }
         // Some writers leave the tab before an empty value out.
-        guard fields.count == 7 || fields.count == 6 else { throw Bad(why: "it has \(fields.count) fields, not 7") }
+        guard fields.count == 7 || fields.count == 6 else {
+            let count = fields.count == 1 ? "1 field" : "\(fields.count) fields"
+            throw Bad(why: "it has \(count); a cookie has 7, with tabs between them")
+        }
         let isDotted = fields[0].utf8.first == UInt8(ascii: ".")
         let domain = (isDotted ? String(Substring(fields[0].utf8.dropFirst())) : fields[0]).lowercased()
-        guard let first = domain.utf8.first, !".#".utf8.contains(first) else { throw Bad(why: "it names no domain") }
+        guard let first = domain.utf8.first, !".#".utf8.contains(first) else {
+            throw Bad(name: fields[5], why: "it names no domain")
+        }
         guard let includesNames = flag(fields[1]), let secure = flag(fields[3]) else {
-            throw Bad(why: "its second and fourth field are not TRUE or FALSE")
+            throw Bad(why: "its second and fourth fields must be TRUE or FALSE")
         }
         guard let seconds = Double(fields[4]), seconds.magnitude < 1e15 else {
-            throw Bad(why: "its fifth field is not a time in seconds")
+            throw Bad(name: fields[5], why: "its fifth field must be a time in seconds since 1970")
         }
         let end = seconds == 0 ? nil : Timestamp(milliseconds: Int64(seconds) * 1000)
-        if let end, end <= now { throw Bad(why: "it has ended") }
+        if let end, end <= now { throw Bad(name: fields[5], why: "it has expired") }
         return Cookie(
             name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: domain,
             path: fields[2].hasPrefix("/") ? fields[2] : "/", expires: end, secure: secure, httpOnly: isHTTPOnly,

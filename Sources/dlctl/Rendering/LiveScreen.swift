@@ -1,7 +1,7 @@
 /// Redraws a block of lines in place; text in (lines), text out (escape sequences), no terminal of its own.
 ///
-/// Remembers how wide each drawn line was: after a resize the terminal has re-wrapped them, and the number of rows to
-/// climb follows from the new width.
+/// After a resize that leaves no room for what was drawn, nobody knows where it is: some terminals wrap lines anew, some cut
+/// them, and rows may have left the screen. Then the screen is cleared, and the block begins at its top.
 struct LiveScreen {
     private var drawnWidths: [Int] = []
     private var isHidden = false
@@ -12,13 +12,14 @@ struct LiveScreen {
     private static let hideCursor = "\u{1B}[?25l"
     private static let showCursor = "\u{1B}[?25h"
     private static let clearBelow = "\u{1B}[J"
+    private static let clearScreen = "\u{1B}[H\u{1B}[2J"
     private static let clearLine = "\u{1B}[K"
 
     /// The escape sequences that put `lasting` above and `block` in the place of the block drawn before.
-    mutating func draw(_ block: [StyledText], lasting: [StyledText] = [], columns: Int) -> String {
+    mutating func draw(_ block: [StyledText], lasting: [StyledText] = [], size: TerminalSize) -> String {
         var output = isHidden ? "" : Self.hideCursor
         isHidden = true
-        output += climb(columns: columns)
+        output += toTop(size)
         for line in lasting { output += style.render(line) + Self.clearLine + "\r\n" }
         for line in block { output += style.render(line) + Self.clearLine + "\r\n" }
         output += Self.clearBelow
@@ -27,9 +28,9 @@ struct LiveScreen {
     }
 
     /// Removes the block and gives the cursor back.
-    mutating func end(columns: Int) -> String {
+    mutating func end(size: TerminalSize) -> String {
         guard isHidden else { return "" }
-        let output = climb(columns: columns) + Self.clearBelow + Self.showCursor
+        let output = toTop(size) + Self.clearBelow + Self.showCursor
         drawnWidths = []
         isHidden = false
         return output
@@ -43,9 +44,12 @@ struct LiveScreen {
         return Self.showCursor
     }
 
-    private func climb(columns: Int) -> String {
-        let width = max(1, columns)
-        let rows = drawnWidths.reduce(0) { $0 + max(1, ($1 + width - 1) / width) }
-        return "\r" + (rows > 0 ? "\u{1B}[\(rows)A" : "")
+    /// Where the block drawn before begins.
+    private func toTop(_ size: TerminalSize) -> String {
+        // The cursor is in the row below the block.
+        guard drawnWidths.allSatisfy({ $0 <= size.columns }), drawnWidths.count < max(size.rows, 2) else {
+            return Self.clearScreen
+        }
+        return "\r" + (drawnWidths.isEmpty ? "" : "\u{1B}[\(drawnWidths.count)A")
     }
 }

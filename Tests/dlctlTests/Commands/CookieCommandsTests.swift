@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TransferModel
 import TransferRPC
@@ -17,7 +18,9 @@ import TransferRPC
         let outcome = try await bench.run("cookies", "import", "-", input: text)
         #expect(outcome.status == 0)
         #expect(bench.daemon.cookies.map(\.name) == ["k", "l"])
-        let refused = ["one", "two"].map { "dlctl: co.uk \($0): set hostOnly.\u{FFFD}\n" }
+        let refused = [("one", 2), ("two", 4)].map {
+            "dlctl: standard input:\($0.1): co.uk \($0.0): set hostOnly.\u{FFFD}\n"
+        }
         #expect(outcome.error == refused.joined() + "2 cookies stored\n")
         await bench.daemon.stop()
     }
@@ -31,11 +34,45 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
+    /// Neither command takes a page for a file of cookies, and says so in one line.
+    @Test(arguments: [["cookies", "import", "page"], ["add", "--cookies", "page", "https://a.org/x"]])
+    func aFileOfAnotherKindIsRefused(command: [String]) async throws {
+        let bench = try await Bench()
+        try Files.write(bench.folder + "/page", "<html>\n<p>\n</html>\n")
+        let program = try Program(command, environment: bench.environment, folder: bench.folder)
+        let outcome = await program.finish()
+        #expect(outcome.status != 0)
+        #expect(
+            outcome.error
+                == "dlctl: page is not a file of cookies in Netscape format: line 1: it has 1 field; a cookie "
+                + "has 7, with tabs between them\n")
+        #expect(bench.daemon.specs.isEmpty)
+        await bench.daemon.stop()
+    }
+
+    /// A cookie that the daemon does not take is named, and the task is added without it.
+    @Test func aTaskIsAddedWithoutARefusedCookie() async throws {
+        let bench = try await Bench()
+        try Files.write(
+            bench.folder + "/c",
+            Self.line("a.co.uk", "k") + Self.line("co.uk", "one") + "a.co.uk\tTRUE\t/\tFALSE\t1\told\tv\n")
+        let outcome = try await bench.run("add", "--cookies", "c", "https://a.co.uk/x", "https://a.co.uk/y")
+        #expect(outcome.status == 0, "\(outcome)")
+        #expect(
+            outcome.error.split(separator: "\n").map(String.init) == [
+                "dlctl: c:3: old: it has expired",
+                "dlctl: c:2: co.uk one: it is for all of co.uk, where many sites are; no site may set such a cookie; "
+                    + "not sent",
+            ])
+        #expect(bench.daemon.specs.map { $0.cookies?.map(\.name) } == [["k"], ["k"]])
+        await bench.daemon.stop()
+    }
+
     @Test func nothingStoredIsAFailure() async throws {
         let bench = try await Bench()
         let outcome = try await bench.run("cookies", "import", "-", input: Self.line("co.uk", "one"))
         #expect(outcome.status == 1 && outcome.output.isEmpty)
-        #expect(outcome.error.hasPrefix("dlctl: co.uk one: "))
+        #expect(outcome.error.hasPrefix("dlctl: standard input:1: co.uk one: "))
         #expect(bench.daemon.cookies.isEmpty)
         await bench.daemon.stop()
     }

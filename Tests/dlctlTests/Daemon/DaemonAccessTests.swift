@@ -69,6 +69,19 @@ import Testing
         #expect(other?.message?.contains("DLD_SOCKET has \(long.utf8.count) bytes") == true, "\(other?.message ?? "")")
     }
 
+    /// Another one with the usual state folder would have none of its tasks. One that used that folder may be started again.
+    @Test(arguments: [false, true]) func theDaemonOfAnotherStateFolderIsNotReplaced(isOfUsual: Bool) async throws {
+        let place = folder.file("s")
+        try Files.write(place, "")
+        for name in ["/.local", "/.local/state", "/.local/state/dld"] { #expect(mkdir(folder.path + name, 0o700) == 0) }
+        try Files.write(folder.path + "/.local/state/dld/lock", "17\nopen\n\(isOfUsual ? place : "/other/s")\n")
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await access(place, program: "absent-dld").connect()
+        }
+        #expect(failure?.status == .noDaemon && remarks.all.isEmpty == !isOfUsual)
+        #expect(failure?.message?.contains("--state-dir FOLDER") == !isOfUsual, "\(failure?.message ?? "")")
+    }
+
     /// A private daemon in the place of the system's would keep everybody else out.
     @Test(
         .enabled(if: geteuid() == 0, "only root gives folders away"),
@@ -87,7 +100,8 @@ import Testing
             try await access(place, program: "absent-dld").connect()
         }
         #expect(failure?.status == .noDaemon)
-        #expect(remarks.all == (sample.starts ? ["starting dld"] : []))
+        let state = folder.path + "/.local/state/dld"
+        #expect(remarks.all == (sample.starts ? ["starting dld at \(place), with the state folder \(state)"] : []))
         #expect(failure?.message?.contains("none is started there") == !sample.starts, "\(failure?.message ?? "")")
     }
 

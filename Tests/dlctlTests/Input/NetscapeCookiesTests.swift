@@ -33,9 +33,9 @@ struct NetscapeCookiesTests {
     }
 
     @Test(arguments: [
-        ("a.org", "fields"), ("\tFALSE\t/\tFALSE\t0\tn\tv", "domain"),
-        ("a.org\tYES\t/\tFALSE\t0\tn\tv", "TRUE or FALSE"),
-        ("a.org\tTRUE\t/\tFALSE\tsoon\tn\tv", "time"), ("a.org\tTRUE\t/\tFALSE\t1\tn\tv", "ended"),
+        ("a.org", "1 field;"), ("\tFALSE\t/\tFALSE\t0\tn\tv", "domain"),
+        ("a.org\tYES\t/\tFALSE\t0\tn\tv", "TRUE or FALSE"), ("a.org\tTRUE\t/", "3 fields"),
+        ("a.org\tTRUE\t/\tFALSE\tsoon\tn\tv", "time"), ("a.org\tTRUE\t/\tFALSE\t1\tn\tv", "expired"),
         ("a.org\tTRUE\t/\tFALSE\t1e300\tn\tv", "time"), ("a.org\tTRUE\t/\tFALSE\tnan\tn\tv", "time"),
     ])
     func saysWhyACookieIsNotRead(line: String, why: String) throws {
@@ -43,6 +43,15 @@ struct NetscapeCookiesTests {
         #expect(contents.cookies.map(\.domain) == ["b.org"])
         let refusal = try #require(contents.refusals.first)
         #expect(refusal.line == 2 && refusal.why.contains(why), "\(refusal)")
+    }
+
+    /// A cookie is named, and its line.
+    @Test func refusalsNameTheCookie() {
+        let contents = parse("b.org\tFALSE\t/\tFALSE\t0\tn\tv\n\na.org\tTRUE\t/\tFALSE\t1\told\tv\nx\n")
+        #expect(contents.lines == [1])
+        #expect(contents.refusals.map(\.line) == [3, 4] && contents.refusals.map(\.name) == ["old", nil])
+        #expect(!contents.isOther && parse("<html>\n<body>\n").isOther && !parse("# nothing\n").isOther)
+        #expect(!parse("a.org\tTRUE\t/\tFALSE\t1\told\tv\n").isOther)
     }
 
     /// Of whatever stands at the beginning of a line or of a name.

@@ -3,63 +3,79 @@ import Testing
 @testable import dlctl
 
 @Suite struct LiveScreenTests {
+    private let size = TerminalSize(columns: 40, rows: 24)
+
     private func block(_ lines: String...) -> [StyledText] { lines.map { StyledText($0) } }
 
     @Test func redrawsInPlace() {
         var screen = LiveScreen(style: .plain)
         var terminal = TinyTerminal(columns: 40)
         terminal.feed("$ dlctl watch\n")
-        terminal.feed(screen.draw(block("one", "two"), columns: 40))
+        terminal.feed(screen.draw(block("one", "two"), size: size))
         #expect(terminal.screen == ["$ dlctl watch", "one", "two"])
         #expect(!terminal.cursorVisible)
-        terminal.feed(screen.draw(block("one more", "2"), columns: 40))
+        terminal.feed(screen.draw(block("one more", "2"), size: size))
         #expect(terminal.screen == ["$ dlctl watch", "one more", "2"])
     }
 
     @Test func shrinksAndGrows() {
         var screen = LiveScreen(style: .plain)
         var terminal = TinyTerminal(columns: 40)
-        terminal.feed(screen.draw(block("a", "b", "c"), columns: 40))
-        terminal.feed(screen.draw(block("d"), columns: 40))
+        terminal.feed(screen.draw(block("a", "b", "c"), size: size))
+        terminal.feed(screen.draw(block("d"), size: size))
         #expect(terminal.screen == ["d"])
-        terminal.feed(screen.draw(block("e", "f", "g", "h"), columns: 40))
+        terminal.feed(screen.draw(block("e", "f", "g", "h"), size: size))
         #expect(terminal.screen == ["e", "f", "g", "h"])
     }
 
     @Test func lastingLinesStayAbove() {
         var screen = LiveScreen(style: .plain)
         var terminal = TinyTerminal(columns: 40)
-        terminal.feed(screen.draw(block("a", "b"), columns: 40))
-        terminal.feed(screen.draw(block("b"), lasting: block("a done"), columns: 40))
-        terminal.feed(screen.draw(block(), lasting: block("b done"), columns: 40))
-        terminal.feed(screen.end(columns: 40))
+        terminal.feed(screen.draw(block("a", "b"), size: size))
+        terminal.feed(screen.draw(block("b"), lasting: block("a done"), size: size))
+        terminal.feed(screen.draw(block(), lasting: block("b done"), size: size))
+        terminal.feed(screen.end(size: size))
         #expect(terminal.screen == ["a done", "b done"])
         #expect(terminal.cursorVisible)
     }
 
-    @Test func aNarrowerTerminalLeavesNoRests() {
+    /// What fits is found again by every terminal; what does not, some wrap and others cut: then the screen is cleared.
+    @Test(arguments: [true, false]) func aNarrowerTerminalLeavesNoRests(wraps: Bool) {
         var screen = LiveScreen(style: .plain)
-        var terminal = TinyTerminal(columns: 60)
+        var terminal = TinyTerminal(columns: 60, wraps: wraps)
         terminal.feed("$ prompt\n")
         let wide = String(repeating: "x", count: 55)
-        terminal.feed(screen.draw(block(wide, wide), columns: 60))
+        terminal.feed(screen.draw(block(wide, wide), size: TerminalSize(columns: 60, rows: 24)))
+        terminal.resize(to: 57)
+        terminal.feed(screen.draw(block("z", "z"), size: TerminalSize(columns: 57, rows: 24)))
+        #expect(terminal.screen == ["$ prompt", "z", "z"])
+        terminal.feed(screen.draw(block(wide, wide), size: TerminalSize(columns: 57, rows: 24)))
         for columns in [30, 17, 60, 9, 80] {
             terminal.resize(to: columns)
             let line = String(repeating: "y", count: columns - 1)
-            terminal.feed(screen.draw(block(line, line), columns: columns))
-            #expect(terminal.screen == ["$ prompt", line, line])
+            terminal.feed(screen.draw(block(line, line), size: TerminalSize(columns: columns, rows: 24)))
+            #expect(terminal.screen == [line, line])
         }
+    }
+
+    /// Rows of the block have left the screen.
+    @Test func aLowerTerminalIsCleared() {
+        var screen = LiveScreen(style: .plain)
+        _ = screen.draw(block("a", "b", "c"), size: size)
+        let low = TerminalSize(columns: 40, rows: 3)
+        #expect(screen.draw(block("a", "b"), size: low).contains("\u{1B}[2J"))
+        #expect(!screen.draw(block("a", "b"), size: low).contains("\u{1B}[2J"))
     }
 
     @Test func leavingKeepsTheBlockAndFreesTheCursor() {
         var screen = LiveScreen(style: .plain)
         var terminal = TinyTerminal(columns: 40)
-        terminal.feed(screen.draw(block("a"), columns: 40))
+        terminal.feed(screen.draw(block("a"), size: size))
         terminal.feed(screen.leave())
         #expect(terminal.screen == ["a"])
         #expect(terminal.cursorVisible)
         #expect(screen.leave().isEmpty)
-        terminal.feed(screen.draw(block("b"), columns: 40))
+        terminal.feed(screen.draw(block("b"), size: size))
         #expect(terminal.screen == ["a", "b"])
     }
 }

@@ -145,6 +145,12 @@ final class FakeDaemon: RequestHandler {
             throw TransferError(
                 .badURL, "tasks[0].url: dld does not speak \(bad.url ?? "")", details: ["field": "tasks[0].url"])
         }
+        for (index, task) in parameters.tasks.enumerated() {
+            guard let bad = task.cookies?.firstIndex(where: { $0.domain == "co.uk" }) else { continue }
+            let field = "tasks[\(index)].cookies[\(bad)].domain"
+            throw TransferError(
+                .badField, "\(field): it is a public suffix; set hostOnly.", details: ["field": .string(field)])
+        }
         return state.withLock { state in
             state.adds.append(parameters.tasks.count)
             return AddTasks.Result(

@@ -9,9 +9,18 @@ struct TinyTerminal {
     private var row = 0
     private var column = 0
 
-    init(columns: Int) { self.columns = columns }
+    private let wraps: Bool
 
-    mutating func resize(to columns: Int) { self.columns = columns }
+    /// - Parameter wraps: lines that do not fit after a resize are wrapped anew; else they are cut.
+    init(columns: Int, wraps: Bool = true) {
+        self.columns = columns
+        self.wraps = wraps
+    }
+
+    mutating func resize(to columns: Int) {
+        self.columns = columns
+        if !wraps { for index in lines.indices { lines[index] = Array(lines[index].prefix(columns)) } }
+    }
 
     /// What is on the screen, wrapped, without empty lines at its end.
     var screen: [String] {
@@ -63,6 +72,8 @@ struct TinyTerminal {
         switch (final, parameter) {
         case ("A", _): up(Int(parameter) ?? 1)
         case ("K", _): lines[row].removeSubrange(min(column, lines[row].count)...)
+        case ("H", _): (row, column) = (0, 0)
+        case ("J", "2"): lines = [[]]
         case ("J", _):
             lines[row].removeSubrange(min(column, lines[row].count)...)
             lines.removeSubrange((row + 1)...)
