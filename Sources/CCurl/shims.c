@@ -6,6 +6,7 @@
 
 // Error 0xFFFFFFFF came in 7.87.0 (CURL_WRITEFUNC_ERROR); any short count does the same on all versions.
 
+const long DLD_AUTH_BASIC = (long)CURLAUTH_BASIC;
 const long DLD_AUTH_BASIC_DIGEST = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
 const long DLD_AUTH_NTLM = (long)CURLAUTH_NTLM;
 const long DLD_SSH_AUTH_ALL =

@@ -19,18 +19,23 @@ package struct ContentDecoding: Sendable {
     package static let possible = ContentCodingRules.Undoable.allCases.filter { dld_can_decode($0.number) != 0 }
 
     /// Decodes `coded` into `plain`, which is truncated first. Blocks; run it in a `BlockingPool`.
+    /// - Parameter told: hears of the bytes that are decoded, after each piece of them.
     /// - Returns: bytes written.
     /// - Throws: as above; `cancelled`, `disk.*`. If the file system has no room, `plain` is emptied at once, and the
     ///   error's details say how much is needed (`neededMember`).
     package func decode(
-        coded: Int32, into plain: Int32, path: String, isCancelled: @escaping () -> Bool = { false }
+        coded: Int32, into plain: Int32, path: String, isCancelled: @escaping () -> Bool = { false },
+        told: (ByteCount) -> Void = { _ in }
     ) throws(TransferError) -> ByteCount {
         if ftruncate(plain, 0) != 0 { throw .destination(errno: errno, "write", path) }
         guard let size = status(of: coded)?.st_size else { throw .destination(errno: errno, "look at", path) }
         let sink = DecodedFile(plain, path: path, isCancelled: isCancelled)
         let layers = DecodingLayers(codings, of: ByteCount(Int64(size)))
         try readAll(of: coded, path: path, isCancelled: isCancelled) { (bytes) throws(TransferError) in
-            try layers.decode(bytes) { (decoded) throws(TransferError) in try sink.write(decoded) }
+            try layers.decode(bytes) { (decoded) throws(TransferError) in
+                try sink.write(decoded)
+                told(sink.written)
+            }
         }
         try layers.end()
         if let refusal = sink.refusal { throw refusal }

@@ -13,6 +13,10 @@ public enum TaskState: String, Word {
 /// What a running task is doing.
 public enum TaskPhase: String, Word {
     case connecting, deciding, transferring, verifying, finishing
+    /// The program of `credentialHelper` is asked.
+    case authenticating
+    /// A body that came coded is decoded into the file.
+    case decoding
 }
 
 /// Why a waiting task cannot run now.

@@ -53,7 +53,8 @@ extension EndToEnd.Serving {
                 let events = try await scene.probe.storedEvents(["tasks": [.integer(id)]])
                 #expect(!events.contains { $0["type"] == "task.decision" || $0["type"] == "task.failed" })
             }
-            #expect(sent(scene, "Zq7right7qZ") == 2)
+            // One request that is refused, and one with what was found.
+            #expect(sent(scene, "Zq7right7qZ") == 2 && scene.origin.requests("/file").count == 4)
             #expect(try await list(scene).map { $0["username"] } == ["anna"])
             let removed = try await scene.probe.call("credentials.remove", ["protectionSpace": space(scene)])
             #expect(removed["removed"] == 1)
@@ -117,6 +118,10 @@ extension EndToEnd.Serving {
             let id = try await scene.add(session: "s")
             let asked = try await scene.question(id)
             #expect(asked["proposedUser"] == "anna" && asked["previousFailureCount"] == 0, "\(asked)")
+            // Subscribers are told to answer, not to change the task.
+            let waits = try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.waiting"]])
+            let message = waits.last?["error", "message"]?.stringValue ?? ""
+            #expect(message.contains("decision.answer") && !message.contains("task.update"), "\(waits)")
             try await scene.answer(asked, "performDefaultHandling")
             try await scene.probe.wait(for: id, "completed")
             let other = try await scene.add(to: "other", session: "s")

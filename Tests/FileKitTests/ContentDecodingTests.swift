@@ -146,6 +146,24 @@ struct ContentDecodingTests {
         #expect(identical(Array(try decode([coding], long).utf8), plain))
     }
 
+    /// Whoever waits for a file hears how much of it is there.
+    @Test func howMuchIsDecodedIsTold() async throws {
+        let folder = try TemporaryFolder()
+        let plain = Packing.text(3 << 20)
+        try Files.write(folder.file("coded"), try await Packing.pack(plain, "gzip"))
+        let (coded, output) = (
+            open(folder.file("coded"), O_RDONLY | O_CLOEXEC),
+            open(folder.file("plain"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        )
+        try #require(coded >= 0 && output >= 0)
+        defer { for descriptor in [coded, output] { close(descriptor) } }
+        var told: [ByteCount] = []
+        let bytes = try ContentDecoding([.gzip]).decode(
+            coded: coded, into: output, path: "plain", told: { told.append($0) })
+        #expect(bytes == .mebibytes(3) && told.last == bytes && told.count > 1)
+        #expect(told == told.sorted())
+    }
+
     @Test(arguments: samples) func anEarlyEndIsNoticed(coding: ContentCodingRules.Undoable, coded: [UInt8]) {
         for length in 1..<coded.count {
             #expect(

@@ -146,6 +146,7 @@ CURLMcode dld_multi_step_all(CURLM *multi);
 CURLcode dld_curl_global_init(void);
 
 // Bit sets whose macros carry casts that Swift does not import.
+extern const long DLD_AUTH_BASIC;
 extern const long DLD_AUTH_BASIC_DIGEST;
 extern const long DLD_AUTH_NTLM;
 extern const long DLD_SSH_AUTH_ALL;

@@ -97,7 +97,7 @@ struct EasySetup {
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(network.connectTimeout.milliseconds)))
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
-        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, transfer.tunnel == nil ? 1 : 0)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         if transfer.isAfresh { set(CURLOPT_FRESH_CONNECT, 1) }
@@ -134,10 +134,19 @@ struct EasySetup {
     private mutating func proxy(_ network: NetworkOptions) {
         // Saves libcurl six pointless lookups of variables.
         if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") { set(CURLOPT_PROXY, proxy) }
-        set(CURLOPT_PROXYAUTH, network.proxyCredential?.isNTLM == true ? DLD_AUTH_NTLM : DLD_AUTH_BASIC_DIGEST)
+        set(CURLOPT_PROXYAUTH, Self.ways(network.proxyCredential?.method))
         if let credential = network.proxyCredential {
             set(CURLOPT_PROXYUSERNAME, credential.username)
             set(CURLOPT_PROXYPASSWORD, credential.password)
+        }
+    }
+
+    /// Of one way alone libcurl sends what it has at once; if there are two it asks without first.
+    private static func ways(_ method: AuthenticationMethod?) -> Int {
+        switch method {
+        case .httpBasic: DLD_AUTH_BASIC
+        case .ntlm: DLD_AUTH_NTLM
+        case .httpDigest, .serverTrust, .clientCertificate, nil: DLD_AUTH_BASIC_DIGEST
         }
     }
 
@@ -190,7 +199,7 @@ struct EasySetup {
 
     private mutating func http(_ transfer: Transfer) {
         let request = transfer.request
-        set(CURLOPT_HTTPAUTH, request.credentials?.isNTLM == true ? DLD_AUTH_NTLM : DLD_AUTH_BASIC_DIGEST)
+        set(CURLOPT_HTTPAUTH, Self.ways(request.credentials?.method))
         let version = httpVersion(transfer)
         set(CURLOPT_HTTP_VERSION, version)
         // A request that may share a connection waits to learn whether the one being made can be shared.

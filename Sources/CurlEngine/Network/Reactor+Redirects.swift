@@ -10,6 +10,7 @@ extension Reactor {
             return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
         }
         takeHandle(transfer)
+        transfer.noteHop()
         transfer.reportMetrics()
         let before = transfer.request
         do {

@@ -273,6 +273,8 @@ final class Reactor: @unchecked Sendable {
     func send(_ transfer: Transfer) {
         transfer.expectsContinue = asksFirst(transfer)
         transfer.chooseCookies()
+        let mayTunnel = transfer.request.url.scheme == "https" && EasySetup.mayUseProxy(transfer.exchange.$network)
+        transfer.tunnel = mayTunnel ? HeadParser() : nil
         let (handle, code) = handles.take(for: transfer, userAgent: userAgent)
         guard let easy = handle else {
             return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))

@@ -8,7 +8,15 @@ struct RequestState: Sendable {
     struct Credentials: Sendable, Hashable {
         var user: String
         var password: String
-        var isNTLM = false
+        /// How the server wants them, if it has said so.
+        var method: AuthenticationMethod?
+        /// The origin that they were found or given for; nil if they are the task's own.
+        var answeredFor: String?
+
+        /// NTLM proves a connection, so it goes over HTTP/1.1 only.
+        var isNTLM: Bool { method == .ntlm }
+        /// The server has asked for Basic before: a request that it would only refuse is saved (RFC 7617 section 2.2).
+        var isSentUnasked: Bool { method == .httpBasic }
     }
 
     private(set) var url: CurlURL
@@ -138,7 +146,8 @@ struct RequestState: Sendable {
             let known = answered.first(where: { CurlURL($0.origin)?.hasSameOrigin(as: url) == true })
         else { return false }
         headers.removeAll { $0.isNamed("authorization") }
-        credentials = Credentials(user: known.username, password: known.password, isNTLM: known.isNTLM)
+        credentials = Credentials(
+            user: known.username, password: known.password, method: known.method, answeredFor: known.origin)
         netrcPath = nil
         return true
     }

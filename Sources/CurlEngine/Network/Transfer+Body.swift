@@ -11,8 +11,12 @@ extension Transfer {
         // A header line is not progress, but the header's end is: a server that drips lines would hold its slot for
         // ever.
         if !isHTTP { lastActivity = reactor.now }
-        if marks.answered == 0 { noteAnswer(reactor) }
         let line = UnsafeRawBufferPointer(start: bytes, count: count)
+        if isOfTunnel {
+            _ = tunnel?.line(line)
+            return count
+        }
+        if marks.answered == 0 { noteAnswer(reactor) }
         headLength += count
         guard headLength <= Self.longestHead else {
             ending = .transport(
@@ -40,6 +44,11 @@ extension Transfer {
         }
     }
 
+    /// True if a header that comes now belongs to an answer to CONNECT: a request has one final header, and none is awaited.
+    private var isOfTunnel: Bool {
+        tunnel != nil && (requestsBegun == 0 || parser.isComplete && acceptance == nil)
+    }
+
     /// Each of the first interim answers (RFC 9110 section 15.2) to a request lets it wait again for the final answer.
     private static let patientInterims = 10
 
@@ -49,6 +58,7 @@ extension Transfer {
 
     private func headEnded(_ reactor: Reactor) -> Bool {
         guard answered(reactor) else { return false }
+        if parser.status == 401 { wasChallenged = true }
         keepCookies()
         learnHost()
         if redirectTarget != nil { return beginDiscarding(reactor) }
@@ -164,11 +174,29 @@ extension Transfer {
         }
     }
 
+    /// The origin whose server has let given credentials pass in this request, nil if none has.
+    private var letsPass: String? {
+        guard let known = request.credentials, let status = parser.status, status < 500,
+            known.isSentUnasked || wasChallenged, ![401, 403, 407, 429].contains(status)
+        else { return nil }
+        return known.answeredFor
+    }
+
+    /// A redirect is followed: what has to be known of the request before it.
+    func noteHop() {
+        if let origin = letsPass { letPass.append(origin) }
+        guard isHTTP, !CacheRules.isSafe(request.effectiveMethod) else { return }
+        unsafeHops.append(ExchangeOutcome.Hop(method: request.effectiveMethod, head: makeHead()))
+    }
+
     func makeHead() -> ResponseHead {
         if parser.isComplete {
-            return ResponseHead(
+            var head = ResponseHead(
                 url: request.url.text, status: parser.status, httpVersion: parser.httpVersion, reason: parser.reason,
                 headers: parser.headers, redirects: request.redirects)
+            head.letPass = letPass
+            if let origin = letsPass { head.letPass.append(origin) }
+            return head
         }
         var (length, time): (curl_off_t, curl_off_t) = (-1, -1)
         dld_easy_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)

@@ -96,7 +96,14 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var parser = HeadParser()
     /// Bytes of headers and trailers in the answer to the current request.
     @exclusivity(unchecked) var headLength = 0
+    /// Reads the heads of a proxy's answers to CONNECT; nil if no proxy stands before the connection of an https URL.
+    var tunnel: HeadParser?
     var head: ResponseHead?
+    /// Origins of earlier hops that let given credentials pass.
+    var letPass: [String] = []
+    var unsafeHops: [ExchangeOutcome.Hop] = []
+    /// The server of this hop has asked for credentials.
+    var wasChallenged = false
     var verdict: Verdict?
     @exclusivity(unchecked) var acceptance: Acceptance?
     var use = BodyUse.undecided
@@ -195,6 +202,7 @@ final class Transfer: @unchecked Sendable {
         reportMetrics()
         use = .undecided
         discardingSince = nil
+        wasChallenged = false
         requestsBegun = 0
         sent = 0
         unacknowledged = 0
@@ -217,7 +225,9 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// The credentials were sent and refused. That counts even if the connection broke before the answer's body.
-    var isRefused: Bool { parser.isComplete && parser.isChallenge && requestsBegun > 1 }
+    var isRefused: Bool {
+        parser.isComplete && parser.isChallenge && (requestsBegun > 1 || request.credentials?.isSentUnasked == true)
+    }
 
     // MARK: The outcome
 
@@ -254,6 +264,9 @@ final class Transfer: @unchecked Sendable {
             proxyStatus: proxyStatus(connectCode: connectCode))
         outcome.verdict = verdict
         outcome.proxy = proxy(of: end)
+        if connectCode == 407, let tunnel {
+            outcome.connectHead = ResponseHead(url: request.url.text, status: 407, headers: tunnel.headers)
+        }
         outcome.sent = ByteCount(sent)
         outcome.body = captured
         outcome.isBodyTruncated = isCaptureTruncated
@@ -262,6 +275,7 @@ final class Transfer: @unchecked Sendable {
         outcome.wasSent = hasBegun || !isHTTP
         outcome.isSentWhole = !isSending || sent >= feed?.length ?? 0
         outcome.becameGET = request.becameGET
+        outcome.unsafeHops = unsafeHops
         if request.isForeign { outcome.redirectedTo = request.origin }
         if case .transport(let code, let message) = end {
             outcome.tls = watch?.challenge(after: code, message, origin: request.origin)

@@ -169,6 +169,7 @@ struct ProgressEvent: Sendable {
         payload.add("bytesExpected", live.bytesExpected)
         payload.add("bytesSent", live.bytesSent)
         payload.add("bytesToSend", live.bytesToSend)
+        if let decoded = live.bytesDecoded { payload.add("bytesDecoded", decoded) }
         payload.add("rate", live.rate.rawValue)
         if let eta = live.eta { payload.add("eta", eta.rawValue) }
         if let offset = live.resumedFrom { payload.add("resumedFrom", offset) }

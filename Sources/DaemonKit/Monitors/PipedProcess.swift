@@ -38,11 +38,14 @@ struct PipedProcess {
 
     /// Waits until the program has ended. Blocks. Past `deadline`, or if it says too much, its process group is killed;
     /// what it leaves running when it ends in time, such as a cache of its own, stays.
+    /// - Parameter isWanted: asked every 20 ms; if it is false the program is killed as past the deadline.
     /// - Returns: its output and exit status; nil if it was killed, or said more than `most` bytes.
-    func answer(atMost most: Int, until deadline: ContinuousClock.Instant) -> (bytes: [UInt8], status: Int32)? {
+    func answer(
+        atMost most: Int, until deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
+    ) -> (bytes: [UInt8], status: Int32)? {
         var bytes: [UInt8] = []
         var status: Int32 = 0
-        while ContinuousClock.now < deadline, bytes.count <= most {
+        while ContinuousClock.now < deadline, bytes.count <= most, isWanted() {
             var watched = pollfd(fd: output.rawValue, events: Int16(POLLIN), revents: 0)
             _ = poll(&watched, 1, 20)
             let isOver = take(&bytes)

@@ -2,6 +2,7 @@ import FileKit
 import Logging
 import TransferCore
 import TransferModel
+import TransferRPC
 
 /// Level and fields of a task's log lines; docs/operations.md lists the names.
 enum TaskLogFields {
@@ -24,12 +25,19 @@ enum TaskLogFields {
         if let reason = status.reason { fields["reason"] = "\(reason.rawValue)" }
         if let error = status.error {
             fields["code"] = "\(error.code.rawValue)"
-            fields["error"] = "\(error.message)"
+            fields["error"] = .stringConvertible(Commands(text: error.message, task: record.id))
             if let answer = error.details["status"]?.integerValue { fields["status"] = "\(answer)" }
         }
         if let next = status.nextAttemptAt { fields["next"] = "\(next)" }
         if let file = record.result?.file { fields["file"] = "\(file)" }
         return fields
+    }
+
+    /// Whoever reads the log uses dlctl.
+    private struct Commands: CustomStringConvertible, Sendable {
+        let text: String
+        let task: TaskID
+        var description: String { ProtocolWords.asCommands(text, task: task) }
     }
 
     /// Masked only for lines that are written.

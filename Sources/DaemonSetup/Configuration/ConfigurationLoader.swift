@@ -98,7 +98,9 @@ package struct ConfigurationLoader: Sendable {
         let layers = files.map(\.layer) + [.environment(environment), .flags(arguments)]
         // A setting of which something is wrong already stands at its default here.
         let wrong = Set(problems.map(\.name))
-        for (name, message) in ConfigurationTrial(configuration: configuration).problems() where !wrong.contains(name) {
+        for (name, message) in ConfigurationTrial(configuration: configuration, searchPath: environment["PATH"])
+            .problems() where !wrong.contains(name)
+        {
             let origin = configuration.origin(of: name)
             let place = layers.last { $0.origin == origin }?.places[name]
             problems.append(ConfigurationProblem(place: place ?? .byDefault, name: name, message: message))

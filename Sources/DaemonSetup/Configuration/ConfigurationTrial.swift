@@ -8,6 +8,8 @@ import TransferStore
 /// Tries what a configuration names, for `--check-config`: groups, units, files and folders, with the rights of whoever asks.
 struct ConfigurationTrial {
     let configuration: Configuration
+    /// PATH as a daemon would have it; nil for none.
+    var searchPath: String?
 
     private var settings: DaemonSettings { configuration.settings }
     private var isSystem: Bool { configuration.paths.system }
@@ -19,6 +21,7 @@ struct ConfigurationTrial {
             "stateDirectory": stateFault, "adminGroup": groupFault, "allowedUnits": unitFault,
             "knownHosts": settings.knownHosts == nil ? nil : fileFault(configuration.knownHosts),
             "session.directory": directoryFault, "session.caFile": certificateFault,
+            "credentialHelper": isSystem ? nil : helperFault,
         ]
         // The folders of the system daemon are systemd's to make, for another user than the one who asks.
         let passedOver: Set = isSystem ? ["socket", "stateDirectory"] : []
@@ -49,6 +52,25 @@ struct ConfigurationTrial {
         settings.allowedUnits.first { !UnitName.isValid($0) }.map {
             "\"\($0)\" is not the full name of a systemd unit; write it as in import.service."
         }
+    }
+
+    /// A name without a slash is searched for as the daemon would.
+    private var helperFault: String? {
+        guard let program = settings.credentialHelper?.split(separator: " ").first.map(String.init) else { return nil }
+        if program.contains("/") { return programFault(program) }
+        let path = searchPath ?? "/usr/local/bin:/usr/bin:/bin"
+        let places = path.split(separator: ":").map { "\($0)/\(program)" }
+        return places.contains { programFault($0) == nil }
+            ? nil : "there is no program \(program) in \(path); name another one, or give its path."
+    }
+
+    private func programFault(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return "\(path): \(errorText(errno)); name an existing program." }
+        guard status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
+            return "\(path) is not a program that can be run; make it executable (chmod +x) or name another one."
+        }
+        return nil
     }
 
     /// The system daemon makes folders of users below its own.

@@ -16,8 +16,10 @@ package enum GitCredential {
         return Array((lines.map { "\($0)=\($1)\n" }.joined() + "\n").utf8)
     }
 
-    /// - Returns: nil unless the answer has a user name and a password that can be sent.
-    package static func answer(_ output: [UInt8]) -> FoundCredential? {
+    /// What a program has said to `get`.
+    package static func answer(_ output: [UInt8]) -> HelperAnswer {
+        guard !output.allSatisfy({ $0 == 10 || $0 == 13 }) else { return .nothing }
+        var isRead = false
         var username: String?
         var password: String?
         for line in output.split(separator: 10, omittingEmptySubsequences: false) {
@@ -25,18 +27,37 @@ package enum GitCredential {
             guard let equals = line.firstIndex(of: UInt8(ascii: "=")),
                 let value = String(validating: line[(equals + 1)...], as: UTF8.self)
             else { continue }
+            isRead = true
             switch String(decoding: line[..<equals], as: UTF8.self) {
             case "username": username = value
             case "password": password = value
             // The helper asks that no other helper is asked either.
-            case "quit" where value == "1" || value == "true": return nil
+            case "quit" where value == "1" || value == "true": return .nothing
             default: break
             }
         }
-        guard let username, !username.isEmpty, !username.utf8.contains(UInt8(ascii: ":")), let password,
+        guard isRead else { return .failed("It said something other than lines of key=value.") }
+        guard let username, !username.isEmpty, let password else {
+            return .failed("It gave \(username?.isEmpty == false ? "no password" : "no user name").")
+        }
+        guard !username.utf8.contains(UInt8(ascii: ":")),
             max(username.utf8.count, password.utf8.count) <= Bounds.secret,
             URLRules.firstControl(username) == nil, URLRules.firstControl(password) == nil
-        else { return nil }
-        return FoundCredential(username: username, password: password, source: .helper)
+        else {
+            return .failed(
+                "It gave a user name or password that cannot be sent: too long, with control characters, or a user name "
+                    + "with a colon.")
+        }
+        return .credential(FoundCredential(username: username, password: password, source: .helper))
     }
+}
+
+/// What the program of `credentialHelper` has for a demand.
+package enum HelperAnswer: Hashable, Sendable {
+    case credential(FoundCredential)
+    case nothing
+    /// With the reason, in a sentence about the program.
+    case failed(String)
+
+    package var credential: FoundCredential? { if case .credential(let found) = self { found } else { nil } }
 }

@@ -176,6 +176,6 @@ extension EffectivePolicy {
 extension NetworkOptions.OriginCredential {
     fileprivate init(_ space: SettledDecisions.Space) {
         self.init(origin: space.origin, username: space.username ?? "", password: space.password ?? "")
-        isNTLM = space.method == .ntlm
+        method = space.demand?.method ?? space.method
     }
 }

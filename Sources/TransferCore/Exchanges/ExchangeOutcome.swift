@@ -21,6 +21,17 @@ package struct ExchangeOutcome: Sendable {
         case refusedRedirect(TransferError)
     }
 
+    /// A request on the way and its answer, whose `url` is the one that was asked.
+    package struct Hop: Sendable {
+        package var method: String
+        package var head: ResponseHead
+
+        package init(method: String, head: ResponseHead) {
+            self.method = method
+            self.head = head
+        }
+    }
+
     package var end: End
     package var head: ResponseHead?
     /// What the exchange's judge decided about `head`, if it was asked.
@@ -37,6 +48,8 @@ package struct ExchangeOutcome: Sendable {
     package var delimited: Bool
     /// HTTP status of a proxy's refusal to CONNECT, if there was one.
     package var proxyStatus: Int?
+    /// The head of that refusal if it asks for credentials (407).
+    @BoxedOptional package var connectHead: ResponseHead?
     /// Host and port of the proxy that the exchange used, or would have used; never its credentials.
     package var proxy: String?
     /// Payload bytes handed to the network and not known to be lost, framing included; counted again after a redirect or
@@ -56,6 +69,8 @@ package struct ExchangeOutcome: Sendable {
     package var isSentWhole = true
     /// A redirect treated the request as done, and a GET followed (301, 302, 303).
     package var becameGET = false
+    /// Redirects that were followed after a request that may have changed something.
+    package var unsafeHops: [Hop] = []
     /// Scheme, name and port of the last server asked, if redirects led to another one than the URL's.
     package var redirectedTo: String?
     /// What ended a TLS handshake, if a client may be asked about it.

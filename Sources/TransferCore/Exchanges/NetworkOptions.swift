@@ -59,8 +59,8 @@ package struct NetworkOptions: Sendable, Hashable {
         package var origin: String
         package var username: String
         package var password: String
-        /// The server wants them by NTLM, which works over HTTP/1.1 only.
-        package var isNTLM = false
+        /// How they are wanted; nil if that is not known.
+        package var method: AuthenticationMethod?
 
         package init(origin: String, username: String, password: String) {
             self.origin = origin

@@ -15,6 +15,9 @@ package struct ResponseHead: Sendable, Hashable {
     /// Modification time by means of the protocol, seconds since 1970.
     package var modificationTime: Int64?
     package var redirects: Int
+    /// Origins, as `ProtectionSpace.origin`, whose servers let credentials pass that answers, store or helper had for them: on
+    /// the way here, and here.
+    package var letPass: [String] = []
     /// Seconds since the server made or validated it, if it comes from the daemon's cache.
     package var cachedAge: Int64?
 

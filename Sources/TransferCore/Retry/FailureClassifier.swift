@@ -30,7 +30,11 @@ package enum FailureClassifier {
             return failure
         case .stopped(let reason): return stopped(reason)
         case .transport(let code, let message):
-            if let status = outcome.proxyStatus, status >= 400 { return proxyRefused(status, outcome.proxy) }
+            if let status = outcome.proxyStatus, status >= 400 {
+                var failure = proxyRefused(status, outcome.proxy)
+                failure.note(outcome.connectHead)
+                return failure
+            }
             var failure = TransportFailures.classify(
                 code: code, message: message, host: host(of: url), proxy: outcome.proxy)
             if let challenge = outcome.tls { failure.meet(challenge, of: host(of: url)) }

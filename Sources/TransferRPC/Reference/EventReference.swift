@@ -46,7 +46,7 @@ enum EventReference {
         case .taskResumed: "`offset`, `expected`: -1 if unknown"
         case .taskRestarted: "`code`, `message`?, `pieces`?: numbers from 0"
         case .taskProgress:
-            "`phase`, `bytesReceived`, `bytesExpected`, `bytesSent`, `bytesToSend`, `rate`, `eta`?, `resumedFrom`?"
+            "`phase`, `bytesReceived`, `bytesExpected`, `bytesSent`, `bytesToSend`, `bytesDecoded`?, `rate`, `eta`?, `resumedFrom`?"
         case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?: an [Error](#error)"
         case .taskDecision:
             "`decision`, `kind`, `default` and the question's other members, as in a [Decision](#decision)"

@@ -86,7 +86,7 @@ extension DecisionView: WireObject {
         case .previousFailureCount:
             .optional(
                 .integer,
-                "`challenge`: credentials that this server or proxy has refused. After \(Bounds.credentialFailures) the task fails with `auth.required`."
+                "`challenge`: credentials that this server or proxy has refused. After \(Bounds.credentialFailures) nobody is asked again: the task fails with `auth.required`, or with `acceptsAnyStatus` the refusal is its answer."
             )
         case .proposedUser:
             .optional(

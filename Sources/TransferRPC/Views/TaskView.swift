@@ -19,6 +19,7 @@ public struct TaskView: Hashable, Sendable {
     public var bytesReceived: Int64
     /// -1 if unknown.
     public var bytesExpected: Int64
+    public var bytesDecoded: Int64?
     public var bytesSent: Int64
     public var bytesToSend: Int64
     public var resumedFrom: Int64?
@@ -56,10 +57,12 @@ public struct TaskView: Hashable, Sendable {
         public var bytesSent: Int64
         /// 0 if nothing is sent.
         public var bytesToSend: Int64
+        /// nil unless it decodes.
+        public var bytesDecoded: Int64?
 
         public init(
             phase: TaskPhase, bytesReceived: Int64, bytesExpected: Int64, rate: ByteRate, eta: Seconds? = nil,
-            resumedFrom: Int64? = nil, bytesSent: Int64 = 0, bytesToSend: Int64 = 0
+            resumedFrom: Int64? = nil, bytesSent: Int64 = 0, bytesToSend: Int64 = 0, bytesDecoded: Int64? = nil
         ) {
             self.phase = phase
             self.bytesReceived = bytesReceived
@@ -69,6 +72,7 @@ public struct TaskView: Hashable, Sendable {
             self.resumedFrom = resumedFrom
             self.bytesSent = bytesSent
             self.bytesToSend = bytesToSend
+            self.bytesDecoded = bytesDecoded
         }
     }
 
@@ -102,6 +106,7 @@ public struct TaskView: Hashable, Sendable {
             bytesToSend = live?.bytesToSend ?? record.source?.size.rawValue ?? 0
             bytesSent = status.state == .completed ? bytesToSend : live?.bytesSent ?? 0
         }
+        bytesDecoded = live?.bytesDecoded
         resumedFrom = live?.resumedFrom ?? record.response?.resumedFrom
         rate = live?.rate ?? 0
         eta = live?.eta
@@ -175,8 +180,8 @@ public struct TaskView: Hashable, Sendable {
 extension TaskView: WireObject {
     /// The members besides those of the spec.
     public enum StatusKeys: String, CodingKey, CaseIterable, Sendable {
-        case id, session, owner, state, phase, reason, explanation, bytesReceived, bytesExpected, bytesSent,
-            bytesToSend,
+        case id, session, owner, state, phase, reason, explanation, bytesReceived, bytesExpected, bytesDecoded,
+            bytesSent, bytesToSend,
             resumedFrom,
             rate, eta, attempts, nextAttemptAt, createdAt, startedAt, finishedAt, position, file, sha256, verified,
             response, error, segments, metrics, metricsDropped
@@ -197,6 +202,7 @@ extension TaskView: WireObject {
         explanation = try fields.decodeIfPresent(String.self, forKey: .explanation)
         bytesReceived = try fields.decode(Int64.self, forKey: .bytesReceived)
         bytesExpected = try fields.decode(Int64.self, forKey: .bytesExpected)
+        bytesDecoded = try fields.decodeIfPresent(Int64.self, forKey: .bytesDecoded)
         bytesSent = try fields.decode(Int64.self, forKey: .bytesSent)
         bytesToSend = try fields.decode(Int64.self, forKey: .bytesToSend)
         resumedFrom = try fields.decodeIfPresent(Int64.self, forKey: .resumedFrom)
@@ -236,6 +242,7 @@ extension TaskView: WireObject {
         try fields.write(explanation, .explanation)
         try fields.write(bytesReceived, .bytesReceived)
         try fields.write(bytesExpected, .bytesExpected)
+        try fields.write(bytesDecoded, .bytesDecoded)
         try fields.write(bytesSent, .bytesSent)
         try fields.write(bytesToSend, .bytesToSend)
         try fields.write(resumedFrom, .resumedFrom)
@@ -282,6 +289,8 @@ extension TaskView: WireObject {
             )
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 if unknown.")
+        case .bytesDecoded:
+            .optional(.byteCount, "While its phase is `decoding`: bytes of the file that are decoded so far.")
         case .bytesSent: .required(.byteCount, "Bytes of the source or body sent so far.")
         case .bytesToSend: .required(.byteCount, "Length of the source or body; 0 if nothing is sent.")
         case .resumedFrom: .optional(.byteCount, "Offset from which the last attempt resumed.")

@@ -8,7 +8,8 @@ struct CredentialCommand: AsyncParsableCommand {
         abstract: "Your user names and passwords that the daemon keeps.",
         discussion: """
             A task sends a credential to a server or proxy that asks for one, unless the task has credentials of its own or \
-            its session asks a client (setting 'asks'). A refused credential is not sent again until you add it again.
+            its session asks a client (setting 'asks'). A refused credential is not sent again until you add it again; one \
+            that a credential helper gave, until you add or remove one for that server.
 
             EXAMPLES:
               dlctl credential add example.org --username anna
@@ -34,8 +35,12 @@ struct CredentialCommand: AsyncParsableCommand {
             help: ArgumentHelp("The credentials of this session.", valueName: "session"), completion: .sessions)
         var session: String?
 
-        var space: CredentialSpace {
-            var space = server.space
+        func validate() throws { try server.check() }
+
+        /// - Throws: `ValidationError`.
+        func space() throws -> CredentialSpace {
+            try server.check()
+            var space = try server.reading.get()
             space.realm = realm
             space.isProxy = isProxy
             return space
@@ -73,13 +78,14 @@ struct CredentialCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let place = Printable.text(choice.space.origin, limit: 60)
+            let space = try choice.space()
+            let place = Printable.text(space.origin, limit: 60)
             let user = try username ?? PasswordPrompt.ask("User name for \(place) (not shown): ")
             let given = try Secrets(session: session).login(user, fromStdin: passwordStdin, fromFile: passwordFile)
             let result = try await session.call(
                 SetCredential.self,
                 .init(
-                    session: choice.session, protectionSpace: choice.space,
+                    session: choice.session, protectionSpace: space,
                     credential: DecisionCredential(username: given.user, password: given.password), isDefault: true))
             if session.console.json { return try session.console.value(result) }
             session.console.remark("kept for \(Printable.text(result.credential.protectionSpace.origin))")
@@ -120,7 +126,7 @@ struct CredentialCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(
                 RemoveCredentials.self,
-                .init(session: choice.session, protectionSpace: choice.space, username: username))
+                .init(session: choice.session, protectionSpace: try choice.space(), username: username))
             if session.console.json { return try session.console.value(result) }
             let count = result.removed == 0 ? "no credential" : Figures.count(result.removed, "credential")
             session.console.remark("\(count) removed")

@@ -139,6 +139,7 @@ extension FollowedTask {
     /// Figures that are only true while bytes flow.
     mutating func stopped() {
         rate = 0
+        decoded = nil
         remaining = nil
     }
 
@@ -221,6 +222,7 @@ extension FollowedTask {
         if let length = payload[whole]?.integerValue { expected = length >= 0 ? ByteCount(length) : nil }
         rate = ByteRate(clamping: payload["rate"]?.numberValue ?? 0)
         remaining = payload["eta"]?.numberValue.flatMap { $0 >= 0 ? Seconds(rawValue: $0) : nil }
+        decoded = payload["bytesDecoded"]?.integerValue.map { ByteCount(max(0, $0)) }
         phase = payload["phase"]?.stringValue.flatMap(TaskPhase.init(rawValue:)) ?? phase
     }
 

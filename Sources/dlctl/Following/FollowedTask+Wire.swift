@@ -11,6 +11,7 @@ extension FollowedTask {
         received = ByteCount(isUpload ? view.bytesSent : view.bytesReceived)
         let length = isUpload ? view.bytesToSend : view.bytesExpected
         expected = length >= 0 ? ByteCount(length) : nil
+        decoded = view.bytesDecoded.map { ByteCount($0) }
         rate = view.rate
         remaining = view.eta
         nextAttemptAt = view.nextAttemptAt

@@ -15,6 +15,8 @@ struct FollowedTask: Hashable, Sendable {
     var received: ByteCount = 0
     /// nil while unknown.
     var expected: ByteCount?
+    /// nil unless it decodes.
+    var decoded: ByteCount?
     var rate: ByteRate = 0
     /// nil while unknown.
     var remaining: Seconds?

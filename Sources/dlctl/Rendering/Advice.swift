@@ -24,6 +24,7 @@ extension Advice {
                 "Choose a folder that takes files of this size, and try again:", "dlctl update \(task) -d DIR",
                 "dlctl retry \(task)")
         }
+        if error.code == .authRequired, let advice = onStored(error, task: task) { return advice }
         guard let fault = error.details[CertificateFault.member]?.stringValue.flatMap(CertificateFault.init(rawValue:))
         else {
             return on(error.code, task: task)
@@ -41,6 +42,24 @@ extension Advice {
                 "Ask the server's operator for another certificate. Then try again:", "dlctl retry \(task)")
         case .selfSigned, .unknownIssuer: return on(error.code, task: task)
         }
+    }
+
+    /// If credentials were looked for in vain: which to mend. nil if the task's own are the usual way.
+    private static func onStored(_ error: TransferError, task: TaskID) -> Advice? {
+        guard let origin = error.details["protectionSpace"]?.stringValue else { return nil }
+        let isProxy = error.details["isProxy"] == true
+        let sentence: String
+        if error.details["storedCredential"] != nil {
+            sentence = "Store the right password, and try again:"
+        } else if error.details["credentialHelper"] == "refused" {
+            sentence = "Correct what the credential helper has, or store a password with dld; then try again:"
+        } else if isProxy {
+            sentence = "Store a user name and a password for the proxy, and try again:"
+        } else {
+            return nil
+        }
+        let add = "dlctl credential add \(ShellText.word(Printable.text(origin)))\(isProxy ? " --proxy" : "")"
+        return Advice(sentence, add + " --username NAME", "dlctl retry \(task)")
     }
 
     /// On a task that has ended, unless the disk is the cause: a task always waits for its disk.

@@ -37,6 +37,7 @@ enum ChangeLine {
     /// `12 file.iso: 43%, 1.2 GiB of 2.8 GiB, 31.2 MiB/s, ETA 52s`.
     static func progress(_ task: FollowedTask) -> String {
         var parts: [String] = []
+        if let decoded = task.decoded { parts.append("\(Figures.bytes(decoded)) decoded") }
         if let percent = task.expected.flatMap({ Figures.percent(task.received, of: $0) }) {
             parts.append("\(percent)%")
         }

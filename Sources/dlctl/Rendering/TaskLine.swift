@@ -62,7 +62,8 @@ struct TaskLine {
     }
 
     private static func isMoving(_ task: FollowedTask) -> Bool {
-        task.state == .running && !task.isRemoved && (task.phase == .transferring || task.received.rawValue > 0)
+        task.state == .running && !task.isRemoved && task.phase != .authenticating
+            && (task.phase == .transferring || task.received.rawValue > 0)
     }
 
     private static func figures(_ task: FollowedTask, _ columns: Columns, tick: Int) -> StyledText {
@@ -77,8 +78,10 @@ struct TaskLine {
         }
         if columns.rate > 0 {
             let shown =
-                task.phase == .verifying || task.phase == .finishing
-                ? TaskWords.phase(task.phase) : Figures.rate(task.rate)
+                switch task.phase {
+                case .verifying, .finishing, .decoding: TaskWords.phase(task.phase)
+                case .connecting, .deciding, .transferring, .authenticating, nil: Figures.rate(task.rate)
+                }
             line.append(" " + DisplayWidth.paddedLeft(shown, columns.rate), .good)
         }
         if columns.remaining > 0 {
@@ -99,8 +102,9 @@ struct TaskLine {
         return ProgressBar.text(fraction: fraction, width: width)
     }
 
-    /// `312 MiB/1.2 GiB`.
+    /// `312 MiB/1.2 GiB`; while a body is decoded, how much is.
     private static func size(_ task: FollowedTask) -> String {
+        if let decoded = task.decoded { return Figures.bytes(decoded) }
         guard let expected = task.expected else { return Figures.bytes(task.received) }
         return Figures.bytes(task.received) + "/" + Figures.bytes(expected)
     }

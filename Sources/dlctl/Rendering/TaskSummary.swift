@@ -82,7 +82,7 @@ struct TaskSummary {
 
     private var running: String {
         var text = "\(lasting) (\(TaskWords.phase(task.phase)))"
-        var figures = held.map { [$0] } ?? []
+        var figures = (task.bytesDecoded.map { Figures.bytes(ByteCount($0)) } ?? held).map { [$0] } ?? []
         if task.rate.rawValue > 0 { figures.append(Figures.rate(task.rate)) }
         if let eta = task.eta { figures.append("\(Figures.duration(eta)) left") }
         let active = (task.segments ?? []).filter(\.active)

@@ -62,6 +62,8 @@ enum TaskWords {
         case .transferring: "transferring"
         case .verifying: "verifying"
         case .deciding: "asking; to answer: dlctl decisions"
+        case .authenticating: "asking the credential helper"
+        case .decoding: "decoding"
         case .finishing: "finishing"
         }
     }

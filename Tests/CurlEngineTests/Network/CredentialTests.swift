@@ -40,6 +40,69 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    private func answered(
+        _ origin: String, _ method: AuthenticationMethod? = .httpBasic
+    ) -> NetworkOptions.OriginCredential {
+        var known = NetworkOptions.OriginCredential(origin: origin, username: "user", password: "p:ss")
+        known.method = method
+        return known
+    }
+
+    /// A server that has asked for Basic gets it with the first request; for Digest its nonce has to be asked for.
+    @Test(arguments: [
+        ("Basic realm=\"r\"", AuthenticationMethod.httpBasic, 1),
+        ("Basic realm=\"r\"", nil, 2),
+        ("Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=MD5", .httpDigest, 2),
+    ])
+    func whatIsKnownToBeWantedIsSentUnasked(challenge: String, method: AuthenticationMethod?, count: Int) async throws {
+        let bench = try Bench()
+        let origin = try origin(challenge)
+        let place = "http://127.0.0.1:\(origin.port)"
+        let known = answered(place, method)
+        let outcome = try await bench.download(origin.url("/x")) { $0.network.answered = [known] }
+        #expect(outcome.end == .finished && origin.requests.count == count)
+        #expect(bench.observer.heard.heads.map(\.letPass) == [[place]])
+        await bench.engine.shutdown()
+    }
+
+    /// A refusal of what was sent unasked stands.
+    @Test func whatWasSentUnaskedAndRefusedIsNotSentAgain() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+            return .keepAlive
+        }
+        let known = answered("http://127.0.0.1:\(origin.port)")
+        let outcome = try await bench.download(origin.url("/x")) { $0.network.answered = [known] }
+        #expect(outcome.head?.status == 401 && outcome.head?.letPass == [] && origin.requests.count == 1)
+        await bench.engine.shutdown()
+    }
+
+    /// On each hop what was sent there is let pass, and nothing else.
+    @Test func eachHopLetsItsOwnPass() async throws {
+        let bench = try Bench()
+        let last = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return .keepAlive
+        }
+        let target = last.url("/y")
+        let first = try ScriptedServer { request, connection in
+            let isKnown = request.header("Authorization") != nil
+            connection.send(
+                isKnown
+                    ? "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n"
+                    : "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+            return .keepAlive
+        }
+        let places = [first, last].map { "http://127.0.0.1:\($0.port)" }
+        // The second one asks for nothing, so it gets nothing.
+        let known = [answered(places[0]), answered(places[1], .httpDigest), answered("http://other.invalid:80")]
+        let outcome = try await bench.download(first.url("/x")) { $0.network.answered = known }
+        #expect(outcome.end == .finished)
+        #expect(bench.observer.heard.heads.map(\.letPass) == [[places[0]]])
+        await bench.engine.shutdown()
+    }
+
     @Test func showsTheJudgeAChallengeThatItCannotAnswer() async throws {
         let bench = try Bench()
         let origin = try origin("Bearer")
@@ -114,6 +177,47 @@ import TransferModel
         #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT"])
         #expect(proxy.requests.last?.target == "origin.invalid:443")
         #expect(proxy.requests.last?.header("Proxy-Authorization") == "Basic dTpw")
+        await bench.engine.shutdown()
+    }
+
+    /// What the proxy asks for before it connects is known afterwards, and what it says is no answer of the server.
+    @Test func tellsWhatAProxyAsksForAtConnect() async throws {
+        let bench = try Bench()
+        let proxy = try ScriptedServer { _, connection in
+            connection.send(
+                "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"r1\"\r\nX: 1\r\nContent-Length: 6\r\n\r\ndenied")
+            return .keepAlive
+        }
+        let address = "http://127.0.0.1:\(proxy.port)"
+        let outcome = try await bench.download("https://origin.invalid/x") { $0.network.proxy = address }
+        #expect(outcome.proxyStatus == 407 && outcome.head == nil && bench.observer.heard.heads.isEmpty)
+        let asked = try #require(outcome.connectHead)
+        #expect(ProtectionSpace(asked, proxy: address)?.realm == "r1")
+        #expect(FailureClassifier.classify(outcome, url: "https://origin.invalid/x").challenge == asked)
+        await bench.engine.shutdown()
+    }
+
+    /// A proxy that has asked for Basic gets it with the first CONNECT.
+    @Test func aKnownCredentialGoesWithConnect() async throws {
+        let bench = try Bench()
+        let proxy = try ScriptedServer { request, connection in
+            guard request.header("Proxy-Authorization") == "Basic dTpw" else {
+                connection.send("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+                return .keepAlive
+            }
+            connection.send("HTTP/1.1 200 Connected\r\nX: y\r\n\r\nno TLS here")
+            return .close
+        }
+        var known = NetworkOptions.OriginCredential(
+            origin: "http://127.0.0.1:\(proxy.port)", username: "u", password: "p")
+        known.method = .httpBasic
+        let outcome = try await bench.download("https://origin.invalid/x") { [known] in
+            $0.network.proxy = known.origin
+            $0.network.proxyCredential = known
+        }
+        guard case .transport(35, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
+        #expect(outcome.connectHead == nil && proxy.requests.map(\.method) == ["CONNECT"])
+        #expect(bench.observer.heard.heads.isEmpty)
         await bench.engine.shutdown()
     }
 

@@ -64,6 +64,25 @@ struct ConfigurationTrialTests {
         #expect(found.count { $0.contains("socket") } <= 1)
     }
 
+    @Test func theCredentialHelperIsAProgram() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("x", to: fixture.root + "/helper")
+        func found(_ helper: String) -> [String] {
+            fixture.arguments.settings["credentialHelper"] = helper
+            return problems(fixture)
+        }
+        #expect(found("sh -c true") == [] && found("/bin/sh") == [])
+        let missing = found("no-such-helper-here --file x")
+        #expect(missing.count == 1 && missing[0].hasPrefix("--set: credentialHelper: "), "\(missing)")
+        #expect(missing[0].contains("there is no program no-such-helper-here"), "\(missing)")
+        #expect(found("/no/such/helper")[0].contains("name an existing program"))
+        #expect(found(fixture.root + "/helper")[0].contains("chmod +x"))
+        #expect(found("/bin")[0].contains("is not a program"))
+        // It ignores it.
+        fixture.arguments.system = true
+        #expect(found("no-such-helper-here") == [])
+    }
+
     @Test func theGroupOfAdministratorsExistsOrIsTheDefault() throws {
         var fixture = try ConfigurationFixture()
         fixture.arguments.system = true

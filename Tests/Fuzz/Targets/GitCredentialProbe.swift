@@ -12,10 +12,10 @@ struct GitCredentialProbe: Probe {
             "username=", "password=", "protocol=https", "host=a.org", "quit=1", "quit=true", "\n", "\n\n", "\r\n", "=",
             ":", "\0", "\u{7F}", "\u{301}", "url=", "capability[]=authtype", "password_expiry_utc=1",
         ],
-        GitCredentialProbe { GitCredential.answer($0) },
+        GitCredentialProbe { GitCredential.answer($0).credential },
         // A user name with a colon is cut by whoever reads Basic.
         planted: GitCredentialProbe { output in
-            GitCredential.answer(output)
+            GitCredential.answer(output).credential
                 ?? (output.contains(UInt8(ascii: ":"))
                     ? FoundCredential(username: "a:b", password: "c", source: .helper) : nil)
         })

@@ -22,12 +22,25 @@ import TransferModel
 
     @Test func whatIsNoCredentialIsNone() {
         let answer = GitCredential.answer(Array("a=b\nusername=anna\npassword=p=w \n\npassword=late\n".utf8))
-        #expect(answer == FoundCredential(username: "anna", password: "p=w ", source: .helper))
-        for text in [
-            "", "username=anna\n", "password=p\n", "username=\npassword=p\n", "username=a:b\npassword=p\n",
-            "username=a\npassword=p\u{7}\n", "username=a\npassword=p\nquit=1\n", "\nusername=a\npassword=p\n",
-            "username=a\npassword=" + String(repeating: "p", count: 9000) + "\n",
-        ] { #expect(GitCredential.answer(Array(text.utf8)) == nil, "\(text)") }
-        #expect(GitCredential.answer(Array("username=a\npassword=".utf8) + [0xFF, 10]) == nil)
+        #expect(answer == .credential(FoundCredential(username: "anna", password: "p=w ", source: .helper)))
+        for text in ["", "\n", "\r\n", "username=a\npassword=p\nquit=1\n"] {
+            #expect(GitCredential.answer(Array(text.utf8)) == .nothing, "\(text)")
+        }
+        let secret = "Zq7secretqZ"
+        for (text, why) in [
+            ("username=anna\n", "no password"), ("password=\(secret)\n", "no user name"),
+            ("username=\npassword=\(secret)\n", "no user name"), ("username=a:b\npassword=\(secret)\n", "colon"),
+            ("username=a\npassword=\(secret)\u{7}\n", "control"), ("\nusername=a\npassword=\(secret)\n", "key=value"),
+            ("username=a\npassword=\(secret)" + String(repeating: "p", count: 9000) + "\n", "too long"),
+            ("\(secret) is the password\n", "key=value"),
+        ] {
+            guard case .failed(let reason) = GitCredential.answer(Array(text.utf8)) else {
+                return #expect(Bool(false), "\(text)")
+            }
+            #expect(reason.contains(why) && !reason.contains(secret), "\(text): \(reason)")
+        }
+        guard case .failed = GitCredential.answer(Array("username=a\npassword=".utf8) + [0xFF, 10]) else {
+            return #expect(Bool(false))
+        }
     }
 }

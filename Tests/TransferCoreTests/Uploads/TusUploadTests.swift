@@ -86,7 +86,7 @@ struct TusUploadTests {
         prepared.network.certificates.certificate = [2]
         prepared.network.certificates.key = [3]
         var own = NetworkOptions.OriginCredential(origin: "https://cdn.example.net:443", username: "u", password: "p")
-        own.isNTLM = true
+        own.method = .ntlm
         prepared.network.answered = [own]
         var subject = try Stepper(prepared)
         #expect(try subject.exchange.network.netrcPath == "/n")

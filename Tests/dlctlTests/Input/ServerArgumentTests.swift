@@ -1,3 +1,4 @@
+import ArgumentParser
 import Testing
 import TransferModel
 
@@ -9,12 +10,20 @@ import TransferModel
         ("HTTPS://a.org:1/", "https://a.org:1"), ("[::1]:8080", "https://[::1]:8080"),
         ("http://[::1]", "http://[::1]:80"),
     ])
-    func aServerIsRead(_ text: String, _ origin: String) {
-        #expect(ServerArgument(argument: text)?.space.origin == origin)
+    func aServerIsRead(_ text: String, _ origin: String) throws {
+        #expect(try ServerArgument(argument: text).reading.get().origin == origin)
     }
 
-    @Test(arguments: ["", "http://", "ftp://a", "a/b", "u@a", "a:0", "a:x", "a:70000", "a b", "[::1", "a?b"])
-    func whatIsNoneIsRefused(_ text: String) {
-        #expect(ServerArgument(argument: text) == nil)
+    /// With the reason, and without what was given: there may be a password in it.
+    @Test(arguments: [
+        ("", "HOST"), ("http://", "HOST"), ("ftp://a", "http and https"), ("Zq7/b", "path"), ("u@Zq7", "--username"),
+        ("https://u:Zq7@a.org", "--username"), ("a:0", "65535"), ("a:Zq7", "65535"), ("a:70000", "65535"),
+        ("a b", "HOST"), ("[::1", "65535"), ("a?Zq7", "path"), ("a#Zq7", "path"),
+    ])
+    func whatIsNoneIsRefused(_ text: String, why: String) throws {
+        let argument = ServerArgument(argument: text)
+        let error = #expect(throws: ValidationError.self) { try argument.check() }
+        let message = try #require(error?.message)
+        #expect(message.contains(why) && !message.contains("Zq7"), "\(message)")
     }
 }

@@ -11,6 +11,7 @@ import TransferModel
         ("name it (task.update, caFile).", "name it (dlctl update 7 --ca-file FILE)."),
         ("task.update sets a later deadlineAt", "dlctl update 7 sets a later --deadline"),
         ("see tlsMinimumVersion.", "see --tls-min."),
+        ("answer (decision.list, decision.answer).", "answer (dlctl decisions, dlctl answer)."),
         ("example.org answered 1.5 … (a, b).", "example.org answered 1.5 … (a, b)."),
         ("proxy and url stay", "proxy and url stay"),
         ("/home/rateLimit/fileName and deadlineAt/x", "/home/rateLimit/fileName and deadlineAt/x"),

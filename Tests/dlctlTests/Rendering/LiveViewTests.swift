@@ -39,6 +39,21 @@ import TransferModel
         #expect(render(many, rows: 10).contains { $0.contains("and 493 more") })
     }
 
+    /// What is fetched is known by then.
+    @Test func whileItDecodesTheSizeGrows() {
+        var task = Sample.task(12, "f", received: 5 << 20, expected: 5 << 20)
+        (task.phase, task.decoded) = (.decoding, ByteCount(312 << 20))
+        let line = render(state([task]), 120)[0]
+        #expect(line.contains("decoding") && line.contains("312 MiB"), "\(line)")
+        #expect(ChangeLine.progress(task).contains("312 MiB decoded"))
+    }
+
+    @Test func aTaskWhoseHelperIsAskedSaysSo() {
+        var task = Sample.task(12, "f", received: 5 << 20, expected: 8 << 20)
+        task.phase = .authenticating
+        #expect(render(state([task]), 120)[0].contains("asking the credential helper"))
+    }
+
     @Test func aWideTerminalShowsEverything() {
         var task = Sample.task(12, "ubuntu.iso", received: 312 << 20, expected: 1200 << 20)
         task.rate = ByteRate(31 << 20)

@@ -73,8 +73,8 @@ final class AttemptRunner: Sendable {
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
             cookies: cookies.cookies(of: record, policy.cookies), hsts: hsts.hosts(of: record.session, policy),
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)
-        ) { [gates, credentials, host = record.host, owner = record.session.owner, id = record.id] in
-            credentials.worked(unproven, for: user)
+        ) { [gates, credentials, host = record.host, owner = record.session.owner, id = record.id] run in
+            if !unproven.isEmpty { credentials.worked(run.proven(of: unproven), for: user) }
             gates.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
         }
         if let standing = policy.request?.request.url { run.redirected(to: standing) }
@@ -164,14 +164,19 @@ final class AttemptRunner: Sendable {
         var notes: PendingNotes?
         var offer: CredentialOffer?
         var isDemanded = false
-        let ending = await disks.adjusted(ending, of: record.id)
+        var ending = await disks.adjusted(ending, of: record.id)
+        if case .failed(let failure, let last) = ending, failure.challenge != nil {
+            offer = await credentials.offer(after: failure, of: record, policy) { run.set(phase: .authenticating) }
+            // A stop came while the helper was asked: the next attempt asks again.
+            if run.isAborting { (ending, notes) = (.aborted, last) }
+        }
         switch ending {
         case .completed(let outcome): return outcome
         case .aborted:
             switch run.takeAbortPlan() {
             case .transition(let wanted): event = wanted
             case .leftToCaller:
-                keepMetrics(of: run)
+                keep(notes, run.metrics, of: run.task)
                 return nil
             case nil: event = .preempted()
             }
@@ -181,8 +186,8 @@ final class AttemptRunner: Sendable {
         case .failed(let failure, let last):
             notes = last
             isDemanded = failure.challenge != nil && policy.answersChallenges || failure.redirect != nil
-            offer = await credentials.offer(after: failure, of: record, policy)
-            let seen = conditions.adjusted(failure, for: run.directHost)
+            var seen = conditions.adjusted(failure, for: run.directHost)
+            offer?.explain(&seen.error)
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
         }
         let outcome = try await tools.transitions.endRun(
@@ -195,10 +200,13 @@ final class AttemptRunner: Sendable {
 
     /// The caller who stopped the run knows nothing of its exchanges. What is handed to the store now is written before the caller's
     /// own change, which has waited long enough.
-    private func keepMetrics(of run: TransferRun) {
-        guard let metrics = StoredMetrics(run.metrics) else { return }
-        let id = run.task
-        tools.patience.store.write({ try $0.add(metrics, to: id) }) { _ in }
+    private func keep(_ notes: PendingNotes?, _ metrics: TaskMetrics, of id: TaskID) {
+        let metrics = StoredMetrics(metrics)
+        guard notes != nil || metrics != nil else { return }
+        tools.patience.store.write({ transaction in
+            try notes?.store(in: transaction)
+            if let metrics { try transaction.add(metrics, to: id) }
+        }) { _ in }
     }
 
     /// If no monitor speaks first, a blocked task is looked at again at this time.

@@ -109,7 +109,9 @@ extension DownloadAttempt {
         _ folder: Folder, _ recorder: RunRecorder
     ) async throws -> (part: PartFile, bytes: ByteCount)? {
         do {
-            return try await tools.files.decoded(held.part, undoing: codings, for: record, plan, in: folder)
+            return try await tools.files.decoded(
+                held.part, undoing: codings, for: record, plan, in: folder
+            ) { [run] in run.decoded($0) }
         } catch let error as TransferError {
             switch (error.code, error.retryable) {
             case (.integrityLength, _), (.httpProtocol, true):

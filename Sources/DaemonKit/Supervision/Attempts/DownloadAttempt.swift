@@ -188,7 +188,9 @@ final class DownloadAttempt: TransferAttempt {
         run.restarted()
         let record = record
         let now = tools.time.reading().wall
-        logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
+        logger.info(
+            "begins again from 0",
+            metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)", "error": "\(cause.message)"])
         try await recorder.replaceCheckpoint(with: nil) { transaction in
             try transaction.setUpload(record.id, begun)
             _ = try transaction.append(.restarted(record, because: cause, at: now))

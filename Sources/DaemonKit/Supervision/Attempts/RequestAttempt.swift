@@ -81,7 +81,9 @@ final class RequestAttempt: TransferAttempt {
     func restart(because cause: TransferError) async throws {
         run.restarted()
         let (record, now) = (record, tools.time.reading().wall)
-        logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
+        logger.info(
+            "begins again from 0",
+            metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)", "error": "\(cause.message)"])
         try await tools.patience.persistently { transaction in
             try transaction.setUpload(record.id, nil)
             _ = try transaction.append(.restarted(record, because: cause, at: now))

@@ -18,6 +18,8 @@ struct RunFigures: Sendable {
     }
 
     var phase: TaskPhase?
+    /// nil unless it decodes.
+    var decoded: Int64?
     private(set) var resumedFrom: Int64?
     /// What it has done so far outlasts a stop; nothing is done before there is an answer.
     var canResume = true

@@ -21,8 +21,9 @@ final class TransferRun: Sendable {
         var figures = RunFigures()
         var metrics = TaskMetrics()
         var hasAnswered = false
-        /// Kept only where credentials are to be proven by it.
-        var lastAnswer: (url: String, status: Int)?
+        /// Kept only if credentials are to be proven by it: origins that let them pass, and whether a proxy did.
+        var letPass: Set<String> = []
+        var proxyLetPass = false
         var isElsewhere = false
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentView])?
@@ -51,7 +52,7 @@ final class TransferRun: Sendable {
     var directHost: String? { findDirectHost() }
     private let findDirectHost: @Sendable () -> String?
     /// Called for the first good answer.
-    private let tellAnswered: @Sendable () -> Void
+    private let tellAnswered: @Sendable (TransferRun) -> Void
     let counters: TransferCounters
     /// nil if the task has none.
     let cookies: TaskCookies?
@@ -67,7 +68,7 @@ final class TransferRun: Sendable {
         _ record: TaskRecord, startedAt: Int64 = 0, waitsForConnectivity: Bool = true,
         cookies: TaskCookies? = nil, hsts: TaskHSTS? = nil,
         directHost: @autoclosure @escaping @Sendable () -> String?,
-        hostAnswered: @escaping @Sendable () -> Void
+        hostAnswered: @escaping @Sendable (TransferRun) -> Void
     ) {
         findDirectHost = directHost
         self.startedAt = startedAt
@@ -206,6 +207,11 @@ final class TransferRun: Sendable {
 
     func set(phase: TaskPhase?) { state.withLock { $0.figures.phase = phase } }
 
+    /// So many bytes of the file are decoded.
+    func decoded(_ bytes: ByteCount) {
+        state.withLock { ($0.figures.phase, $0.figures.decoded) = (.decoding, bytes.rawValue) }
+    }
+
     /// The part file holds bytes of earlier runs.
     func holds(_ offset: ByteCount, of total: ByteCount?) {
         counters.setReceived(offset)
@@ -268,22 +274,23 @@ final class TransferRun: Sendable {
             defer { state.hasAnswered = true }
             return !state.hasAnswered
         }
-        if isFirst { tellAnswered() }
+        if isFirst { tellAnswered(self) }
     }
 
     var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
 
-    /// An answer to a request that credentials went along with which have yet to be proven.
+    /// An answer to a request that credentials may have gone along with which have yet to be proven.
     func noteAnswer(_ head: ResponseHead) {
-        state.withLock { state in state.lastAnswer = head.status.map { (url: head.url, status: $0) } }
+        state.withLock { state in
+            state.letPass.formUnion(head.letPass)
+            if let status = head.status, (200..<300).contains(status) { state.proxyLetPass = true }
+        }
     }
 
-    /// The credentials that the last answer proves: its server has let them pass.
+    /// The credentials that were sent and let pass, each by its own server.
     func proven(of unproven: [SettledDecisions.Space]) -> [SettledDecisions.Space] {
-        guard let (url, status) = state.withLock({ $0.lastAnswer }), status < 500,
-            ![401, 403, 407, 429].contains(status), let origin = try? URLRules.parse(url).hostKey
-        else { return [] }
-        return unproven.filter { !$0.isProxy && $0.origin == origin }
+        let (letPass, proxyLetPass) = state.withLock { ($0.letPass, $0.proxyLetPass) }
+        return unproven.filter { $0.isProxy ? proxyLetPass : letPass.contains($0.origin) }
     }
 
     func redirected(to url: String) {
@@ -351,7 +358,8 @@ final class TransferRun: Sendable {
                 phase: state.figures.phase ?? counters.phase,
                 bytesReceived: received, bytesExpected: expected, rate: ByteRate(rate),
                 eta: whole >= 0 && rate > 0 ? Seconds(Double(max(0, whole - done)) / Double(rate)) : nil,
-                resumedFrom: state.figures.resumedFrom, bytesSent: sent, bytesToSend: max(0, toSend))
+                resumedFrom: state.figures.resumedFrom, bytesSent: sent, bytesToSend: max(0, toSend),
+                bytesDecoded: state.figures.phase == .decoding ? state.figures.decoded : nil)
         }
     }
 }

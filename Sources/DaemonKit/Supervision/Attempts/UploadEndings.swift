@@ -90,7 +90,8 @@ final class UploadEndings: Sendable {
             policy.apply(settled)
             var outcome = try await request(ending, policy)
             let user = CredentialKeeper.User(ending.session, isVolatile: ending.task.isVolatile, policy)
-            if let demand = outcome?.head.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
+            let refusal = outcome.flatMap { $0.head ?? $0.connectHead }
+            if let demand = refusal.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
                 // Its client would have been asked about the owner's, and nobody is asked any more.
                 let found = credentials.found(
                     for: demand, in: policy.asks.contains(.challenge) ? [user.own] : user.places)

@@ -64,8 +64,8 @@ struct SessionController: SessionServing {
         }
         // One that has ended by itself left its own.
         if isNew.withLock({ $0 }) {
-            cookies.forget(key)
-            credentials.forget(key)
+            cookies.forget(place(of: key))
+            credentials.forget(place(of: key))
         }
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
@@ -100,7 +100,7 @@ struct SessionController: SessionServing {
 
     func finish(_ key: SessionKey) async throws -> SessionRecord {
         let session = try await end(key)
-        if session.state == .invalidated { credentials.forget(key) }
+        if session.state == .invalidated { credentials.forget(place(of: key)) }
         return session
     }
 
@@ -110,11 +110,15 @@ struct SessionController: SessionServing {
             .cancel(keepPartial: false),
             ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
         let session = try await end(key)
-        cookies.forget(key)
-        cache?.forget(key)
-        credentials.forget(key)
+        cookies.forget(place(of: key))
+        // Durable sessions have none.
+        if store.isInMemory { cache?.forget(key) }
+        credentials.forget(place(of: key))
         return session
     }
+
+    /// What the session has for itself; a session of the other store may have the same name.
+    private func place(of key: SessionKey) -> CookieKeeper.Place { store.isInMemory ? .volatile(key) : .session(key) }
 
     /// Takes no more tasks; a session without unfinished ones is over at once.
     /// - Parameter endsLaunches: until `session.open` asks for them again; else what ends later still starts the program.

@@ -115,11 +115,15 @@ package final class CookieKeeper: Sendable {
     }
 
     /// The session is over, and with it what it had for itself.
-    func forget(_ session: SessionKey) {
-        let (volatile, durable) = state.withLock {
-            ($0.volatile.removeValue(forKey: session), $0.owners[session.owner])
+    /// - Parameter place: of a session.
+    func forget(_ place: Place) {
+        guard case .session(let session) = place else {
+            if case .volatile(let session) = place { state.withLock { $0.volatile[session] = nil } }
+            return
         }
-        guard volatile == nil, let durable, !durable.isEmpty(session.identifier) else { return }
+        guard let durable = state.withLock({ $0.owners[session.owner] }), !durable.isEmpty(session.identifier) else {
+            return
+        }
         let changes = durable.change(session.identifier, at: time.reading().wall) { $0.remove { _ in true } }
         store(changes, of: session.owner)
     }

@@ -40,10 +40,15 @@ package struct CredentialHelper: Sendable {
 
     private var words: [String] { (command() ?? "").split(separator: " ").map(String.init) }
 
-    /// nil if it has none, or fails.
-    func get(for demand: ProtectionSpace) async -> FoundCredential? {
-        guard let output = await run("get", GitCredential.request(for: demand)) else { return nil }
-        return GitCredential.answer(output)
+    /// A program that fails, or says what nobody can use, is logged.
+    func get(for demand: ProtectionSpace) async -> HelperAnswer {
+        switch await run("get", GitCredential.request(for: demand)) {
+        case .failure(let error): return .failed(error.message)
+        case .success(let output):
+            let answer = GitCredential.answer(output)
+            if case .failed(let reason) = answer { complain("get", reason) }
+            return answer
+        }
     }
 
     /// What it gave has worked.
@@ -56,44 +61,92 @@ package struct CredentialHelper: Sendable {
         _ = await run("erase", GitCredential.request(for: demand, username, password))
     }
 
-    /// - Returns: its output; nil if it failed, which is logged.
-    private func run(_ action: String, _ input: [UInt8]?) async -> [UInt8]? {
+    /// - Returns: its output, or why it failed, which is logged. If the task is cancelled that is at once; the program is
+    ///   killed.
+    private func run(_ action: String, _ input: [UInt8]?) async -> Call.Result {
         let words = words
-        guard let input, !words.isEmpty else { return nil }
-        let result: Result<[UInt8], TransferError> = await withCheckedContinuation { continuation in
-            turns.enter {
-                let isStarted = NamedThread.start("dld-launch") {
-                    let result = Result { () throws(TransferError) -> [UInt8] in
-                        try Self.perform(words + [action], input, environment)
-                    }
-                    turns.leave()
-                    continuation.resume(returning: result)
-                }
-                guard !isStarted else { return }
-                turns.leave()
-                continuation.resume(returning: .failure(TransferError(.internal, "No thread could be started.")))
+        guard !words.isEmpty else { return .failure(TransferError(.internal, "There is none.")) }
+        guard let input else {
+            return .failure(TransferError(.internal, "Its protocol cannot say what it is to be asked."))
+        }
+        let call = Call()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                call.wait(continuation)
+                turns.enter { start(call, words + [action], input) }
             }
+        } onCancel: {
+            call.end(.failure(TransferError(.cancelled, "Its answer is not wanted any more.")))
         }
-        switch result {
-        case .success(let output): return output
-        case .failure(let error):
-            logger.warning(
-                "the credential helper failed", metadata: ["action": "\(action)", "error": "\(error.message)"])
-            return nil
+        if case .failure(let error) = result, error.code != .cancelled { complain(action, error.message) }
+        return result
+    }
+
+    private func complain(_ action: String, _ reason: String) {
+        logger.warning("the credential helper failed", metadata: ["action": "\(action)", "error": "\(reason)"])
+    }
+
+    /// Runs the program on a thread of its own, and leaves the turnstile after it.
+    private func start(_ call: Call, _ argv: [String], _ input: [UInt8]) {
+        guard call.isWanted else { return turns.leave() }
+        let isStarted = NamedThread.start("dld-launch") {
+            let result = Result { () throws(TransferError) -> [UInt8] in
+                try Self.perform(argv, input, environment) { call.isWanted }
+            }
+            turns.leave()
+            call.end(result)
         }
+        guard !isStarted else { return }
+        turns.leave()
+        call.end(.failure(TransferError(.internal, "No thread could be started.")))
     }
 
     /// Runs the program to its end. Blocks.
     private static func perform(
-        _ argv: [String], _ input: [UInt8], _ environment: [String: String]
+        _ argv: [String], _ input: [UInt8], _ environment: [String: String], while isWanted: () -> Bool
     ) throws(TransferError) -> [UInt8] {
         let child = try PipedProcess(argv, given: input, environment: environment)
-        guard let output = child.answer(atMost: mostOutput, until: .now + .seconds(patience)) else {
+        guard let output = child.answer(atMost: mostOutput, until: .now + .seconds(patience), while: isWanted) else {
             throw TransferError(.internal, "It did not end within \(patience) s, or said too much; it was ended.")
         }
-        guard output.status == 0 else {
-            throw TransferError(.internal, "It ended with status \(output.status).")
+        switch output.status {
+        case 0: return output.bytes
+        // What the shell says (sh(1), EXIT STATUS).
+        case 126, 127: throw TransferError(.internal, "It cannot be run; check the path in credentialHelper.")
+        default: throw TransferError(.internal, "It ended with status \(output.status).")
         }
-        return output.bytes
+    }
+}
+
+/// One wait for a program, which ends once: with what the program says, or because nobody wants that any more.
+private final class Call: Sendable {
+    typealias Result = Swift.Result<[UInt8], TransferError>
+
+    private struct State {
+        var result: Result?
+        var continuation: CheckedContinuation<Result, Never>?
+    }
+
+    private let state = Guarded(State())
+
+    var isWanted: Bool { state.withLock { $0.result == nil } }
+
+    func wait(_ continuation: CheckedContinuation<Result, Never>) {
+        let result = state.withLock { state in
+            if state.result == nil { state.continuation = continuation }
+            return state.result
+        }
+        if let result { continuation.resume(returning: result) }
+    }
+
+    /// The first end counts.
+    func end(_ result: Result) {
+        let waiting = state.withLock { state in
+            guard state.result == nil else { return nil as CheckedContinuation<Result, Never>? }
+            state.result = result
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        waiting?.resume(returning: result)
     }
 }

@@ -34,6 +34,8 @@ package final class CredentialKeeper: Sendable {
     }
 
     private let lists = Guarded<[Place: CredentialList]>([:])
+    /// What helpers gave and servers refused: as long as the daemon runs, no task sends it again.
+    private let refusedGifts = Guarded<[UserID: RefusedGifts]>([:])
     private let store: TransferStore
     private let helper: CredentialHelper?
     private let logger: Logger
@@ -93,15 +95,55 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// What becomes of a demand that ended an attempt. What was sent is noted as refused.
+    /// - Parameter asking: called before the helper is asked, which may take its time; a cancelled task does not wait for it.
     /// - Returns: nil if nothing was demanded that credentials answer.
-    func offer(after failure: AttemptFailure, of record: TaskRecord, _ policy: EffectivePolicy) async
-        -> CredentialOffer?
-    {
-        guard policy.answersChallenges, let head = failure.challenge,
-            let demand = ProtectionSpace(head, proxy: policy.network.proxy)
-        else { return nil }
+    func offer(
+        after failure: AttemptFailure, of record: TaskRecord, _ policy: EffectivePolicy,
+        asking: @Sendable () -> Void = {}
+    ) async -> CredentialOffer? {
+        guard let head = failure.challenge, let demand = ProtectionSpace(head, proxy: policy.network.proxy) else {
+            return nil
+        }
         let user = User(record, policy)
         let sent = record.settled?.credential(for: demand)
+        let refused = noteRefused(sent, of: record, demand, user, policy)
+        func isNew(_ found: FoundCredential) -> Bool {
+            !refused.contains { $0.username == found.username && $0.password == found.password }
+        }
+        var offer = CredentialOffer(space: demand)
+        offer.isStoredRefused = isRefused(demand, in: user.places)
+        if policy.asks.contains(.challenge) {
+            // The client has said of those that they are for all of its tasks; others it is asked about.
+            offer.found = found(for: demand, in: [user.own]).flatMap { isNew($0) ? $0 : nil }
+            offer.proposedUser = found(for: demand, in: user.places)?.username
+            return offer
+        }
+        guard policy.answersChallenges else { return offer }
+        offer.found = found(for: demand, in: user.places).flatMap { isNew($0) ? $0 : nil }
+        guard offer.found == nil, user.hasOwners, let helper, helper.isSet else { return offer }
+        guard sent?.source != .helper else {
+            offer.helper = .refused
+            return offer
+        }
+        asking()
+        switch await helper.get(for: demand) {
+        case .nothing: offer.helper = .nothing
+        case .failed: offer.helper = .failed
+        case .credential(let given) where isNew(given) && !isRefused(given, demand, user): offer.found = given
+        case .credential: offer.helper = .refused
+        }
+        return offer
+    }
+
+    private func isRefused(_ given: FoundCredential, _ demand: ProtectionSpace, _ user: User) -> Bool {
+        refusedGifts.withLock { $0[user.session.owner]?.contains(given, for: demand) == true }
+    }
+
+    /// - Returns: what was sent, and is not to be sent again.
+    private func noteRefused(
+        _ sent: SettledDecisions.Space?, of record: TaskRecord, _ demand: ProtectionSpace, _ user: User,
+        _ policy: EffectivePolicy
+    ) -> [(username: String, password: String)] {
         var refused: [(username: String, password: String)] = []
         if let own = TaskTransitions.ownCredential(of: record, for: demand, policy) {
             refused.append((own.username, own.password ?? ""))
@@ -109,27 +151,26 @@ package final class CredentialKeeper: Sendable {
         // It was sent whatever the realm: the server may have named another one, or another method, before.
         if let sent, let name = sent.username {
             refused.append((name, sent.password ?? ""))
-            if sent.source == .helper, sent.demand == demand {
-                await helper?.erase(name, sent.password ?? "", for: demand)
-            }
+            if sent.source == .helper { refuse(gift: sent, by: demand, of: user.session.owner) }
         }
         for (name, password) in refused { note(refused: name, password, by: demand, user) }
-        func isNew(_ found: FoundCredential) -> Bool {
-            !refused.contains { $0.username == found.username && $0.password == found.password }
+        return refused
+    }
+
+    /// Whether something is stored that would answer, had it not been refused.
+    private func isRefused(_ demand: ProtectionSpace, in places: [Place]) -> Bool {
+        lists.withLock { lists in
+            places.contains { lists[$0]?.all.contains { $0.isRefused && $0.space.covers(demand) } == true }
         }
-        var offer = CredentialOffer(space: demand)
-        if policy.asks.contains(.challenge) {
-            // The client has said of those that they are for all of its tasks; others it is asked about.
-            offer.found = found(for: demand, in: [user.own]).flatMap { isNew($0) ? $0 : nil }
-            offer.proposedUser = found(for: demand, in: user.places)?.username
-            return offer
-        }
-        offer.found = found(for: demand, in: user.places).flatMap { isNew($0) ? $0 : nil }
-        if offer.found == nil, user.hasOwners, sent?.source != .helper {
-            let helped = await helper?.get(for: demand)
-            offer.found = helped.flatMap { isNew($0) ? $0 : nil }
-        }
-        return offer
+    }
+
+    /// The helper hears of it, and nobody waits for it.
+    private func refuse(gift: SettledDecisions.Space, by demand: ProtectionSpace, of owner: UserID) {
+        let (username, password) = (gift.username ?? "", gift.password ?? "")
+        let given = FoundCredential(username: username, password: password, source: .helper)
+        refusedGifts.withLock { $0[owner, default: RefusedGifts()].add(given, for: demand) }
+        guard gift.demand == demand else { return }
+        Task { [helper] in await helper?.erase(username, password, for: demand) }
     }
 
     private func note(refused username: String, _ password: String, by demand: ProtectionSpace, _ user: User) {
@@ -170,19 +211,13 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// The session is over, and with it what it had for itself.
-    func forget(_ session: SessionKey) {
-        lists.withLock { lists in
-            lists[.volatile(session)] = nil
-            lists[.session(session)] = nil
-        }
-    }
+    func forget(_ place: Place) { lists.withLock { $0[place] = nil } }
 
     /// Hears of what was committed: sessions also end by themselves, with their last tasks.
     /// - Parameter isVolatile: of volatile sessions; a durable one may have the same name.
     func follow(_ events: [EventRecord], isVolatile: Bool) {
         for event in events where event.type == .sessionInvalidated {
-            let place: Place = isVolatile ? .volatile(event.session) : .session(event.session)
-            lists.withLock { $0[place] = nil }
+            forget(isVolatile ? .volatile(event.session) : .session(event.session))
         }
     }
 
@@ -234,25 +269,23 @@ package final class CredentialKeeper: Sendable {
     /// - Throws: `limit.reached`, and what the store throws: then it is in force, and stored with the next change.
     package func set(_ credential: StoredCredential, isDefault: Bool?, in place: Place) async throws {
         try keep(credential, isDefault: isDefault, in: place)
+        allowGifts(at: credential.space, of: place.owner)
         try await store.write(storing(place))
+    }
+
+    /// Whoever changes what is stored for a space lets its helper's be tried again too.
+    private func allowGifts(at space: CredentialSpace, of owner: UserID) {
+        refusedGifts.withLock { $0[owner]?.remove(at: space) }
     }
 
     /// Removes those of a server or proxy; durable when it returns.
     /// - Returns: how many.
     package func remove(at space: CredentialSpace, username: String?, in place: Place) async throws -> Int {
+        allowGifts(at: space, of: place.owner)
         let count = lists.withLock { $0[place]?.remove(at: space, username: username) } ?? 0
         if count > 0 { try await store.write(storing(place)) }
         return count
     }
-}
-
-/// What was found for a demand for credentials that ended an attempt.
-struct CredentialOffer: Sendable {
-    var space: ProtectionSpace
-    /// Sent without asking.
-    var found: FoundCredential?
-    /// Of the credential that a client who is asked has stored.
-    var proposedUser: String?
 }
 
 extension CookieKeeper.Place {

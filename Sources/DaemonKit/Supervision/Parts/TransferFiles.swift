@@ -298,10 +298,12 @@ final class TransferFiles: Sendable {
     }
 
     /// A body that came coded in spite of our wish, decoded into a part of its own; nil if it is delivered as it came.
-    /// - Parameter codings: what is undone, the outermost first.
+    /// - Parameters:
+    ///   - codings: what is undone, the outermost first.
+    ///   - told: hears of the bytes that are decoded.
     func decoded(
         _ part: PartFile, undoing codings: [ContentCodingRules.Undoable], for record: TaskRecord,
-        _ plan: DestinationPlan, in folder: Folder
+        _ plan: DestinationPlan, in folder: Folder, told: @escaping @Sendable (ByteCount) -> Void = { _ in }
     ) async throws -> (part: PartFile, bytes: ByteCount)? {
         guard !codings.isEmpty else { return nil }
         let decoding = ContentDecoding(codings)
@@ -314,7 +316,7 @@ final class TransferFiles: Sendable {
             do throws(TransferError) {
                 let bytes = try decoding.decode(
                     coded: part.fileDescriptor, into: plain.fileDescriptor, path: plain.path,
-                    isCancelled: isCancelled)
+                    isCancelled: isCancelled, told: told)
                 unfoldings.note(nil, of: record.id)
                 return (plain, bytes)
             } catch {

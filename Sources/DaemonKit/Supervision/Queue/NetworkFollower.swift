@@ -21,7 +21,7 @@ struct NetworkFollower: Sendable {
     /// - Parameter all: those who hear of it; it tells one listener only.
     func followNetwork(with all: [NetworkFollower]) async {
         for await state in network.changes {
-            logger.notice("network", metadata: ["state": "\(state.isUp ? "up" : "changed")"])
+            logger.notice(state.isUp ? "the network is up" : "there is no network")
             for follower in all { await follower.follow(state) }
         }
     }

@@ -105,12 +105,12 @@ final class RunRecorder: TransferObserver {
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
         note("answered", ["status": "\(head.status ?? 0)", "verdict": "\(Self.text(verdict))"])
+        if record.settled?.unproven.isEmpty == false { run.noteAnswer(head) }
         if case .accept(let acceptance) = verdict, acceptance.origin == nil,
             head.status.map({ (200..<300).contains($0) }) ?? true
         {
             run.hostAnswered()
         }
-        if record.settled?.unproven.isEmpty == false { run.noteAnswer(head) }
         cache?.responded(head)
         guard keepsAnswers else { return }
         if case .accept(let acceptance) = verdict {

@@ -76,9 +76,11 @@ extension TaskTransitions {
                 try asked($0, of: record, settled, .authentication, because: failure.error, in: transaction)
             }
         }
-        guard var shown = record.response?.withoutSecrets else { return nil }
-        shown.body = nil
-        if let target = failure.redirect {
+        // A proxy that refuses CONNECT has answered no request of the task.
+        let hasAnswer = failure.challenge.map { $0.status == record.response?.status } ?? true
+        var shown = hasAnswer ? record.response?.withoutSecrets : nil
+        shown?.body = nil
+        if let target = failure.redirect, let shown {
             let question = settled.redirected(to: target, response: shown)
             guard !policy.asks.contains(.redirect) else {
                 return try question.map { try asked($0, of: record, settled, .decision, in: transaction) }
@@ -108,9 +110,9 @@ extension TaskTransitions {
             }
         }
         // The refusal is the answer: it is fetched once more, with its body.
-        guard policy.acceptsAnyStatus, !policy.asks.contains(.challenge), settled.declinesCredentials != true
-        else { return nil }
+        guard policy.acceptsAnyStatus, shown != nil, settled.declinesCredentials != true else { return nil }
         settled.declinesCredentials = true
+        settled.declinesChallenges = true
         var unasked = question ?? Question(.challenge)
         unasked.response = shown
         try transaction.settle(settled, of: record.id, unasked: unasked, at: now)
@@ -199,7 +201,7 @@ extension TaskTransitions {
         payload.add("decision", decision.rawValue)
         let told = try WireCoding.encode(question)
         payload.add(try JSONMembers(stored: String(decoding: told, as: UTF8.self)))
-        return .asked(reason, error, until: question.deadline, payload: payload)
+        return .asked(reason, error?.asking(question), until: question.deadline, payload: payload)
     }
 }
 
@@ -236,6 +238,23 @@ enum HeldQuestion: Sendable {
 extension TaskStatus {
     /// No answer is held any more, and nobody need say whether it is wanted.
     fileprivate var isBeyondHeldAnswers: Bool { state == .paused || state == .waiting || state.isFinal }
+}
+
+extension TransferError {
+    /// The same while a client is asked about it: what is to be done is to answer.
+    fileprivate func asking(_ question: Question) -> TransferError {
+        guard let space = question.protectionSpace else { return self }
+        var error = self
+        let place = space.isProxy ? "The proxy \(space.origin)" : space.origin
+        let answer = "a client is asked (decision.list, decision.answer)."
+        error.message =
+            switch space.method {
+            case .httpBasic, .httpDigest, .ntlm: "\(place) wants credentials; \(answer)"
+            case .clientCertificate: "\(place) wants a certificate; \(answer)"
+            case .serverTrust: "The certificate of \(place) is not trusted; \(answer)"
+            }
+        return error
+    }
 }
 
 extension StandingRequest {

@@ -11,7 +11,7 @@ import TransferModel
         let status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
         let record = TaskRecord(
             id: TaskID(id), session: .shared(of: UserID(0)), spec: TaskSpec(), status: status, host: "h", position: 0)
-        let run = TransferRun(record, directHost: "h") {}
+        let run = TransferRun(record, directHost: "h") { _ in }
         table.insert(run)
         return run
     }

@@ -10,7 +10,7 @@ import TransferModel
         let status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
         let record = TaskRecord(
             id: TaskID(1), session: .shared(of: UserID(0)), spec: TaskSpec(), status: status, host: "h", position: 0)
-        return TransferRun(record, directHost: "h") {}
+        return TransferRun(record, directHost: "h") { _ in }
     }
 
     @Test func anAbortBeforeDeliveryKeepsItFromBeginning() {
@@ -26,16 +26,19 @@ import TransferModel
         #expect(!run.isAborting)
     }
 
-    /// An answer proves the credentials that went to its server, unless it may be for want of them.
-    @Test(arguments: [(304, true), (404, true), (401, false), (403, false), (407, false), (429, false), (503, false)])
-    func anAnswerProvesCredentials(status: Int, proves: Bool) {
+    /// Only what was sent there and let pass is proven, on whichever hop that was; a proxy's by any good answer.
+    @Test func anAnswerProvesWhatWasSentForIt() {
         let run = run()
-        let spaces = ["https://a:443", "https://b:443"].map { SettledDecisions.Space(origin: $0, isProxy: false) }
+        let spaces =
+            ["https://a:443", "https://b:443"].map { SettledDecisions.Space(origin: $0, isProxy: false) }
+            + [SettledDecisions.Space(origin: "http://p:3128", isProxy: true)]
         #expect(run.proven(of: spaces).isEmpty)
-        run.noteAnswer(ResponseHead(url: "https://a/f", status: status))
-        #expect(run.proven(of: spaces).map(\.origin) == (proves ? ["https://a:443"] : []))
-        run.noteAnswer(ResponseHead(url: "https://c/f", status: status))
+        run.noteAnswer(ResponseHead(url: "https://a/f", status: 404))
         #expect(run.proven(of: spaces).isEmpty)
+        var head = ResponseHead(url: "https://c/f", status: 200)
+        head.letPass = ["https://b:443"]
+        run.noteAnswer(head)
+        #expect(run.proven(of: spaces).map(\.origin) == ["https://b:443", "http://p:3128"])
     }
 
     @Test func whoeverStoresTheChangeWinsOverAPreemption() {

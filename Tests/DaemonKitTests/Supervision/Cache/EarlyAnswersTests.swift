@@ -73,7 +73,7 @@ struct EarlyAnswersTests {
             place: CachePlace(SessionKey(owner: Self.owner, identifier: "v"), policy), policy: policy)
         cache.put(
             CachedAnswer(response: response, body: Self.body, credentials: request.credentials), url, on: shelf,
-            replaces: false)
+            since: cache.reading(), replaces: false)
     }
 
     private func end(_ change: (inout Question) -> Void = { _ in }) throws -> NewTask.End? {

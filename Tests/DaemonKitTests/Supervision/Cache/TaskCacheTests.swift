@@ -18,7 +18,7 @@ struct TaskCacheTests {
             status: TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0)), host: "h", position: 0)
         let policy = try #require(CachePolicy(SessionConfiguration(), .default))
         return TaskCache(
-            keeper, record, policy, CookiePolicy(SessionConfiguration(), .default),
+            keeper, record, policy, CookiePolicy(SessionConfiguration(), .default), of: nil,
             TransferRun(record, directHost: nil) { _ in }, ManualTime())
     }
 

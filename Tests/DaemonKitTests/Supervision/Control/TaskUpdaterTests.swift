@@ -82,7 +82,7 @@ import TransferStore
     @Test func aDownloadThatIsDeliveredWhileItIsStoppedHasNoResumeData() async throws {
         let task = try await fixture.add(hosts: ["h"])[0]
         let record = try await fixture.apply(.claimed, to: task.id).record
-        let run = TransferRun(record, directHost: nil) {}
+        let run = TransferRun(record, directHost: nil) { _ in }
         supervision.runs.insert(run)
         run.wait(
             for: EndOfRun { [fixture, runs = supervision.runs] in

@@ -145,7 +145,7 @@ struct CookieKeeperTests {
         let next = CookieKeeper(store: store)
         try await next.load()
         #expect(next.list(.session(key)) == [cookie])
-        next.forget(key)
+        next.forget(.session(key))
         try await store.write { _ in }
         #expect(next.list(.session(key)).isEmpty)
         #expect(try await stored().isEmpty)
@@ -159,7 +159,7 @@ struct CookieKeeperTests {
         try await keeper.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .volatile(key))
         #expect(keeper.list(.volatile(key)).count == 1)
         #expect(try await stored().isEmpty)
-        keeper.forget(key)
+        keeper.forget(.volatile(key))
         #expect(keeper.list(.volatile(key)).isEmpty)
     }
 

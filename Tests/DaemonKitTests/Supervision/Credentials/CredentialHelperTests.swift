@@ -1,6 +1,8 @@
+import Glibc
 import Logging
 import TestSupport
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -10,13 +12,32 @@ struct CredentialHelperTests {
     private static let demand = ProtectionSpace(
         host: "a.org", port: 8443, protocol: "https", realm: "r", method: .httpBasic, isProxy: false)
     private let folder: TemporaryFolder
+    private let lines = Lines()
+
+    /// What is logged.
+    private final class Lines: Sendable {
+        private let known = Guarded<[String]>([])
+        var all: [String] { known.withLock { $0 } }
+        func add(_ line: String) { known.withLock { $0.append(line) } }
+    }
+
+    private struct Listener: LogHandler {
+        let lines: Lines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { lines.add("\(event.message) \(event.metadata ?? [:])") }
+    }
 
     init() throws { folder = try TemporaryFolder() }
 
     private func helper(_ command: String?) -> CredentialHelper {
-        CredentialHelper(environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"], logger: Logger(label: "test")) {
-            command
-        }
+        let logger = Logger(label: "test") { [lines] _ in Listener(lines: lines) }
+        return CredentialHelper(environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"], logger: logger) { command }
     }
 
     private func script(_ text: String) throws -> CredentialHelper {
@@ -29,16 +50,16 @@ struct CredentialHelperTests {
         let file = folder.file("credentials")
         let helper = helper("git credential-store --file \(file)")
         #expect(helper.isSet)
-        #expect(await helper.get(for: Self.demand) == nil)
+        #expect(await helper.get(for: Self.demand) == .nothing)
         await helper.store("anna", "p@s s=w", for: Self.demand)
         #expect(try Files.text(file) == "https://anna:p%40s%20s%3dw@a.org%3a8443\n")
         let found = await helper.get(for: Self.demand)
-        #expect(found == FoundCredential(username: "anna", password: "p@s s=w", source: .helper))
+        #expect(found.credential == FoundCredential(username: "anna", password: "p@s s=w", source: .helper))
         var other = Self.demand
         other.port = 443
-        #expect(await helper.get(for: other) == nil)
+        #expect(await helper.get(for: other) == .nothing)
         await helper.erase("anna", "p@s s=w", for: Self.demand)
-        #expect(await helper.get(for: Self.demand) == nil)
+        #expect(await helper.get(for: Self.demand) == .nothing)
     }
 
     @Test func itIsToldTheActionAndTheDemand() async throws {
@@ -49,16 +70,45 @@ struct CredentialHelperTests {
                 == "store\nprotocol=https\nhost=a.org:8443\nusername=anna\npassword=p\n\n")
     }
 
+    private func reason(_ answer: HelperAnswer) -> String {
+        if case .failed(let reason) = answer { reason } else { "\(answer)" }
+    }
+
     @Test func whatFailsHasNone() async throws {
         let none = helper(nil)
         #expect(!none.isSet)
-        #expect(await none.get(for: Self.demand) == nil)
-        #expect(await helper("/no/such/program").get(for: Self.demand) == nil)
+        #expect(await none.get(for: Self.demand).credential == nil)
+        let missing = await helper("/no/such/program").get(for: Self.demand)
+        #expect(reason(missing).contains("credentialHelper"), "\(missing)")
         let failing = try script("echo username=a; echo password=p; exit 1\n")
-        #expect(await failing.get(for: Self.demand) == nil)
+        #expect(reason(await failing.get(for: Self.demand)).contains("status 1"))
         let endless = try script("echo username=a; echo password=p; yes\n")
-        #expect(await endless.get(for: Self.demand) == nil)
+        #expect(reason(await endless.get(for: Self.demand)).contains("said too much"))
         let deaf = try script("exec < /dev/null; echo username=a; echo password=p\n")
-        #expect(await deaf.get(for: Self.demand)?.username == "a")
+        #expect(await deaf.get(for: Self.demand).credential?.username == "a")
+        let odd = try script("echo Hello.\n")
+        #expect(reason(await odd.get(for: Self.demand)).contains("key=value"))
+        #expect(lines.all.contains { $0.contains("key=value") }, "\(lines.all)")
+    }
+
+    /// Whoever waits for it does not wait any more, and the program ends: the pipe it holds open closes.
+    @Test(.timeLimit(.minutes(1))) func aCancelledTaskWaitsForNoProgram() async throws {
+        let fifo = folder.file("fifo")
+        try #require(mkfifo(fifo, 0o600) == 0)
+        let held = folder.file("held")
+        try #require(mkfifo(held, 0o600) == 0)
+        let helper = try script("exec 3> \(held); read line < \(fifo)\n")
+        let asking = Task { await helper.get(for: Self.demand) }
+        // Opened for reading once the program has opened it for writing.
+        let reader = open(held, O_RDONLY | O_CLOEXEC)
+        try #require(reader >= 0)
+        defer { close(reader) }
+        asking.cancel()
+        #expect(await asking.value.credential == nil)
+        var byte: UInt8 = 0
+        #expect(read(reader, &byte, 1) == 0)
+        let others = (0..<8).map { _ in Task { await helper.get(for: Self.demand) } }
+        for other in others { other.cancel() }
+        for other in others { #expect(await other.value.credential == nil) }
     }
 }

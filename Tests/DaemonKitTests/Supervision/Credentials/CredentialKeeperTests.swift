@@ -65,8 +65,13 @@ struct CredentialKeeperTests {
         try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
         #expect(found(user(.ephemeral, isVolatile: true).0) == "own")
         #expect(found(user(.default, isVolatile: true).0) == "own" && found(user().0) == "shared")
-        keeper.forget(Self.session)
-        #expect(found(user(.ephemeral, isVolatile: true).0) == nil && found(user().0) == "shared")
+        // A durable session of the same name keeps its own, and the other way round.
+        try await keeper.set(credential("durable", .session), isDefault: nil, in: .session(Self.session))
+        keeper.forget(.volatile(Self.session))
+        #expect(found(user(.ephemeral, isVolatile: true).0) == nil && found(user().0) == "durable")
+        try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
+        keeper.forget(.session(Self.session))
+        #expect(found(user(.ephemeral, isVolatile: true).0) == "own" && found(user().0) == "shared")
     }
 
     @Test func whatLastsIsReadAgain() async throws {
@@ -169,6 +174,55 @@ struct CredentialKeeperTests {
         #expect(keeper.list(.volatile(Self.session)).isEmpty && keeper.list(.session(Self.session)).count == 1)
         keeper.follow([EventRecord(time: time, type: .sessionInvalidated, session: Self.session)], isVolatile: false)
         #expect(keeper.list(.session(Self.session)).isEmpty)
+    }
+
+    private func helped(_ answer: String) async throws -> (CredentialKeeper, EffectivePolicy) {
+        try Files.write(folder.file("helper"), "#!/bin/sh\n" + answer, mode: 0o700)
+        let (program, logger) = (folder.file("helper"), Logger(label: "test"))
+        let helper = CredentialHelper(environment: [:], logger: logger) { program }
+        return (
+            CredentialKeeper(store: store, helper: helper, logger: logger), user { $0.mayHaveCredentials = true }.1
+        )
+    }
+
+    /// What a helper gave and a server refused goes to no other task either, until somebody changes what is stored there.
+    @Test func aRefusedGiftIsNotSentAgain() async throws {
+        let (keeper, policy) = try await helped("[ $1 = get ] && echo username=anna && echo password=p")
+        let first = try #require(await keeper.offer(after: refusal, of: record(nil), policy))
+        #expect(first.found?.source == .helper && first.helper == nil)
+        var settled = SettledDecisions()
+        settled.use(try #require(first.found), for: Self.demand)
+        let second = try #require(await keeper.offer(after: refusal, of: record(settled), policy))
+        #expect(second.found == nil && second.helper == .refused)
+        let other = try #require(await keeper.offer(after: refusal, of: record(nil), policy))
+        #expect(other.found == nil && other.helper == .refused)
+        // For another realm it may be right.
+        let elsewhere = await keeper.offer(after: refused(with: "Basic realm=\"other\""), of: record(nil), policy)
+        #expect(elsewhere?.found?.username == "anna")
+        #expect(try await keeper.remove(at: credential("").space, username: nil, in: .shared(Self.anna)) == 0)
+        #expect(await keeper.offer(after: refusal, of: record(nil), policy)?.found?.username == "anna")
+    }
+
+    /// The error says where credentials were looked for, and what was wrong with them.
+    @Test(arguments: [("exit 0", "nothing"), ("exit 3", "failed"), ("echo nonsense", "failed")])
+    func theErrorNamesTheHelper(script: String, word: String) async throws {
+        let (keeper, policy) = try await helped(script)
+        var error = refusal.error
+        try #require(await keeper.offer(after: refusal, of: record(nil), policy)).explain(&error)
+        #expect(error.details["credentialHelper"] == .string(word))
+        #expect(error.details["protectionSpace"] == "https://a.org:443")
+        #expect(error.message.contains("credential helper") && error.details["storedCredential"] == nil, "\(error)")
+    }
+
+    /// Also if there is nothing left that could answer.
+    @Test func theErrorNamesARefusedCredential() async throws {
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
+        let (_, policy) = user { ($0.network.username, $0.network.password) = ("anna", "p") }
+        var error = refusal.error
+        let offer = try #require(await keeper.offer(after: refusal, of: record(nil), policy))
+        offer.explain(&error)
+        #expect(offer.found == nil && error.details["storedCredential"] == "refused")
+        #expect(error.details["credentialHelper"] == nil && error.message.contains("stored"), "\(error)")
     }
 
     /// A client that asks is shown whose credential is stored; what it gave to the session is sent.

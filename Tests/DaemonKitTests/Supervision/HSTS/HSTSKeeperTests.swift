@@ -78,12 +78,12 @@ struct HSTSKeeperTests {
     }
 
     @Test func aURLOfAKnownHostGoesOverHTTPS() throws {
-        let task = try #require(task())
-        task.receive("max-age=1000", from: "a.org")
-        #expect(task.secured("http://u:p@A.org:80/x#y") == "https://a.org/x")
-        #expect(task.secured("http://a.org:8080/x?y") == "https://a.org:8080/x?y")
+        let known = try #require(task())
+        known.receive("max-age=1000", from: "a.org")
+        #expect(known.secured("http://u:p@A.org:80/x#y") == "https://a.org/x")
+        #expect(known.secured("http://a.org:8080/x?y") == "https://a.org:8080/x?y")
         for url in ["https://a.org/", "ftp://a.org/", "http://b.org/", "nonsense"] {
-            #expect(task.secured(url) == nil, "\(url)")
+            #expect(known.secured(url) == nil, "\(url)")
         }
     }
 }

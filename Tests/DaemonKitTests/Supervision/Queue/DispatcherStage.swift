@@ -32,7 +32,7 @@ final class DispatcherStage: Sendable {
             closedUntil: { _, _ in closedUntil },
             begin: { claims in
                 for claim in claims {
-                    runs.insert(TransferRun(claim.task, startedAt: time.reading().boot, directHost: nil) {})
+                    runs.insert(TransferRun(claim.task, startedAt: time.reading().boot, directHost: nil) { _ in })
                     started.withLock { $0.append(claim.task) }
                 }
             })

@@ -23,7 +23,8 @@ import TransferStore
             let task = try await fixture.add(hosts: ["h"])[0]
             record = try await fixture.apply(.claimed, to: task.id).record
             recorder = RunRecorder(
-                record: record, run: TransferRun(record, directHost: nil) { [answers] in answers.withLock { $0 += 1 } },
+                record: record,
+                run: TransferRun(record, directHost: nil) { [answers] _ in answers.withLock { $0 += 1 } },
                 keepsAnswers: true, patience: StorePatience(store: fixture.store) { false },
                 keeper: CheckpointKeeper(store: fixture.store, logger: Logger(label: "test")), time: fixture.time,
                 logger: Logger(label: "test"))

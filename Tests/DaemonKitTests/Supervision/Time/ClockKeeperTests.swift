@@ -121,7 +121,7 @@ import TransferStore
         let supervision = try await supervision()
         let tasks = try await fixture.add(hosts: ["h", "h", "h"])
         for task in tasks { _ = try await fixture.apply(.claimed, to: task.id) }
-        let run = TransferRun(tasks[0], directHost: nil, hostAnswered: {})
+        let run = TransferRun(tasks[0], directHost: nil, hostAnswered: { _ in })
         supervision.runs.insert(run)
         fixture.time.advance(691_200)
         try await supervision.deadlines.pass(at: fixture.time.reading(), limit: 10)

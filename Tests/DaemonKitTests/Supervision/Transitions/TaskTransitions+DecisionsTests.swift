@@ -306,6 +306,39 @@ import TransferStore
         #expect(decision?.settled.declinesCredentials == (acceptsAnyStatus ? true : nil))
     }
 
+    /// A client that is asked hears of so many refusals; then one is final for it too.
+    @Test(arguments: [false, true]) func afterTooManyRefusalsNobodyIsAsked(acceptsAnyStatus: Bool) async throws {
+        let (event, decision) = try await demanded(
+            try SupervisionFixture(), CredentialOffer(space: demand), failures: Bounds.credentialFailures
+        ) {
+            $0.acceptsAnyStatus = acceptsAnyStatus
+            $0.asks = [.challenge]
+        }
+        #expect((event != nil) == acceptsAnyStatus)
+        if acceptsAnyStatus {
+            guard case .preempted(.challenge) = event else {
+                return #expect(Bool(false), "\(String(describing: event))")
+            }
+            var policy = EffectivePolicy(spec: TaskSpec(), session: SessionConfiguration())
+            policy.asks = [.challenge]
+            policy.apply(try #require(decision).settled)
+            #expect(!policy.answersChallenges)
+        }
+    }
+
+    /// What waits for an answer says so, and not how to change the task.
+    @Test func aTaskThatAsksAdvisesToAnswer() async throws {
+        let (event, _) = try await demanded(try SupervisionFixture(), CredentialOffer(space: demand)) {
+            $0.asks = [.challenge]
+        }
+        guard case .asked(_, let error, _, _) = event else {
+            return #expect(Bool(false), "\(String(describing: event))")
+        }
+        #expect(
+            error?.code == .authRequired && error?.message.contains("decision.answer") == true,
+            "\(String(describing: error))")
+    }
+
     @Test func aClientThatIsAskedSeesWhoseCredentialIsStored() async throws {
         var offer = CredentialOffer(space: demand)
         offer.proposedUser = "anna"
