@@ -711,7 +711,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" q quiet' -l 'quiet' -s 'q' -d 'Print results only, without remarks and progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" q quiet' -l 'quiet' -s 'q' -d 'Print only results, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts list" h help' -s 'h' -l 'help' -d 'Show help information.'
@@ -719,7 +719,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" q quiet' -l 'quiet' -s 'q' -d 'Print results only, without remarks and progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" q quiet' -l 'quiet' -s 'q' -d 'Print only results, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" h help' -s 'h' -l 'help' -d 'Show help information.'

@@ -145,7 +145,10 @@ package final class CurlEngine: Sendable {
         let scheme = request.url.scheme
         guard !URLScheme.known.contains(where: { $0.rawValue == scheme }), URLScheme.isName(scheme) else { return nil }
         return HelperCall(
-            scheme: scheme, owner: context.session.owner, task: context.task, order: HelperOrder(exchange),
+            scheme: scheme, owner: context.session.owner, task: context.task,
+            patience: exchange.$network.wrappedValue.stallTimeout > 0
+                ? exchange.$network.wrappedValue.stallTimeout.milliseconds : .max,
+            order: HelperOrder(exchange),
             part: exchange.kind == .download ? part : nil, payload: exchange.payload, source: source)
     }
 

@@ -69,7 +69,7 @@ struct BrowserCookiesTests {
                     secure: true, sameSite: Cookie.SameSite.none, hostOnly: false),
             ])
         #expect(found.refusals.map(\.name) == ["gone", "boxed"])
-        #expect(found.refusals[0].why.contains("ended") && found.refusals[1].why.contains("container"))
+        #expect(found.refusals[0].why.contains("expired") && found.refusals[1].why.contains("container"))
     }
 
     @Test func chromium() throws {

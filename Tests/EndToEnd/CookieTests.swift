@@ -294,7 +294,7 @@ extension EndToEnd.Downloading {
             let (status, output) = try await scene.daemon.dlctl([
                 "add", "-w", "--cookies", scene.file("cookies.txt"), "-o", scene.file("got"), scene.origin.url("/file"),
             ])
-            #expect(status == 0 && output.contains("1 cookie of ") && output.contains("cannot be used"), "\(output)")
+            #expect(status == 0 && output.contains("cookies.txt:3: it has 1 field;"), "\(output)")
             #expect(scene.origin.requests("/file").map { $0.header("Cookie") } == ["sid=file"])
             #expect(try await names(scene.probe).isEmpty)
             let none = try await scene.daemon.dlctl([

@@ -33,8 +33,52 @@ extension EndToEnd.Serving {
         /// One that touches descriptor 3 before anything else.
         @Test(.timeLimit(.minutes(1))) func aHelperMayNeedItsFileAtOnce() async throws {
             let bench = try await HelperScene("eager")
-            try await bench.probe.wait(for: try await bench.add("eager"), "completed")
+            // All wait until it is known what it is.
+            var ids: [Int64] = []
+            for name in ["one", "two", "three", "four"] { ids.append(try await bench.add("eager", to: name)) }
+            for id in ids { try await bench.probe.wait(for: id, "completed") }
+            for name in ["one", "two", "three", "four"] { #expect(bench.hasArrived(name)) }
+        }
+
+        /// A line about a request that was never sent.
+        @Test(.timeLimit(.minutes(1))) func aLineAboutNothingIsIgnored() async throws {
+            let bench = try await HelperScene("stray-many")
+            let once: JSONValue = ["retry": ["attempts": 1]]
+            let upload = try await bench.scene.upload(
+                Content(seed: 4, size: 100), to: bench.url("stray-many"), once.objectValue ?? [:], from: "sent")
+            #expect(try await bench.probe.wait(for: upload, "failed").errorCode == "request.unsupported")
+            #expect(await eventually { bench.scene.daemon.log.contains("answers what it was not asked") })
+            try await bench.probe.wait(for: try await bench.add("stray-many"), "completed")
             #expect(bench.hasArrived())
+        }
+
+        /// Neither descriptors nor bodies stay with requests that are over.
+        @Test(.timeLimit(.minutes(2)), arguments: kinds) func nothingIsKeptOfRequestsThatAreOver(_ kind: String)
+            async throws
+        {
+            let bench = try await HelperScene(kind)
+            let pid = try #require(bench.scene.daemon.pid)
+            func upload(_ count: Int) async throws {
+                for number in 0..<count {
+                    let id = try await bench.scene.upload(
+                        Content(seed: 4, size: 100), to: bench.url(kind, ["save": bench.scene.file("saved")]),
+                        from: "source-\(number)")
+                    try await bench.probe.wait(for: id, "completed")
+                }
+            }
+            try await upload(2)
+            let before = Files.names(in: "/proc/\(pid)/fd").count
+            try await upload(20)
+            #expect(await eventually { Files.names(in: "/proc/\(pid)/fd").count < before + 10 })
+        }
+
+        /// Silence before the first line counts as any other.
+        @Test(.timeLimit(.minutes(1))) func aHelperWithoutHelloIsWaitedForAsLongAsTheTaskSays() async throws {
+            let bench = try await HelperScene("silent")
+            let more: JSONValue = ["retry": ["attempts": 1], "timeoutIntervalForRequest": 1]
+            let task = try await bench.probe.wait(
+                for: try await bench.add("silent", [:], to: "file", more.objectValue ?? [:]), "failed")
+            #expect(task["error", "message"]?.stringValue?.contains("said no hello within 1 s") == true, "\(task)")
         }
 
         @Test(.timeLimit(.minutes(1)), arguments: kinds)
@@ -293,8 +337,7 @@ extension EndToEnd.Serving {
             }
             chmod(bench.home + "/.local/lib/dld/schemes/many", 0o777)
             #expect(
-                try await refusal(bench.url("many"))?.message.contains("can be written by its group or by others")
-                    == true)
+                try await refusal(bench.url("many"))?.message.contains("can be written by others") == true)
             chmod(bench.home + "/.local/lib/dld/schemes/many", 0o755)
             // It goes between the look and the start.
             let id = try await bench.add("many", ["do": "die", "at": "0"])

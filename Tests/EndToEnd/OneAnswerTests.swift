@@ -8,7 +8,7 @@ extension EndToEnd.Downloading {
         @Test(.timeLimit(.minutes(1))) func aDeadlineThatHasPassedFailsTheTaskBeforeAnythingIsSent() async throws {
             let scene = try await Scene()
             scene.origin.serve("/file", .good(Resource.version(1, size: 1000)))
-            #expect(try documented("deadlineAt").contains { $0.contains("one that has passed fails it at once") })
+            #expect(try documented("deadlineAt").contains { $0.contains("with a time in the past it fails at once") })
             let ids = try await scene.probe.add([
                 [
                     "url": .string(scene.origin.url("/file")), "deadlineAt": "2020-01-01T00:00:00Z",

@@ -50,8 +50,6 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case linger
     /// Streams get more credit than their client gave.
     case gush
-    /// Answers of servers that allow little say that they are fresh for long.
-    case stale
 }
 
 /// One world, completely: what a failure is replayed from.

@@ -41,7 +41,7 @@ struct Resource {
         saysLength = random.chance(850)
         let first = random.fileLength()
         let isSteady = random.chance(600)
-        lengths = [first] + (0..<7).map { _ in isSteady ? first : random.below(200_000) }
+        lengths = [first] + (0..<31).map { _ in isSteady ? first : random.below(200_000) }
         seed = random.next()
         caching = [nil, "no-store", "no-cache", "max-age=30", "max-age=600"][random.below(5)]
         isLocked = random.chance(60)

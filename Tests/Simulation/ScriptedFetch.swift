@@ -28,7 +28,7 @@ final class ScriptedFetch {
         if resource.slowness > 0, world.hasBadServers {
             guard await network.pass(atMost: resource.slowness * 1000) else { return outcome(.aborted) }
         }
-        if world.hazards.contains(.version), world.random.chance(250) { world.resources[number].change() }
+        if world.hazards.contains(.version), world.random.chance(60) { world.resources[number].change() }
         switch fault {
         case 0..<4: return unsent(.transport(code: 7, message: "connection refused"))
         case 4..<6:
@@ -41,9 +41,6 @@ final class ScriptedFetch {
             (head, body) = (network.refusal(500, exchange.url), [])
         } else if resource.refuses(exchange.network) {
             (head, body) = (network.challenge(exchange.url), [])
-        }
-        if world.plant == .stale, let index = head.headers.firstIndex(where: { $0.isNamed("cache-control") }) {
-            head.headers[index].value = "max-age=86400"
         }
         let verdict = exchange.judge.judge(head)
         context.observer.transferResponded(head, verdict: verdict)

@@ -73,6 +73,6 @@ struct CheckpointPace: Sendable {
 
     /// Whether so many bytes are not durable, or for so long, that nothing more should be read.
     func isLate(unsynced: Int64, at now: Int64) -> Bool {
-        unsynced > Self.unsyncedBytes || oldestUnsynced.map { now - $0 > Self.patience } ?? false
+        unsynced > Self.unsyncedBytes || unsynced > 0 && oldestUnsynced.map { now - $0 > Self.patience } ?? false
     }
 }

@@ -206,7 +206,8 @@ package final class PartBoard: Sendable {
             state.pace.failed()
             let sinks = state.sinks.filter { !$0.state.isStale }
             for sink in sinks {
-                sink.state.failure = sink.state.failure ?? failure
+                // Worse than a full disk, which spares what is written.
+                if sink.state.failure?.sparesWritten ?? true { sink.state.failure = failure }
                 if sink.state.hasEnded { forgetUnsynced(sink, state) }
             }
             return sinks

@@ -224,7 +224,7 @@ package final class PartSink: @unchecked Sendable {
 
     /// Writes after the bytes written so far; does nothing after a failure.
     func append(_ bytes: UnsafeRawPointer?, _ count: Int) {
-        let (failed, offset) = board.state.withLock { _ in (state.failure != nil, state.written) }
+        let (failed, offset) = board.state.withLock { _ in (state.failure != nil || state.isStale, state.written) }
         guard !failed, count > 0, let bytes, isWhole() else { return }
         var done = 0
         var failure: LocalFailure?

@@ -23,7 +23,9 @@ struct WriteBacklog<Waiter> {
     mutating func wrote(_ count: Int) -> [Waiter] {
         bytes -= count
         guard bytes <= Self.bound / 2, !waiters.isEmpty else { return [] }
-        defer { waiters.removeFirst(min(Self.turn, waiters.count)) }
-        return Array(waiters.prefix(Self.turn))
+        // Those who ask may be over. No write follows the last one, so it wakes all who wait.
+        let count = bytes == 0 ? waiters.count : min(Self.turn, waiters.count)
+        defer { waiters.removeFirst(count) }
+        return Array(waiters.prefix(count))
     }
 }

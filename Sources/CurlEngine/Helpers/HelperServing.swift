@@ -14,6 +14,8 @@ package struct HelperCall: Sendable {
     package var scheme: String
     package var owner: UserID
     package var task: TaskID
+    /// Milliseconds that it may be silent.
+    package var patience: Int64
     /// Without its body.
     package var order: HelperOrder
     /// The file that a helper of one request writes itself; nil if the body goes elsewhere.

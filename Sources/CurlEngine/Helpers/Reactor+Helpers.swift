@@ -48,6 +48,8 @@ extension Reactor {
         guard let talk = transfer.talk, let end = talk.end, !talk.isOver else { return }
         talk.isOver = true
         conclude(transfer, end)
+        // The conversation speaks to this transfer: without this they would keep each other.
+        talk.conversation = nil
     }
 
     // MARK: Events

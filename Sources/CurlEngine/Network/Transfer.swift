@@ -285,11 +285,11 @@ final class Transfer: @unchecked Sendable {
             if let reactor, (buffer?.count ?? 0) > 0 { moveToFile(reactor) }
         }
         guard let sink else {
-            if let buffer { _ = buffers.release(buffer) }
+            if let buffer { recycle(buffer, buffers) }
             report(outcome)
             return
         }
-        if let buffer { buffer.count > 0 ? sink.submit(buffer) : { _ = buffers.release(buffer) }() }
+        if let buffer { buffer.count > 0 ? sink.submit(buffer) : recycle(buffer, buffers) }
         buffer = nil
         // The sink refers to the reactor and this transfer: without this, they would keep each other alive.
         use = .count
@@ -302,6 +302,11 @@ final class Transfer: @unchecked Sendable {
             }
             report(final)
         }
+    }
+
+    /// Somebody may wait for a buffer.
+    private func recycle(_ buffer: Buffer, _ buffers: BufferPool) {
+        if buffers.release(buffer) { reactor?.post(.buffersFreed) }
     }
 
     private func proxy(of end: ExchangeOutcome.End) -> String? {
@@ -322,7 +327,7 @@ final class Transfer: @unchecked Sendable {
         outcome.gathered = buffer.map { [UInt8](UnsafeRawBufferPointer(start: $0.bytes, count: $0.count)) } ?? []
         outcome.offset = ByteCount(nextOffset)
         context.counters.setReceived(outcome.offset)
-        if let buffer, buffers.release(buffer) { reactor?.post(.buffersFreed) }
+        if let buffer { recycle(buffer, buffers) }
         buffer = nil
         report(outcome)
     }

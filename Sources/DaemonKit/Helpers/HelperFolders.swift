@@ -13,7 +13,7 @@ struct HelperProgram: Hashable, Sendable {
 
 /// Where the programs lie that serve the schemes which dld does not know: the first folder that has one counts.
 ///
-/// A user's daemon takes files of the user and of root that nobody else can write. A system daemon takes files that only
+/// A user's daemon takes files of the user and of root that not everybody can write. A system daemon takes files that only
 /// root can change: they and all folders on their way are root's, so that nobody can put another in their place between the
 /// look and the start. Its calls block.
 package struct HelperFolders: Sendable {
@@ -97,7 +97,9 @@ package struct HelperFolders: Sendable {
         guard status.st_uid == 0 || !isSystem && status.st_uid == geteuid() else {
             return isSystem ? "does not belong to root" : "belongs to another user"
         }
-        return status.st_mode & 0o022 == 0 ? nil : "can be written by its group or by others"
+        if status.st_mode & 0o002 != 0 { return "can be written by others" }
+        // A user's group is mostly the user alone.
+        return isSystem && status.st_mode & 0o020 != 0 ? "can be written by its group" : nil
     }
 
     /// - Parameter path: absolute; a link in it is looked at as it is, and where it leads by another call.

@@ -25,6 +25,8 @@ final class HelperHost: @unchecked Sendable {
     private struct Served {
         let asked: HelperAsked
         var request: HelperRequest
+        /// When it was sent.
+        let loadedAt: Int64
         /// Bytes of a file in memory that were handed on.
         var read: Int64
     }
@@ -39,6 +41,9 @@ final class HelperHost: @unchecked Sendable {
     private var lastID: Int64 = 0
     private var paused = false
     private var hasWarned = false
+    private var lastLine: Int64 = 0
+    /// It said nothing from a request's beginning until nobody wanted that any more: it may hang.
+    private var isSuspect = false
 
     init(scheme: String, patience: HelperPatience, logger: Logger) {
         self.scheme = scheme
@@ -72,6 +77,7 @@ final class HelperHost: @unchecked Sendable {
                 for asked in takeAdded() { load(asked, process, hello, file: nil) }
                 follow(process)
             }
+            if isSuspect, served.isEmpty, close() { return .needless }
             if !served.isEmpty { idleSince = HelperProcess.now }
             let deadline = served.isEmpty ? idleSince + patience.idle : .max
             if HelperProcess.now >= deadline, close() { return .needless }
@@ -114,14 +120,21 @@ final class HelperHost: @unchecked Sendable {
     /// Several requests are not over.
     var isShared: Bool { served.count > 1 }
 
-    /// Ends every request that is not over.
+    /// Ends every request that is not over. Those that the process never got are tried again.
     func fail(_ error: TransferError) {
         inbox.withLock { $0.isClosed = true }
-        for asked in served.values.map(\.asked) + takeAdded() {
+        end(served.values.map(\.asked), error)
+        served = [:]
+        var unsent = error
+        unsent.retryable = true
+        end(takeAdded(), unsent)
+    }
+
+    private func end(_ requests: [HelperAsked], _ error: TransferError) {
+        for asked in requests {
             asked.deliver(.failed(error, retryAfter: nil))
             asked.free()
         }
-        served = [:]
     }
 
     // MARK: Requests
@@ -139,7 +152,7 @@ final class HelperHost: @unchecked Sendable {
             }
             lastID += 1
             let request = HelperRequest(scheme: scheme, offset: order.offset, hasPart: file != nil)
-            served[lastID] = Served(asked: asked, request: request, read: 0)
+            served[lastID] = Served(asked: asked, request: request, loadedAt: HelperProcess.now, read: 0)
             process.send(order.load(lastID))
             asked.set(isHeldUp: paused)
         } catch {
@@ -165,6 +178,7 @@ final class HelperHost: @unchecked Sendable {
             for answer in one.asked.takeAnswers() { process.send(HelperOrder.answer(id, answer)) }
             guard one.asked.isEnded, inbox.withLock({ !$0.isClosed }) else { continue }
             process.send(HelperOrder.cancel(id))
+            if lastLine < one.loadedAt { isSuspect = true }
             served[id] = nil
             one.asked.free()
         }
@@ -188,7 +202,7 @@ final class HelperHost: @unchecked Sendable {
             switch try process.turn(reads: !paused, until: deadline) {
             case .nothing: break
             case .end: return .died
-            case .line(let line): try take(line, file, succeeded)
+            case .line(let line): try take(line, process, file, succeeded)
             }
             return nil
         } catch {
@@ -196,7 +210,10 @@ final class HelperHost: @unchecked Sendable {
         }
     }
 
-    private func take(_ line: [UInt8], _ file: HelperFile?, _ succeeded: () -> Void) throws(HelperViolation) {
+    private func take(
+        _ line: [UInt8], _ process: HelperProcess, _ file: HelperFile?, _ succeeded: () -> Void
+    ) throws(HelperViolation) {
+        lastLine = HelperProcess.now
         let message: HelperMessage
         do throws(HelperViolation) {
             message = try HelperMessage(line)
@@ -204,6 +221,7 @@ final class HelperHost: @unchecked Sendable {
             // What it says wrongly of one request is that request's.
             guard let id = error.id, let one = served[id] else { throw error }
             one.asked.deliver(.failed(.helperProtocol(scheme, error), retryAfter: nil))
+            process.send(HelperOrder.cancel(id))
             served[id] = nil
             return release(one.asked, file)
         }
@@ -213,8 +231,12 @@ final class HelperHost: @unchecked Sendable {
         if let event { deliver(event, to: &one, file) }
         if event == .finished { succeeded() }
         served[id] = one.request.isOver ? nil : one
-        if one.request.isOver { release(one.asked, file) }
-        if one.asked.isFull { pause(true) }
+        guard one.request.isOver else {
+            if one.asked.isFull { pause(true) }
+            return
+        }
+        if case .failed(let error, _)? = event, error.code == .helperProtocol { process.send(HelperOrder.cancel(id)) }
+        release(one.asked, file)
     }
 
     private func deliver(_ event: HelperEvent, to one: inout Served, _ file: HelperFile?) {
@@ -223,6 +245,8 @@ final class HelperHost: @unchecked Sendable {
             while one.read < offset, !one.asked.isEnded, let bytes = file.read(from: one.read, until: offset) {
                 one.read += Int64(bytes.count)
                 one.asked.deliver(.data(bytes))
+                // The thread has nothing else to do, and the bytes are in memory already.
+                while one.asked.isFull, !one.asked.isEnded { usleep(2000) }
             }
         default: one.asked.deliver(event)
         }
@@ -230,7 +254,7 @@ final class HelperHost: @unchecked Sendable {
 
     /// Requests that were cancelled may still be answered; of others it can know nothing.
     private func warn(of id: Int64) {
-        guard !(1...lastID).contains(id), !hasWarned else { return }
+        guard id < 1 || id > lastID, !hasWarned else { return }
         hasWarned = true
         logger.warning("a helper answers what it was not asked", metadata: ["scheme": "\(scheme)", "id": "\(id)"])
     }

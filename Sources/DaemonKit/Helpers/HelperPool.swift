@@ -105,6 +105,7 @@ package final class HelperPool: HelperServing {
     private func mustGoOn(_ key: Key) -> Bool {
         entries.withLock { entries in
             guard var entry = entries[key] else { return false }
+            if entry.known?.servesMany == false { return !entry.waiting.isEmpty }
             defer { entries[key] = entry }
             entry.isStarting = entry.known?.servesMany != false && entry.host == nil && !entry.waiting.isEmpty
             return entry.isStarting
@@ -131,8 +132,8 @@ package final class HelperPool: HelperServing {
         do throws(TransferError) {
             let process = try makeProcess(key, program, host)
             do throws(TransferError) {
-                let hello = try process.hello(within: patience.hello)
-                learn(key, program, servesMany: hello.servesMany)
+                let hello = try process.hello(within: patience(of: key))
+                learn(key, program, servesMany: hello.servesMany, serving: 1)
                 guard !hello.servesMany else { return serveMany(key, host, process, hello) }
                 process.finish(grace: 0)
             } catch {
@@ -150,8 +151,15 @@ package final class HelperPool: HelperServing {
         }
     }
 
+    /// Milliseconds for the first line: of those who wait nobody waits longer for any.
+    private func patience(of key: Key) -> Int64 {
+        let shortest = entries.withLock { $0[key]?.waiting.map(\.call.patience).min() }
+        return min(patience.hello, shortest ?? patience.hello)
+    }
+
     /// What the program is, is known: each of those who wait gets a thread if it serves one at a time.
-    private func learn(_ key: Key, _ program: HelperProgram, servesMany: Bool) {
+    /// - Parameter serving: how many of them this thread serves next.
+    private func learn(_ key: Key, _ program: HelperProgram, servesMany: Bool, serving: Int) {
         let others = entries.withLock { entries in
             guard var entry = entries[key] else { return 0 }
             defer { entries[key] = entry }
@@ -159,7 +167,7 @@ package final class HelperPool: HelperServing {
             entry.known = (program, servesMany)
             guard !servesMany, !wasKnown else { return 0 }
             entry.isStarting = false
-            return max(0, entry.waiting.count - 1)
+            return max(0, entry.waiting.count - serving)
         }
         for _ in 0..<others { start(key) }
     }
@@ -171,10 +179,10 @@ package final class HelperPool: HelperServing {
         do throws(TransferError) {
             let process = try makeProcess(key, program, host)
             do throws(TransferError) {
-                let hello = try process.hello(within: patience.hello)
+                let hello = try process.hello(within: patience(of: key))
                 guard hello.servesMany else {
                     process.finish(grace: 0)
-                    return learn(key, program, servesMany: false)
+                    return learn(key, program, servesMany: false, serving: 1)
                 }
                 serveMany(key, host, process, hello)
             } catch {
@@ -220,8 +228,8 @@ package final class HelperPool: HelperServing {
             let process = try makeProcess(key, program, host, part: file.descriptor)
             var end = HelperHost.End.needless
             do throws(TransferError) {
-                let hello = try process.hello(within: patience.hello)
-                learn(key, program, servesMany: hello.servesMany)
+                let hello = try process.hello(within: min(patience.hello, asked.call.patience))
+                learn(key, program, servesMany: hello.servesMany, serving: 0)
                 end = host.serveOne(asked, process, hello, file: file) { succeeded(key) }
             } catch {
                 process.finish(grace: 0)

@@ -41,13 +41,26 @@ extension SettledDecisions {
     }
 
     /// A copy with the credentials that the store has now, for one attempt; never stored.
-    /// - Parameter find: the credential that answers a challenge; nil if none does any more.
-    package func lookingUp(_ find: (ProtectionSpace) -> FoundCredential?) -> SettledDecisions {
+    /// - Parameters:
+    ///   - isRefused: whether a server has refused to another task what a helper gave.
+    ///   - find: the credential that answers a challenge; nil if none does any more.
+    package func lookingUp(
+        isRefused: (FoundCredential, ProtectionSpace) -> Bool = { _, _ in false },
+        _ find: (ProtectionSpace) -> FoundCredential?
+    ) -> SettledDecisions {
         var copy = self
         for index in copy.spaces.indices where copy.spaces[index].source == .store {
             let known = copy.spaces[index].demand.flatMap(find)
             copy.spaces[index].username = known?.username
             copy.spaces[index].password = known?.password
+        }
+        for index in copy.spaces.indices where copy.spaces[index].source == .helper {
+            guard let demand = copy.spaces[index].demand, let username = copy.spaces[index].username else { continue }
+            let password = copy.spaces[index].password ?? ""
+            guard isRefused(FoundCredential(username: username, password: password, source: .helper), demand)
+            else { continue }
+            copy.spaces[index].username = nil
+            copy.spaces[index].password = nil
         }
         return copy
     }

@@ -26,11 +26,7 @@ extension Exchange {
                 "The helper redirects to \(target.scheme.rawValue), which is allowed to http and https only.",
                 details: ["url": .string(URLRules.withoutSecrets(url))])
         }
-        guard options.allowsPlaintext || !target.scheme.isPlaintext else {
-            throw TransferError(
-                .plaintextRefused,
-                "The helper redirects to plain http and allowsArbitraryLoads is false; nothing was sent.")
-        }
+        if options.refuses(target) { throw .plaintextRefused(to: target) }
         let isForeign = (try? URLRules.parse(self.url))?.hostKey != target.hostKey
         let kept = isForeign ? headers.filter { RequestHeaders.crossesOrigins($0.name) } : headers
         return StandingRequest(

@@ -72,7 +72,7 @@ package enum HelperMessage: Hashable, Sendable {
     }
 
     /// Bytes of the longest line, without its end.
-    package static let longestLine = 1 << 20
+    package static let longestLine = 16 << 20
     package static let version: Int64 = 1
     /// Header fields of one answer, and bytes of their names and values.
     private static let mostHeaders = 1000
@@ -126,6 +126,13 @@ package enum HelperMessage: Hashable, Sendable {
             return text
         }
 
+        /// What people read: the beginning of it is enough.
+        private func words(_ name: String) throws(HelperViolation) -> String {
+            guard let value = given(name) else { return "" }
+            guard let words = value.stringValue else { throw wrong(name, "a text") }
+            return String(words.filter { $0 != "\0" }.prefix(HelperMessage.longestText / 4))
+        }
+
         private func count(_ name: String) throws(HelperViolation) -> Int64? {
             guard let value = given(name) else { return nil }
             guard let count = value.integerValue, count >= 0 else { throw wrong(name, "a number of bytes") }
@@ -158,7 +165,7 @@ package enum HelperMessage: Hashable, Sendable {
             case "finished": return .finished
             case "failed":
                 return .failed(
-                    code: try text("code") ?? "", message: try text("message") ?? "",
+                    code: try words("code"), message: try words("message"),
                     isRetryable: try flag("retryable", false))
             default: throw HelperViolation("a line of the unknown type \"\(type.prefix(40))\"", id: known)
             }

@@ -113,7 +113,10 @@ extension TransferError {
         _ scheme: String, _ code: String, _ message: String, _ isRetryable: Bool
     ) -> TransferError {
         let said = message.isEmpty ? code.isEmpty ? "it does not say why" : code : message
-        let known = ErrorCode(rawValue: code).flatMap { codesOfHelpers.contains($0) ? $0 : nil }
+        // What it says of trying again counts, whatever is usual for the code.
+        let known = ErrorCode(rawValue: code).flatMap { code in
+            codesOfHelpers.contains(code) && (code.mayVary || code.retryable == isRetryable) ? code : nil
+        }
         return TransferError(
             known ?? .helperFailed, "The helper for \(scheme) failed: \(said)", retryable: isRetryable,
             details: ["scheme": .string(scheme), "code": .string(code)])

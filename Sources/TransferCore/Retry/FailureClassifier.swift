@@ -32,7 +32,7 @@ package enum FailureClassifier {
         case .transport(let code, let message):
             if let status = outcome.proxyStatus, status >= 400 {
                 var failure = proxyRefused(status, outcome.proxy)
-                failure.note(outcome.connectHead)
+                failure.note(outcome.connectHead, isOfConnect: true)
                 return failure
             }
             var failure = TransportFailures.classify(
@@ -145,9 +145,13 @@ package enum FailureClassifier {
 }
 
 extension AttemptFailure {
-    /// Keeps the challenge of a refused request's answer.
-    fileprivate mutating func note(_ head: ResponseHead?) {
-        guard error.code == .authRequired, let head, ProtectionSpace.isAskedFor(head) else { return }
+    /// Keeps the challenge of a refused request's answer. What an https server calls a proxy's demand is not one: the proxy
+    /// makes its own on CONNECT.
+    /// - Parameter isOfConnect: a proxy's answer to CONNECT.
+    fileprivate mutating func note(_ head: ResponseHead?, isOfConnect: Bool = false) {
+        guard error.code == .authRequired, let head, ProtectionSpace.isAskedFor(head),
+            isOfConnect || head.status != 407 || (try? URLRules.parse(head.url))?.scheme != .https
+        else { return }
         challenge = head
     }
 }

@@ -95,6 +95,9 @@ import Testing
         #expect(pace.isLate(unsynced: 1, at: Self.start + late + 10))
         pace.synced(began: Self.start + 9, unsynced: 0)
         #expect(!pace.isLate(unsynced: 0, at: .max))
+        // What was written is of another version now: there is nothing to sync, and nobody would wake the reader.
+        pace.wrote(at: Self.start)
+        #expect(!pace.isLate(unsynced: 0, at: Self.start + late + 1))
     }
 
     /// Whatever comes in whatever order: a file that is written steadily is never without a sync for longer than the

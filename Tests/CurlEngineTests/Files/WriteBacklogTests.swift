@@ -40,4 +40,13 @@ import Testing
         #expect(early.isEmpty && turn == Array(2..<2 + Backlog.turn))
         #expect(backlog.waiters.first == 2 + Backlog.turn)
     }
+
+    /// Those at the front may be over, and no write follows the last one.
+    @Test func theLastWriteWakesAll() {
+        var backlog = Backlog()
+        backlog.bytes = Backlog.bound + 1
+        let others = (0..<100).filter { backlog.admits($0) }
+        let woken = backlog.wrote(Backlog.bound + 1)
+        #expect(others.isEmpty && woken == Array(0..<100) && backlog.waiters.isEmpty)
+    }
 }

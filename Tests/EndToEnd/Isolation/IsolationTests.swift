@@ -97,6 +97,9 @@ extension EndToEnd.Serving {
                 (IsolationHouse.anna, IsolationHouse.bert), (IsolationHouse.bert, IsolationHouse.anna),
             ] {
                 let probe = try await house.probe(uid)
+                // The folder is there with the first file.
+                let first = try await probe.add(house.origin.url("/first"), to: house.home(uid) + "/first")
+                try await probe.wait(for: first, "completed")
                 try Files.write(house.home(uid) + "/authority", authority)
                 try await probe.call(
                     "session.open",

@@ -13,7 +13,7 @@ import threading
 import urllib.parse
 
 NAME = os.path.basename(sys.argv[0])
-MANY = NAME.startswith("many")
+MANY = "many" in NAME
 OUTPUT = threading.Lock()
 ANSWERS = {}
 
@@ -55,7 +55,7 @@ def act(word, name, query):
     elif word == "utf8":
         raw(b'{"type": "data", "id": %d, "base64": "\xff"}' % name)
     elif word == "long":
-        raw(b"x" * (2 << 20))
+        raw(b"x" * (17 << 20))
     elif word == "type":
         say("dance", id=name)
     elif word == "base64":
@@ -135,7 +135,11 @@ def main():
         os.pwrite(3, b"", 0)  # it cannot begin without its file
     if NAME == "mute":
         raw(b"hello?")
-    say("hello", version=2 if NAME == "newer" else 1, resume="forgetful" not in NAME, upload=True, many=MANY)
+    if NAME == "silent":
+        threading.Event().wait()
+    say("hello", version=2 if NAME == "newer" else 1, resume="forgetful" not in NAME, upload="stray" not in NAME, many=MANY)
+    if "stray" in NAME:
+        say("finished", id=1)
     for line in sys.stdin:
         order = json.loads(line)
         note(**order)

@@ -75,6 +75,11 @@ import TransferModel
         let there = settled.lookingUp { _ in FoundCredential(username: "bert", password: "new", source: .store) }
         #expect(policy(there).network.answered.map(\.password) == ["new"])
         #expect(policy(settled.lookingUp { _ in nil }).network.answered.isEmpty)
+        var gift = SettledDecisions()
+        gift.use(FoundCredential(username: "anna", password: "given", source: .helper), for: space("a"))
+        #expect(policy(gift.lookingUp { _ in nil }).network.answered.map(\.password) == ["given"])
+        let refused = gift.lookingUp(isRefused: { found, _ in found.password == "given" }) { _ in nil }
+        #expect(policy(refused).network.answered.isEmpty)
         // Refused, it is counted as what a client gave is.
         let again = settled.challenged(space("a"), ownUser: nil, response: nil)
         #expect(again?.previousFailureCount == 1 && again?.proposedUser == "anna")

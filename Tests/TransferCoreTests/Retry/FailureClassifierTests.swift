@@ -90,6 +90,15 @@ struct FailureClassifierTests {
         #expect(classify(.transport(code: 56, message: ""), proxyStatus: 403).disposition == .permanent)
         #expect(classify(.transport(code: 56, message: ""), proxyStatus: 503).disposition == .transient(after: nil))
         #expect(transport(97, "User was rejected by the SOCKS5 server").error.code == .authRequired)
+        let demand = [HeaderField("Proxy-Authenticate", "Basic realm=\"x\"")]
+        for (url, isProxy) in [("http://a/", true), ("https://a/", false)] {
+            // Through a tunnel the answer is the server's own, whatever it says.
+            let head = ResponseHead(url: url, status: 407, headers: demand)
+            let outcome = ExchangeOutcome(
+                end: .stopped(.failure(TransferError(.authRequired, ""), retryAfter: nil)), head: head)
+            let failure = FailureClassifier.classify(outcome, url: url)
+            #expect((failure.challenge != nil) == isProxy, "\(url)")
+        }
         #expect(transport(97, "Can't complete SOCKS5 connection").disposition == .transient(after: nil))
     }
 

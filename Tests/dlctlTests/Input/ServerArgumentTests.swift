@@ -18,7 +18,7 @@ import TransferModel
     @Test(arguments: [
         ("", "HOST"), ("http://", "HOST"), ("ftp://a", "http and https"), ("Zq7/b", "path"), ("u@Zq7", "--username"),
         ("https://u:Zq7@a.org", "--username"), ("a:0", "65535"), ("a:Zq7", "65535"), ("a:70000", "65535"),
-        ("a b", "HOST"), ("[::1", "65535"), ("a?Zq7", "path"), ("a#Zq7", "path"),
+        ("a b", "HOST"), ("[::1", "HOST"), ("a?Zq7", "path"), ("a#Zq7", "path"),
     ])
     func whatIsNoneIsRefused(_ text: String, why: String) throws {
         let argument = ServerArgument(argument: text)

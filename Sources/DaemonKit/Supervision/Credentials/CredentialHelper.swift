@@ -9,9 +9,12 @@ import TransferModel
 /// The program of `credentialHelper`, which speaks git's credential protocol (git-credential(1), INPUT/OUTPUT FORMAT): it gives
 /// credentials, and hears which worked and which did not.
 ///
-/// It runs with the rights of the daemon's user, so a system daemon has none. Whatever it does costs 10 s and 64 KiB at most.
+/// It runs with the rights of the daemon's user, so a system daemon has none. Whatever it does costs 10 s and 64 KiB at most, and
+/// 30 s for those that wait for their turn.
 package struct CredentialHelper: Sendable {
     private static let patience = 10
+    /// Seconds for its turn and its answer.
+    private static let longestWait = 30
     private static let mostOutput = 64 << 10
     /// Programs at one time: a thousand tasks that are asked for credentials need not be a thousand processes.
     private static let width = 4
@@ -70,6 +73,11 @@ package struct CredentialHelper: Sendable {
             return .failure(TransferError(.internal, "Its protocol cannot say what it is to be asked."))
         }
         let call = Call()
+        let limit = Task {
+            try await Task.sleep(for: .seconds(Self.longestWait))
+            call.end(.failure(TransferError(.internal, "Too many ask it at a time.")))
+        }
+        defer { limit.cancel() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 call.wait(continuation)

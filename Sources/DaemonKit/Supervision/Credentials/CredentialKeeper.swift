@@ -90,7 +90,9 @@ package final class CredentialKeeper: Sendable {
     func lookingUp(_ claimed: TaskRecord, _ user: User) -> TaskRecord {
         guard let settled = claimed.settled else { return claimed }
         var record = claimed
-        record.settled = settled.lookingUp { found(for: $0, in: user.places) }
+        record.settled = settled.lookingUp(isRefused: { isRefused($0, $1, user) }) {
+            found(for: $0, in: user.places)
+        }
         return record
     }
 
