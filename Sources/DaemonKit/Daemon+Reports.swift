@@ -3,7 +3,7 @@ import Logging
 import TransferStore
 
 extension Daemon {
-    /// The troubles of the state folder, once each.
+    /// Logs each problem of the state folder once.
     static func report(_ store: TransferStore, to logger: Logger) {
         let path = Logger.MetadataValue(stringLiteral: store.folderPath)
         if let log = store.missingLog {

@@ -11,11 +11,11 @@ import TransferRPC
 import TransferStore
 import UnixSignals
 
-/// Puts the parts together, runs until a signal ends it, and takes them apart in order.
+/// Assembles the parts, runs until a signal ends the daemon, and stops the parts in order.
 package final class Daemon: Sendable {
     package static let version = Product.version
 
-    /// What a supervisor of processes may tell apart; 78 is EX_CONFIG of sysexits.h.
+    /// The statuses that a process supervisor can distinguish; 78 is EX_CONFIG of sysexits.h.
     private enum Exit {
         static let done: Int32 = 0
         static let failed: Int32 = 1
@@ -24,7 +24,8 @@ package final class Daemon: Sendable {
 
     // MARK: Entry points
 
-    /// `--check-config`: prints every mistake with its place, also of what the configuration names; 0 if there is none.
+    /// `--check-config`: prints every mistake with its location, including mistakes in files that the configuration
+    /// names. Returns 0 if there is none.
     package static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
         do {
             let configuration = try ConfigurationLoader(
@@ -45,7 +46,7 @@ package final class Daemon: Sendable {
     /// Runs in the foreground until SIGTERM or SIGINT; returns the exit status.
     package static func run(_ arguments: DaemonArguments) async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
-        // A file-size limit fails the write, not the daemon (setrlimit(2)).
+        // Makes a write beyond the file-size limit fail instead of ending the daemon (setrlimit(2)).
         signal(SIGXFSZ, SIG_IGN)
         dld_forbid_core_dumps()
         dld_end_at_crashes()
@@ -65,7 +66,7 @@ package final class Daemon: Sendable {
             environment: environment, level: first.settings.logLevel)
         let logger = log.logger()
         do {
-            // Before anything is open: a signal from now on ends the daemon in order.
+            // Installed before anything is opened: from now on, a signal stops the daemon in order.
             let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
             let daemon = try await Daemon(loader, first, environment, log, logger)
             let status = try await daemon.serve(until: signals)
@@ -94,7 +95,7 @@ package final class Daemon: Sendable {
     private let store: TransferStore
     private let engine: CurlEngine
     private let supervision: Supervision
-    /// Of the tasks that live as long as a connection, over a store in memory.
+    /// For the tasks of volatile sessions; it works on a store in memory.
     private let volatileSupervision: Supervision
     private let volatile: VolatileSessions
     private let cache: CacheKeeper
@@ -131,7 +132,7 @@ package final class Daemon: Sendable {
         let settings = try SettingsRegistry(loader: loader, runtime: try await store.read { try $0.settings() })
         self.settings = settings
         for warning in settings.current.warnings { logger.warning("\(warning)") }
-        // Of an ephemeral session only who debugs may hear.
+        // Ephemeral sessions are logged at debug level only.
         let quiet = log.logger(ceiling: .debug)
         let helperFolders = HelperFolders(isSystem: isSystem, home: first.paths.home)
         engine = try CurlEngine(
@@ -199,7 +200,7 @@ package final class Daemon: Sendable {
             progressInterval: { settings.current.global.progressInterval }, bindings: bindings, logger: logger)
         self.feed = feed
         subscribers.follow(feed)
-        // The store keeps what is called at its commits.
+        // Weak: the store keeps the closures that it calls at its commits.
         let footprint = Footprint { [weak store] in
             store?.releaseMemory()
             try? await Task.sleep(for: .milliseconds(100))
@@ -259,7 +260,7 @@ package final class Daemon: Sendable {
 
     // MARK: Life
 
-    /// Runs until a signal or a loss ends it; returns the exit status.
+    /// Runs until a signal or the loss of the state folder ends the daemon. Returns the exit status.
     private func serve(until signals: UnixSignalsSequence) async throws -> Int32 {
         try await supervision.start(with: [volatileSupervision])
         await launches.start()
@@ -285,16 +286,16 @@ package final class Daemon: Sendable {
         return supervision.hasGivenUp ? Exit.failed : status
     }
 
-    /// How late the end of a storm of like log lines may be told.
+    /// The longest delay before the log reports the end of a storm of similar lines.
     private static let logInterval = Duration.seconds(30)
 
-    /// What the daemon waits for while it serves.
+    /// What ends the wait while the daemon serves.
     private enum Word: Sendable {
         case signal(UnixSignal)
         case lost(TransferError)
     }
 
-    /// Tends the sockets meanwhile; returns the exit status.
+    /// Keeps the sockets in place meanwhile. Returns the exit status.
     private func waitForEnd(_ signals: UnixSignalsSequence) async -> Int32 {
         let (words, continuation) = AsyncStream.makeStream(of: Word.self)
         let hearing = Task { for await signal in signals { continuation.yield(.signal(signal)) } }
@@ -318,7 +319,7 @@ package final class Daemon: Sendable {
         return status
     }
 
-    /// Gives up the sockets' names first: who starts meanwhile needs them.
+    /// Gives up the sockets' names first, because a daemon that starts meanwhile needs them.
     private func stop() async {
         notifier.stopping(status: "Writing checkpoints")
         await server.stopAccepting()
@@ -335,7 +336,7 @@ package final class Daemon: Sendable {
         logger.notice("stopped")
     }
 
-    /// Signs of life for the service manager: they stop when the network thread or the cooperative pool hangs.
+    /// Sends the watchdog signal to the service manager. It stops if the network thread or the cooperative pool hangs.
     private func beat() async {
         guard let watchdog else { return }
         while !Task.isCancelled {
@@ -344,7 +345,7 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// SIGHUP: files are read again, what can change does, and the log says what cannot.
+    /// SIGHUP: reads the files again, applies what can change at run time, and logs what needs a restart.
     private func reload() {
         notifier.reloading()
         do {
@@ -370,7 +371,7 @@ package final class Daemon: Sendable {
     }
 }
 
-/// Answers whether a durable subscriber is connected; exists before the feed does.
+/// Tells whether a durable subscriber is connected. It exists before the feed does.
 private final class Subscribers: Sendable {
     private let feed = Guarded<EventFeed?>(nil)
 

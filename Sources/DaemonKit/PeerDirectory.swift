@@ -4,26 +4,26 @@ import Glibc
 import Threading
 import TransferModel
 
-/// Says what a peer may do, from the kernel's word on its uid and the system's groups.
+/// Decides what a peer may do, by its uid (from the kernel) and the system's groups.
 ///
-/// Groups may be kept by a directory on the network: they are looked up on threads of their own, one lookup for a uid at
-/// a time, and what is known of a peer serves while it is looked up again.
+/// Groups may come from a directory on the network. They are looked up on separate threads, one lookup per uid at a
+/// time. Meanwhile the previous result stays valid.
 package final class PeerDirectory: Sendable {
-    /// Whether a user is a member; may block for as long as a directory does not answer.
+    /// Tells whether a user is a member of a group. Blocks for as long as a directory does not answer.
     typealias Lookup = @Sendable (_ uid: UInt32, _ gid: UInt32, _ group: String) -> Bool
 
     private struct Known {
         var isAdmin: Bool
-        /// Boot clock, milliseconds.
+        /// Milliseconds of the boot clock.
         var asOf: Int64
     }
 
     private struct State {
         var known: [UInt32: Known] = [:]
-        /// Uids that are being looked up, and what waits for the answer, by client.
+        /// Uids that are being looked up, and the callbacks that wait for the answer, by client.
         var flights: [UInt32: [Int: @Sendable () -> Void]] = [:]
 
-        /// False if a lookup is under way already.
+        /// Marks a uid as being looked up. Returns false if a lookup is already in progress.
         mutating func takesOff(_ uid: UInt32) -> Bool {
             guard flights[uid] == nil else { return false }
             flights[uid] = [:]
@@ -38,10 +38,10 @@ package final class PeerDirectory: Sendable {
     private let pool = BlockingPool(width: 4, name: "dld-groups")
     /// Milliseconds after which a peer is looked up again.
     private static let lifetime: Int64 = 60_000
-    /// Milliseconds for which an administrator is taken for one; after that its requests wait for the lookup.
+    /// Milliseconds for which a peer stays known as an administrator. After that, its requests wait for the lookup.
     private static let longestTrust: Int64 = 120_000
 
-    /// - Parameter adminGroup: its members see and control everybody's tasks; nil in user mode.
+    /// - Parameter adminGroup: members of this group see and control everybody's tasks; nil in user mode.
     package convenience init(adminGroup: String?, time: any TimeSource = SystemTime()) {
         self.init(adminGroup: adminGroup, time: time) { uid, gid, group in
             GroupMembership.holds(of: uid, primary: gid, in: group)
@@ -54,13 +54,14 @@ package final class PeerDirectory: Sendable {
         self.lookup = lookup
     }
 
-    /// What is known of a peer; one that was never looked up is no administrator.
+    /// Returns what is known about a peer. A peer that was never looked up is not an administrator.
     package func peer(uid: UInt32, gid: UInt32, pid: Int32) -> Peer {
         let isAdmin = uid == 0 || (adminGroup != nil && state.withLock { $0.known[uid]?.isAdmin ?? false })
         return Peer(uid: UserID(uid), gid: gid, pid: pid, isAdmin: isAdmin)
     }
 
-    /// Whether `peer` knows enough now; returns at once. What is older than a minute is looked up again beside.
+    /// Tells whether `peer` knows enough now. Returns at once. A result older than a minute is refreshed in the
+    /// background.
     package func isKnown(uid: UInt32, gid: UInt32) -> Bool {
         guard let adminGroup, uid != 0 else { return true }
         let now = time.reading().boot
@@ -73,8 +74,8 @@ package final class PeerDirectory: Sendable {
         return serves
     }
 
-    /// Has a peer looked up; `whenKnown` is called once, unless `client` is forgotten before.
-    /// - Returns: false if it is known by now, and nothing is called.
+    /// Looks up a peer and calls `whenKnown` once, unless `client` is forgotten first.
+    /// - Returns: false if the peer is known already; then nothing is called.
     package func waits(
         uid: UInt32, gid: UInt32, client: Int, whenKnown: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -90,14 +91,14 @@ package final class PeerDirectory: Sendable {
         return waits
     }
 
-    /// The client is gone: nothing is called for it any more.
+    /// Forgets a client that is gone: its callback is not called any more.
     package func forget(uid: UInt32, client: Int) {
         guard adminGroup != nil, uid != 0 else { return }
         state.withLock { _ = $0.flights[uid]?.removeValue(forKey: client) }
     }
 
-    /// A directory that does not answer must not hold up who asks for nothing but their own, and must not keep anybody an
-    /// administrator for ever.
+    /// A directory that does not answer must not delay users who ask only for their own objects, and must not keep
+    /// anybody an administrator forever.
     private static func serves(_ entry: Known, at now: Int64) -> Bool {
         !entry.isAdmin || now - entry.asOf < longestTrust
     }

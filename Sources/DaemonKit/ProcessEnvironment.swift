@@ -1,6 +1,6 @@
 import Glibc
 
-/// The environment the process was started with.
+/// The environment that the process was started with.
 enum ProcessEnvironment {
     static var variables: [String: String] {
         var result: [String: String] = [:]

@@ -3,7 +3,7 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// A line of libcurl's for the log at `trace`: as it is, but for what is secret in it.
+/// Prepares a line of libcurl's for the log at `trace`: it masks the secrets and leaves the rest.
 enum TraceLine {
     static func masked(_ kind: EngineTrace.Kind, _ line: String) -> String {
         switch kind {
@@ -12,7 +12,7 @@ enum TraceLine {
         }
     }
 
-    /// A request line, a status line, a field, or a command of FTP.
+    /// A request line, a status line, a field, or an FTP command.
     private static func head(_ line: String) -> String {
         let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         if words.count == 3, words[2].hasPrefix("HTTP/") {
@@ -26,7 +26,7 @@ enum TraceLine {
 
     /// `Name: value`.
     private static func field(_ line: String) -> String? {
-        // Those of HTTP/2 begin with a colon.
+        // The pseudo-header fields of HTTP/2 begin with a colon.
         guard let colon = line.utf8.dropFirst().firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = String(line[..<colon])
         guard !name.isEmpty, !name.contains(" ") else { return nil }
@@ -37,7 +37,7 @@ enum TraceLine {
         return "\(name): \(HeaderField(name, value).masked.value)"
     }
 
-    /// libcurl tells of HTTP/2's fields as `[name: value]`, and names proxies of the environment with their passwords.
+    /// libcurl writes HTTP/2 fields as `[name: value]`, and names proxies of the environment with their passwords.
     private static func note(_ line: String) -> String {
         if line.last == "]", let open = line.lastIndex(of: "["),
             let field = field(String(line[line.index(after: open)...].dropLast()))

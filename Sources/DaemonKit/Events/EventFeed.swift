@@ -3,22 +3,25 @@ import Threading
 import TransferModel
 import TransferRPC
 
-/// Serves the event log to subscribers: each gets every event it asked for once, in order, at its own pace.
+/// Serves the event log to subscribers. Each subscriber gets every event that it asked for once, in order, at its own
+/// pace.
 ///
-/// Live subscribers read a tail in memory, late ones the store; a commit only appends to the tail and wakes them.
+/// Subscribers that keep up read a tail in memory, and late ones read the store. A commit only appends to the tail and
+/// wakes them.
 package final class EventFeed: Sendable {
     package struct Limits: Sendable {
-        /// Events kept in memory, and about how many bytes.
+        /// The limits of the tail in memory: a number of events, and an approximate number of bytes.
         package var tail = 10_000
         package var tailBytes = 16 << 20
-        /// Events sent at a time.
+        /// The number of events sent at a time.
         package var page = 100
-        /// A subscription that is further behind is paced by its client's reading instead of being dropped.
+        /// A subscription that is further behind than this is sent events only as fast as its client reads them,
+        /// instead of being dropped.
         package var pacedBehind: Int64 = 100
         package var subscriptionsPerClient = Bounds.subscriptions
-        /// A client that takes no byte for so long is dropped.
+        /// A client that reads no byte for this long is dropped.
         package var stall: Duration = .seconds(60)
-        /// How often such clients are looked for at least.
+        /// The longest interval between two searches for such clients.
         package var stallCheck: Duration = .seconds(5)
 
         package init() {}
@@ -28,12 +31,12 @@ package final class EventFeed: Sendable {
         var tail: EventTail
         var subscriptions: [String: Subscription] = [:]
         var nextName = 0
-        /// Tasks that do not run any more, though a snapshot may still show them.
+        /// Tasks that have stopped running, although a snapshot may still show them.
         var ended: Set<TaskID> = []
         var ticker: Task<Void, Never>?
-        /// When it ticks next; nil if there is none.
+        /// The next tick; nil if there is no ticker.
         var nextTick: ContinuousClock.Instant?
-        /// Tickers that were ever started: only the last one continues.
+        /// The number of tickers started so far. Only the last one continues.
         var tickers = 0
         var stalls: StallWatch
         var isStopped = false
@@ -48,9 +51,10 @@ package final class EventFeed: Sendable {
     private let state: Guarded<State>
 
     /// - Parameters:
-    ///   - progress: figures of everything that runs; asked only while somebody subscribes to them.
+    ///   - progress: returns the figures of everything that runs. It is called only while somebody subscribes to
+    ///   progress.
     ///   - progressInterval: the setting of that name.
-    ///   - bindings: whose volatile sessions are.
+    ///   - bindings: the connections of volatile sessions.
     package init(
         log: any EventLog, limits: Limits = Limits(), progress: @escaping @Sendable () -> [ProgressFigures],
         progressInterval: @escaping @Sendable () -> Seconds, bindings: SessionBindings = SessionBindings(),
@@ -68,7 +72,8 @@ package final class EventFeed: Sendable {
                 stalls: StallWatch(limit: limits.stall)))
     }
 
-    /// Learns the head of the log. `committed` must be hooked to the store before; call once, then subscribe.
+    /// Reads the head of the log. The store must already call `committed`. Call this once, before the first
+    /// `subscribe`.
     package func start() async throws {
         let head = try await log.head()
         state.withLock { $0.tail.begin(at: head) }
@@ -85,11 +90,11 @@ package final class EventFeed: Sendable {
         subscriptions.forEach { $0.end() }
     }
 
-    /// What the store's commits hand over; quick, called on its writer's thread.
+    /// Takes the events of a commit. It is quick, because it runs on the store's writer thread.
     package func committed(_ events: [EventRecord]) {
         let subscriptions = state.withLock { state in
             guard !state.subscriptions.isEmpty else {
-                // Later subscribers read what is behind it from the store.
+                // Nobody subscribes now. Later subscribers read these events from the store.
                 if let last = events.last?.sequence { state.tail.begin(at: last) }
                 return [Subscription]()
             }
@@ -100,8 +105,8 @@ package final class EventFeed: Sendable {
         subscriptions.forEach { $0.wake() }
     }
 
-    /// What the commits of the volatile store hand over: sent at once to the subscriptions of the connection whose session it
-    /// is, and kept nowhere.
+    /// Takes the events of a commit of the volatile store. They are sent at once to the subscriptions of the session's
+    /// connection, and are not kept.
     package func committedVolatile(_ events: [EventRecord]) {
         let subscriptions = state.withLock { state in
             guard !state.subscriptions.isEmpty else { return [Subscription]() }
@@ -109,7 +114,7 @@ package final class EventFeed: Sendable {
             return Array(state.subscriptions.values)
         }
         guard !subscriptions.isEmpty else { return }
-        // Most events that come together are of one session.
+        // Events that come together mostly belong to one session.
         var known: (session: SessionKey, connection: Int?)?
         for event in events {
             if known?.session != event.session { known = (event.session, bindings.connection(of: event.session)) }
@@ -125,7 +130,7 @@ package final class EventFeed: Sendable {
     package var head: SequenceNumber { state.withLock { $0.tail.head } }
     package var subscriptionCount: Int { state.withLock { $0.subscriptions.count } }
 
-    /// Whether somebody of this owner follows under the durable name now.
+    /// Tells whether this owner follows under the durable name now.
     package func isConnected(_ name: String, owner: UserID) -> Bool {
         state.withLock { state in
             state.subscriptions.values.contains {
@@ -134,7 +139,7 @@ package final class EventFeed: Sendable {
         }
     }
 
-    /// The client is gone, and its subscriptions with it.
+    /// Removes the subscriptions of a client that is gone.
     package func closed(_ client: Int) {
         let gone = state.withLock { state in
             let gone = state.subscriptions.values.filter { $0.sink.id == client }
@@ -148,7 +153,7 @@ package final class EventFeed: Sendable {
 // MARK: - Subscriptions
 
 extension EventFeed {
-    /// A subscription that has a place in the log and sends nothing before `begin`.
+    /// A subscription that has its position in the log and sends nothing before `begin`.
     package struct Ticket: Sendable {
         package var name: String
         package var after: SequenceNumber
@@ -156,7 +161,7 @@ extension EventFeed {
         let subscription: Subscription
     }
 
-    /// Registers a subscription: from here on no event is missed.
+    /// Registers a subscription. From here on, it misses no event.
     /// - Throws: `limit.reached`, `request.bad_field`; what the store throws.
     package func subscribe(_ request: SubscriptionRequest, for sink: any EventSink) async throws -> Ticket {
         let cursor = try await request.start(in: self)
@@ -178,12 +183,12 @@ extension EventFeed {
             state.subscriptions[subscription.name] = subscription
             return (subscription, after, state.tail.head)
         }
-        // The client may have gone before its subscription could be found by `closed`.
+        // The client may have gone before `closed` could find its subscription.
         if sink.isClosed { closed(sink.id) }
         return Ticket(name: subscription.name, after: after, head: head, subscription: subscription)
     }
 
-    /// Starts to send: the client knows the subscription's name now.
+    /// Starts to send, now that the client knows the subscription's name.
     package func begin(_ ticket: Ticket) {
         let subscription = ticket.subscription
         subscription.begin()
@@ -192,7 +197,7 @@ extension EventFeed {
     }
 
     /// Ends a subscription of this client.
-    /// - Throws: `request.bad_field` if it has none of that name.
+    /// - Throws: `request.bad_field` if the client has no subscription of that name.
     package func unsubscribe(_ name: String, of client: Int) throws(TransferError) {
         let subscription = state.withLock { state -> Subscription? in
             guard let subscription = state.subscriptions[name], subscription.sink.id == client else { return nil }
@@ -218,7 +223,7 @@ extension EventFeed {
                 subscription.deliver(try await page(for: subscription))
             } catch {
                 logger.error("cannot read events for a subscriber", metadata: ["error": "\(error)"])
-                // The client reconnects and resumes at its number: a gap it could not see would be worse.
+                // The client reconnects and resumes at its number. A gap that it cannot see would be worse.
                 subscription.sink.close()
                 return
             }
@@ -255,8 +260,8 @@ extension EventFeed {
         }
     }
 
-    /// The new subscription may want figures earlier than the tick that others wait for; a later one waits with them, so
-    /// that clients who come all the time delay nobody.
+    /// Brings the next tick forward if the new subscription wants figures earlier. Otherwise the subscription waits for
+    /// the planned tick, so a steady arrival of clients delays nobody.
     private func quickenTicker(to interval: Duration) {
         state.withLock { state in
             guard !state.isStopped, state.nextTick.map({ $0 > .now + interval }) ?? true else { return }
@@ -268,7 +273,7 @@ extension EventFeed {
         }
     }
 
-    /// Runs while somebody subscribes.
+    /// Runs as long as there are subscriptions.
     private func tick(_ number: Int) async {
         while let interval = tickInterval(number) {
             try? await Task.sleep(for: interval)
@@ -285,7 +290,7 @@ extension EventFeed {
         }
     }
 
-    /// nil if nobody subscribes, or another ticker has begun.
+    /// Returns nil if nobody subscribes, or if another ticker has started.
     private func tickInterval(_ number: Int) -> Duration? {
         state.withLock { state in
             guard state.tickers == number else { return nil }
@@ -306,7 +311,7 @@ extension EventFeed {
         let time = Timestamp.now()
         let figures = progress()
         let shown = Set(figures.map(\.task))
-        // Also where nobody wants progress: a client that stays for months must not have all that ended remembered.
+        // Done even if nobody wants progress: otherwise `ended` would grow for as long as a client stays connected.
         state.withLock { $0.ended.formIntersection(shown) }
         guard !subscriptions.isEmpty else { return }
         let events = figures.map { ProgressEvent($0, at: time) }

@@ -2,10 +2,10 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Which events a subscription or a listing is about.
+/// The events that a subscription or a listing covers.
 package struct EventFilter: Hashable, Sendable {
     package var owner: OwnerScope
-    /// Identifiers.
+    /// Identifiers of sessions.
     package var sessions: Set<String>?
     package var tasks: Set<TaskID>?
     package var types: Set<EventType>?
@@ -25,7 +25,7 @@ package struct EventFilter: Hashable, Sendable {
             && tasks.map { tasks in event.task.map { tasks.contains($0) } ?? false } ?? true
     }
 
-    /// The same in the store's terms.
+    /// The same filter as a query of the store.
     func query(after: SequenceNumber, limit: Int) -> EventQuery {
         var query = EventQuery(after: after, owner: owner.owner, limit: limit)
         query.sessions = sessions

@@ -1,17 +1,17 @@
 import JSONRPC
 
-/// Where a subscription's notifications go: one client, seen as narrowly as the feed needs.
+/// The client that gets a subscription's notifications, reduced to what the feed needs.
 package protocol EventSink: AnyObject, Sendable {
     /// Unique among the clients of this process.
     var id: Int { get }
     var isClosed: Bool { get }
-    /// Bytes that wait to be sent.
+    /// Bytes waiting to be sent.
     var queuedBytes: Int { get }
-    /// So many wait that no more should be made; `waitForRoom` waits for the end of that.
+    /// Tells whether so many bytes wait that the feed should produce no more; see `waitForRoom`.
     var isCrowded: Bool { get }
-    /// Queues one line; a client that is too far behind is dropped instead.
+    /// Queues one line. A client that is too far behind is dropped instead.
     func send(_ pieces: [UInt8]...)
-    /// Suspends while much is queued; false if the client is gone.
+    /// Suspends while the sink is crowded. Returns false if the client is gone.
     func waitForRoom() async -> Bool
     func close()
 }

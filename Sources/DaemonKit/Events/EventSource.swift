@@ -1,19 +1,20 @@
 import TransferModel
 import TransferStore
 
-/// Where events come from: the tail in memory, or the store for what is older. One answer for both.
+/// A page of events, from the tail in memory or, for older ones, from the store.
 struct EventPage: Sendable {
-    /// Those that match, in order.
+    /// The matching events, in order.
     var events: [TailEvent]
-    /// Everything up to here was looked at.
+    /// Every event up to this number was examined.
     var cursor: SequenceNumber
-    /// First number from which on all are kept, if events between the cursor and it are gone.
+    /// If events after the cursor are gone: the first number from which all events are kept.
     var lost: SequenceNumber?
 }
 
-/// What the feed reads from the store.
+/// The part of the store that the feed reads.
 package protocol EventLog: Sendable {
-    /// Matching events after `after`, the head, and the number from which on all are kept: all of one moment.
+    /// Returns the matching events after `after`, the head, and the first number from which all events are kept. All
+    /// three are read at one moment.
     func events(
         _ filter: EventFilter, after: SequenceNumber, limit: Int
     ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber)
@@ -46,7 +47,7 @@ extension TransferStore: EventLog {
     package func forget(_ name: String, owner: UserID) async throws -> Bool {
         try await write { transaction in
             guard try transaction.forget(name, owner: owner) else { return false }
-            // Every event would count as unseen from now on.
+            // Otherwise every event would count as unseen from now on.
             try transaction.endLaunches(for: name, owner: owner)
             return true
         }

@@ -3,15 +3,15 @@ import Threading
 import TransferModel
 import TransferRPC
 
-/// The newest stretch of the log in memory: what live subscribers read, without a hole.
+/// The newest events of the log in memory, without a gap. Live subscribers read them here.
 struct EventTail {
-    /// Most events that are kept.
+    /// The most events that are kept.
     let limit: Int
-    /// About how many bytes they may take; the newest event is kept whatever its size.
+    /// The approximate limit of their bytes. The newest event is kept whatever its size.
     let byteLimit: Int
     private var events: Deque<TailEvent> = []
     private var bytes = 0
-    /// The newest event that was ever stored.
+    /// The newest event ever stored.
     private(set) var head: SequenceNumber
 
     init(head: SequenceNumber, limit: Int, byteLimit: Int = .max) {
@@ -23,7 +23,7 @@ struct EventTail {
     mutating func append(_ new: [EventRecord]) {
         for event in new {
             guard let sequence = event.sequence, sequence > head else { continue }
-            // A hole would be delivered as one; SQL has what is missing.
+            // Subscribers would not notice the gap; the store has the missing events.
             if sequence.rawValue != head.rawValue + 1 { removeAll() }
             let kept = TailEvent(event)
             events.append(kept)
@@ -40,14 +40,14 @@ struct EventTail {
         bytes = 0
     }
 
-    /// Raises the head to what the store says; events before it are the store's.
+    /// Raises the head to the store's. Earlier events are read from the store.
     mutating func begin(at head: SequenceNumber) {
         guard head > self.head else { return }
         removeAll()
         self.head = head
     }
 
-    /// Events after `cursor`, at most `count`; nil if only the store has them all.
+    /// Returns at most `count` events after `cursor`, or nil if only the store has all of them.
     func page(after cursor: SequenceNumber, count: Int) -> [TailEvent]? {
         let missing = head.rawValue - cursor.rawValue
         guard missing > 0 else { return [] }
@@ -56,13 +56,13 @@ struct EventTail {
     }
 }
 
-/// An event on its way to subscribers; its text is made once, when the first one needs it.
+/// An event on its way to subscribers. Its text is made once, when the first subscriber needs it.
 final class TailEvent: @unchecked Sendable {
-    /// Whoever makes or reads a text. One for all events: a lock for each costs more than most texts.
+    /// Guards the texts of all events. A lock for each event would cost more than most texts.
     private static let turn = Guarded(())
 
     let record: EventRecord
-    /// About how many bytes it takes, its text included.
+    /// The approximate size in bytes, including the text.
     let size: Int
     private var encoded: [UInt8]?
 

@@ -1,4 +1,4 @@
-/// Finds clients that have bytes waiting and take none of them.
+/// Finds clients that have bytes waiting and read none of them.
 struct StallWatch {
     private struct Mark {
         var queued: Int
@@ -10,7 +10,7 @@ struct StallWatch {
 
     init(limit: Duration) { self.limit = limit }
 
-    /// Those whose queue has not shrunk for the limit.
+    /// Returns the sinks whose queue has not shrunk for longer than the limit.
     mutating func stalled(_ sinks: [any EventSink], at now: ContinuousClock.Instant) -> [any EventSink] {
         var next: [Int: Mark] = [:]
         var stalled: [any EventSink] = []

@@ -2,15 +2,15 @@ import Threading
 import TransferModel
 import TransferRPC
 
-/// One client's place in the log and what it wants of it.
+/// One client's position in the log, and the events that it wants.
 final class Subscription: Sendable {
     private struct State {
         var cursor: SequenceNumber
         var isWoken = false
-        /// The client knows its name.
+        /// The client knows the subscription's name.
         var isBegun = false
         var isEnded = false
-        /// Volatile events that came before it was begun.
+        /// Volatile events that came before `begin`.
         var early: [TailEvent] = []
         var waiter: CheckedContinuation<Bool, Never>?
         var lastProgress: [TaskID: TaskView.Live] = [:]
@@ -20,10 +20,10 @@ final class Subscription: Sendable {
     let name: String
     let sink: any EventSink
     let filter: EventFilter
-    /// The peer's own id: owner of its durable name.
+    /// The peer's own user id, which owns the durable name.
     let peer: UserID
     let subscriber: String?
-    /// nil if it wants no progress.
+    /// nil if the client wants no progress.
     let progressInterval: Duration?
     private let prefix: [UInt8]
     private let state: Guarded<State>
@@ -47,7 +47,7 @@ final class Subscription: Sendable {
     var cursor: SequenceNumber { state.withLock { $0.cursor } }
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// From now on it may be sent to.
+    /// Allows sending, and sends the volatile events that came before.
     func begin() {
         state.withLock { state in
             state.isBegun = true
@@ -56,7 +56,7 @@ final class Subscription: Sendable {
         }
     }
 
-    /// Sends an event that has no place in the log.
+    /// Sends an event that has no number in the log.
     func deliver(_ event: TailEvent) {
         state.withLock { state in
             guard !state.isEnded else { return }
@@ -64,7 +64,7 @@ final class Subscription: Sendable {
         }
     }
 
-    /// There may be something new.
+    /// Wakes the pump, because there may be new events.
     func wake() {
         let waiter = state.withLock { state in
             defer { state.waiter = nil }
@@ -83,7 +83,7 @@ final class Subscription: Sendable {
         waiter?.resume(returning: false)
     }
 
-    /// Suspends until there may be something new; false if the subscription has ended.
+    /// Suspends until there may be new events. Returns false if the subscription has ended.
     func waitForWake() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Bool? in
@@ -99,7 +99,8 @@ final class Subscription: Sendable {
         }
     }
 
-    /// Sends a page and moves on to its end. Under the lock, so that progress cannot come between or after.
+    /// Sends a page and moves the cursor to its end. It holds the lock, so that no progress event is sent in between or
+    /// later.
     func deliver(_ page: EventPage) {
         state.withLock { state in
             guard !state.isEnded else { return }
@@ -118,8 +119,8 @@ final class Subscription: Sendable {
         }
     }
 
-    /// Retention takes the events of some owners and leaves older ones of others: each gap is told in its place, so that
-    /// the numbers only grow.
+    /// Reports a gap at its position, so that the numbers only grow. Retention removes events of some owners and keeps
+    /// older ones of others.
     /// - Returns: the last number that the client knows of now.
     private func tellGap(after told: SequenceNumber, before first: SequenceNumber) -> SequenceNumber {
         let last = SequenceNumber(first.rawValue - 1)
@@ -128,8 +129,8 @@ final class Subscription: Sendable {
         return last
     }
 
-    /// Sends the figures that are due and new, where every stored event before them was sent.
-    /// - Parameter moment: the head of the log, and the tasks that ended before it.
+    /// Sends the figures that are due and new, provided that every stored event before them has been sent.
+    /// - Parameter moment: returns the head of the log, and the tasks that ended before it.
     func deliver(
         _ progress: [ProgressEvent], at now: ContinuousClock.Instant,
         moment: () -> (head: SequenceNumber, ended: Set<TaskID>)
@@ -149,7 +150,7 @@ final class Subscription: Sendable {
         }
     }
 
-    /// Above this many waiting bytes progress is left out: the next figures replace it.
+    /// If more bytes than this wait, progress is skipped: later figures replace it.
     private static let progressBound = 64 << 10
 
     private func send(_ members: [UInt8]) { sink.send(prefix, members, [UInt8(ascii: "}")]) }

@@ -1,10 +1,10 @@
 import TransferModel
 import TransferRPC
 
-/// A checked `events.subscribe`.
+/// The checked parameters of `events.subscribe`.
 package struct SubscriptionRequest: Sendable {
     package var after: EventPosition?
-    /// Durable name.
+    /// The durable name.
     package var subscriber: String?
     package var filter: EventFilter
     package var peer: UserID
@@ -21,14 +21,15 @@ package struct SubscriptionRequest: Sendable {
         self.progressInterval = progressInterval
     }
 
-    /// Between two progress events; nil if none are wanted.
+    /// The interval between two progress events; nil if the client wants none.
     func interval(default setting: Seconds) -> Duration? {
         guard filter.types?.contains(.taskProgress) ?? true else { return nil }
         let wanted = progressInterval ?? setting
         return wanted == 0 ? nil : wanted.duration
     }
 
-    /// Where it begins, exclusive; nil = at the head of the moment it is registered. Makes the durable name known.
+    /// Returns the number after which the subscription begins; nil for the head at the moment of its registration.
+    /// Registers the durable name.
     /// - Throws: `request.bad_field` for a number beyond the head; what the store throws.
     func start(in feed: EventFeed) async throws -> SequenceNumber? {
         let known: SequenceNumber? =
@@ -52,7 +53,7 @@ package struct SubscriptionRequest: Sendable {
 }
 
 extension SequenceNumber {
-    /// - Throws: `request.bad_field` if events begin beyond the head.
+    /// - Throws: `request.bad_field` if the number is beyond the head.
     func requireUpTo(_ head: SequenceNumber) throws(TransferError) {
         guard self > head else { return }
         throw TransferError(

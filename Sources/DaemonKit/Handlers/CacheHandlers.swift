@@ -3,7 +3,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// cache.info and cache.remove: always of the user who asks.
+/// cache.info and cache.remove. Both concern only the user who asks.
 struct CacheHandlers {
     let services: Services
 
@@ -26,10 +26,11 @@ struct CacheHandlers {
         }
     }
 
-    /// On the wire the owner's own has the name of the session that always exists, and that has no cache.
+    /// On the wire, the owner's own storage has the name of the shared session. That session always exists and has no
+    /// cache of its own.
     private static func storage(_ name: String) -> String { name == SessionKey.sharedIdentifier ? "" : name }
 
-    /// Those that the connection may see: a volatile session is another's secret.
+    /// Returns the storages that the connection may see. Those of other connections' volatile sessions are hidden.
     private static func usage(
         _ wanted: String?, _ context: RequestContext, _ services: Services
     ) async -> [(name: String, memory: CacheUsage, disk: CacheUsage)] {

@@ -48,7 +48,7 @@ struct ControlHandlers {
         return try await services.durable.controller.control(action, target)
     }
 
-    /// Of tasks some of which are volatile.
+    /// Controls tasks of which some are volatile.
     private static func perform(
         _ action: TaskAction, _ target: ControlTarget, _ ids: [TaskID], _ volatile: Set<TaskID>, _ services: Services
     ) async throws -> ControlResult {
@@ -65,8 +65,8 @@ struct ControlHandlers {
         return result
     }
 
-    /// - Throws: `request.bad_field` but for exactly one of ids, range, session and all; `request.too_large` for too many
-    ///   ids; `permission.denied`.
+    /// - Throws: `request.bad_field` unless exactly one of ids, range, session and all is given; `request.too_large`
+    ///   for too many ids; `permission.denied`.
     static func target(_ selection: ControlSelection, _ context: RequestContext) throws(TransferError) -> ControlTarget
     {
         var scopes: [ControlTarget.Scope] = []
@@ -85,7 +85,7 @@ struct ControlHandlers {
             throw TransferError(.badField, "Say exactly one of ids, range, session and all (true).")
         }
         var owner = try context.scope(selection.owner)
-        // An id names one task, whosever it is; only wider selections mean one's own.
+        // An id names one task, whoever owns it. Wider selections mean the caller's own tasks.
         if case .ids = scope, selection.owner == nil, context.peer.isAdmin { owner = .everyone }
         return ControlTarget(scope: scope, states: selection.states.map { Set($0) }, owner: owner)
     }

@@ -4,7 +4,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// cookies.list, cookies.set and cookies.remove: always of the user who asks.
+/// cookies.list, cookies.set and cookies.remove. All concern only the user who asks.
 struct CookieHandlers {
     let services: Services
 
@@ -40,8 +40,8 @@ struct CookieHandlers {
         return HostName.matches(cookie.domain, domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain)
     }
 
-    /// - Throws: `session.not_found`, also for one that is over; `session.in_use`; `request.bad_field` for a session without
-    ///   a store.
+    /// - Throws: `session.not_found`, also if the session has ended; `session.in_use`; `request.bad_field` for a
+    ///   session without a jar.
     private static func place(
         _ session: String?, _ context: RequestContext, _ services: Services
     ) async throws -> CookieKeeper.Place {

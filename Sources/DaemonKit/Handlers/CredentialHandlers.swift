@@ -4,7 +4,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// credentials.list, credentials.set and credentials.remove: always of the user who asks.
+/// credentials.list, credentials.set and credentials.remove. All concern only the user who asks.
 struct CredentialHandlers {
     let services: Services
 
@@ -31,7 +31,7 @@ struct CredentialHandlers {
         }
     }
 
-    /// - Throws: `session.not_found`, also for one that is over; `session.in_use`.
+    /// - Throws: `session.not_found`, also if the session has ended; `session.in_use`.
     private static func place(
         _ session: String?, _ context: RequestContext, _ services: Services
     ) async throws -> CredentialKeeper.Place {

@@ -43,9 +43,9 @@ struct DaemonHandlers {
     }
 }
 
-/// How much memory this process holds.
+/// The memory that this process holds.
 enum ResidentMemory {
-    /// Second number of /proc/self/statm, in pages (proc(5)); 0 if it cannot be read.
+    /// The second number of /proc/self/statm, which counts pages (proc(5)); 0 if it cannot be read.
     static func now() -> ByteCount {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0 }

@@ -81,7 +81,7 @@ struct EventHandlers {
             progressInterval: parameters.progressInterval)
     }
 
-    /// Most sessions or tasks that a filter names: each is looked at for every event.
+    /// The most sessions or tasks that a filter may name, because each event is compared with all of them.
     private static let longestFilter = Bounds.ids
 
     private static func checkLength(_ sessions: [String]?, _ tasks: [TaskID]?) throws(TransferError) {

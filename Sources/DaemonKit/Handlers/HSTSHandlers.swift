@@ -4,7 +4,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// hsts.list and hsts.remove: always of the user who asks.
+/// hsts.list and hsts.remove. Both concern only the user who asks.
 struct HSTSHandlers {
     let services: Services
 
@@ -24,8 +24,8 @@ struct HSTSHandlers {
         }
     }
 
-    /// What the session's tasks obey: an ephemeral one has its own.
-    /// - Throws: `session.not_found`, also for one that is over; `session.in_use`.
+    /// Returns the list that the session's tasks obey. An ephemeral session has its own.
+    /// - Throws: `session.not_found`, also if the session has ended; `session.in_use`.
     private static func place(
         _ session: String?, _ context: RequestContext, _ services: Services
     ) async throws -> HSTSKeeper.Place {

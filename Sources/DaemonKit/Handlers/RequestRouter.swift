@@ -5,7 +5,7 @@ import Threading
 import TransferModel
 import TransferRPC
 
-/// Finds the handler of a method, decodes its parameters strictly and turns what it throws into an error answer.
+/// Finds the handler of a method, decodes its parameters strictly, and turns its errors into error answers.
 package final class RequestRouter: RequestHandler {
     typealias Handler = @Sendable (_ parameters: [UInt8], _ context: RequestContext) async throws -> Reply<[UInt8]>
 
@@ -35,7 +35,7 @@ package final class RequestRouter: RequestHandler {
         self.logger = logger
     }
 
-    /// Names of the methods that are answered.
+    /// The names of all methods.
     package var methods: Set<String> { Set(handlers.keys) }
 
     package func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
@@ -48,7 +48,7 @@ package final class RequestRouter: RequestHandler {
         }
     }
 
-    /// Not before it is known what the peer may do; a user directory that hangs delays only its own connections.
+    /// False until the peer's rights are known. A user directory that hangs delays only its own connections.
     package func isReady(for connection: RPCConnection) -> Bool {
         let identity = connection.peer
         if peers.isKnown(uid: identity.uid, gid: identity.gid) { return true }
@@ -64,7 +64,7 @@ package final class RequestRouter: RequestHandler {
         services.volatile.closed(connection.id)
     }
 
-    /// - Throws: `permission.denied` for another user at a user's own daemon.
+    /// - Throws: `permission.denied` if the daemon belongs to another user.
     private func context(of connection: RPCConnection) throws(TransferError) -> RequestContext {
         let identity = connection.peer
         let owner = getuid()
@@ -78,7 +78,7 @@ package final class RequestRouter: RequestHandler {
             connections: connections.withLock { $0 })
     }
 
-    /// The text of a method's result.
+    /// Returns the encoded result of a method.
     /// - Throws: `rpc.unknown_method`, `request.*`, and what the method throws.
     func reply(
         to method: String, _ parameters: [UInt8], _ context: RequestContext
@@ -95,7 +95,7 @@ package final class RequestRouter: RequestHandler {
         }
     }
 
-    /// Methods that change nothing and may have much to say.
+    /// Methods that change nothing and may have long answers.
     private static let looks: Set<String> = [
         ListTasks.name, GetTask.name, ReadBody.name, ListSessions.name, GetSession.name, ListEvents.name,
         ListSettings.name, DaemonStats.name, Discover.name,
@@ -112,22 +112,22 @@ package final class RequestRouter: RequestHandler {
         return RPCError(error)
     }
 
-    /// A method's name as far as it may be repeated.
+    /// A method's name, cut to the length that an error may repeat.
     private static func shown(_ method: String) -> String { String(method.prefix(100)) }
 }
 
-/// The handlers while they are gathered.
+/// Collects the handlers.
 struct HandlerTable {
     private(set) var handlers: [String: RequestRouter.Handler] = [:]
 
-    /// Adds a method whose answer is all there is.
+    /// Adds a method that does nothing after its answer.
     mutating func add<M: RPCMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> M.Result
     ) {
         add(replying: method) { Reply(try await body($0, $1)) }
     }
 
-    /// Adds a method whose result another type writes, to the letter as `M.Result` would.
+    /// Adds a method whose result is written by another type, byte for byte as `M.Result` would be.
     mutating func add<M: RPCMethod, Written: Encodable & Sendable>(
         _ method: M.Type, writing _: Written.Type,
         _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> Written
@@ -137,7 +137,7 @@ struct HandlerTable {
         }
     }
 
-    /// Adds a method that always answers the same, which is written once.
+    /// Adds a method that always gives the same answer, which is encoded once.
     mutating func add<M: RPCMethod>(fixed method: M.Type, _ body: @escaping @Sendable () -> M.Result) {
         let written = Guarded<[UInt8]?>(nil)
         handlers[M.name] = { text, _ in
@@ -151,7 +151,7 @@ struct HandlerTable {
         }
     }
 
-    /// Adds a method that has something to do after its answer.
+    /// Adds a method that has work to do after its answer.
     mutating func add<M: RPCMethod>(
         replying method: M.Type,
         _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> Reply<M.Result>
@@ -164,10 +164,10 @@ struct HandlerTable {
 }
 
 extension RPCError {
-    /// The error answer of a cause of the shared vocabulary.
+    /// The error answer for an error of the shared vocabulary.
     ///
-    /// What a client said may be repeated in it, but not megabytes of it: the answer would be one that ends the connection
-    /// of whoever does not read it at once.
+    /// It may repeat what a client sent, but not megabytes of it: such an answer would end the connection of any client
+    /// that does not read it at once.
     init(_ error: TransferError) {
         let repeated = error.details.mapValues { value in
             value.stringValue.map { .string(Self.shortened($0, to: 4096)) } ?? value
@@ -179,7 +179,7 @@ extension RPCError {
             details: details)
     }
 
-    /// - Parameter limit: of Unicode scalars; a character may have any number of them.
+    /// - Parameter limit: in Unicode scalars, because one character may have any number of them.
     private static func shortened(_ text: String, to limit: Int) -> String {
         let scalars = text.unicodeScalars
         guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),

@@ -3,12 +3,12 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// A task with everything that is kept of its request and the answer: `task.get` with `secrets`, and nothing else.
+/// A task with everything that is kept of its request and its answer. Only `task.get` with `secrets` returns it.
 struct RevealedTask {
     var record: TaskRecord
     var exchange: KeptExchange
 
-    /// The view with nothing masked, and nothing left out except the digests of pieces and long bodies.
+    /// Returns the view with nothing masked. Only the digests of pieces and long bodies are left out.
     func shown(in view: TaskView) -> TaskView {
         var view = view
         view.spec = spec
@@ -18,7 +18,7 @@ struct RevealedTask {
 
     private var spec: TaskSpec {
         var spec = record.spec
-        // They are no secret, and have up to 2 MiB of digits.
+        // The digests are not secret, and can have up to 2 MiB of digits.
         spec.pieces?.values = []
         guard spec.body != nil else { return spec }
         let (text, base64) = exchange.request.map(Self.content) ?? (nil, nil)
@@ -39,10 +39,11 @@ struct RevealedTask {
         return response
     }
 
-    /// Most bytes of JSON that a text may take: an answer has to fit into what waits for a client.
+    /// The most bytes of JSON that a text may take, because an answer must fit into the client's queue.
     private static let longestText = 5 << 19
 
-    /// As text if that is UTF-8 and does not become much longer in JSON (a control character takes six bytes).
+    /// Returns the body as text if it is valid UTF-8 and does not grow much in JSON, where a control character takes
+    /// six bytes. Otherwise it returns base64.
     private static func content(_ body: KeptBody) -> (text: String?, base64: String?) {
         guard let bytes = body.content else { return (nil, nil) }
         let length = bytes.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == 0x22 || $1 == 0x5C ? 2 : 1) }

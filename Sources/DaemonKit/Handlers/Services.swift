@@ -4,7 +4,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// What serves the tasks of one store, each part as narrow as handlers need it.
+/// The services for the tasks of one store, each as narrow as handlers need it.
 package struct TaskServices: Sendable {
     package var adder: any TaskAdding
     package var controller: any TaskControlling
@@ -35,7 +35,7 @@ package struct TaskServices: Sendable {
     }
 }
 
-/// Everything the handlers may use.
+/// Everything that handlers may use.
 package struct Services: Sendable {
     package var durable: TaskServices
     package var volatile: VolatileSessions
@@ -46,7 +46,7 @@ package struct Services: Sendable {
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
-    /// System mode: a user's own folder, made by the time this returns if that is possible.
+    /// In system mode: returns a user's own folder and creates it if possible.
     package var userFolder: @Sendable (UserID) async -> String?
 
     package init(
@@ -68,41 +68,42 @@ package struct Services: Sendable {
         self.userFolder = userFolder
     }
 
-    /// Those of a session as a connection sees it.
-    /// - Throws: `session.in_use` if the session is another connection's.
+    /// Returns the services for a session, as the connection sees it.
+    /// - Throws: `session.in_use` if the session belongs to another connection.
     func tasks(of session: SessionKey, _ context: RequestContext) throws(TransferError) -> TaskServices {
         try volatile.owns(session, context.connection.id) ? volatile.services : durable
     }
 
-    /// Those of a task as a connection sees it: the volatile tasks of others are not there.
+    /// Returns the services for a task, as the connection sees it. Volatile tasks of other connections do not exist for
+    /// it.
     func tasks(of task: TaskID, _ context: RequestContext) async throws -> TaskServices {
         try await volatile.visible([task], to: context.connection.id).isEmpty ? durable : volatile.services
     }
 }
 
-/// What the settings methods need.
+/// The part of the settings that their methods need.
 package protocol SettingsServing: Sendable {
     func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)]
-    /// Every setting, with what the files say now.
+    /// Returns every setting, with the current values in the files.
     func list() async -> ListSettings.Result
-    /// Checks, stores and puts in force, all or none; `.null` removes a run-time value.
+    /// Checks, stores and applies all changes or none; `.null` removes a run-time value.
     /// - Throws: `request.bad_field` for values out of range and for settings that a stronger origin pins.
     func set(_ changes: [String: JSONValue], by peer: Peer) async throws
 }
 
 extension SettingsService: SettingsServing {}
 
-/// What `daemon.info` and `daemon.stats` tell that does not change while the daemon runs.
+/// The facts in `daemon.info` and `daemon.stats`.
 package struct DaemonFacts: Sendable {
     package var version: String
     package var mode: DaemonMode
-    /// Where it listens at this moment.
+    /// The sockets on which the daemon listens now.
     package var sockets: @Sendable () -> [String]
     package var stateDirectory: String
     package var startedAt: ClockReading
     package var libcurl: String
     package var sqlite: String
-    /// That have a helper now.
+    /// The schemes that have a helper now.
     package var schemes: @Sendable () async -> [String]
 
     package init(

@@ -83,10 +83,11 @@ struct SessionHandlers {
         return try await view(session, services.volatile.services.store)
     }
 
-    /// Longest identifier, bytes.
+    /// The longest identifier, in bytes.
     static let longestName = Bounds.name
 
-    /// The session that a cursor names: it says where a page begins, not whose sessions it has.
+    /// Returns the session that a cursor names. It is the position of a page and says nothing about whose sessions are
+    /// listed.
     /// - Throws: `request.bad_field`.
     private static func position(_ cursor: String) throws(TransferError) -> SessionKey {
         let parts = cursor.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -100,7 +101,7 @@ struct SessionHandlers {
     /// - Throws: `request.bad_field`.
     static func check(identifier: String) throws(TransferError) { try check(name: identifier, field: "id") }
 
-    /// - Throws: `request.bad_field` for what is empty, too long or has control characters.
+    /// - Throws: `request.bad_field` if the name is empty, too long or contains control characters.
     static func check(name: String, field: String) throws(TransferError) {
         guard !name.isEmpty, name.utf8.count <= longestName, URLRules.firstControl(name) == nil else {
             throw TransferError(
@@ -109,7 +110,7 @@ struct SessionHandlers {
         }
     }
 
-    /// Makes a session's subscriber known from now on: what it is launched for must not be before its beginning.
+    /// Registers a session's subscriber now, so that no launch is for an event before the session.
     private static func register(_ name: String, of owner: UserID, _ services: Services) async throws {
         if try await services.durable.store.read({ try $0.subscriber(name, owner: owner) }) != nil { return }
         try await services.durable.store.write { transaction in

@@ -45,7 +45,8 @@ struct TaskHandlers {
                 do {
                     views.append(try Self.listed(task, services))
                 } catch let error as TransferError where error.code == .internal {
-                    // It cannot be read: looked at by itself it is set aside, unless it was removed meanwhile.
+                    // The page cannot be read. Reading the task alone sets it aside, unless it has been removed
+                    // meanwhile.
                     do {
                         let record = try await services.reader.record(task.record.id, for: context.peer)
                         views.append(ListedTaskView(Self.view(record, services)))
@@ -81,7 +82,8 @@ struct TaskHandlers {
         }
     }
 
-    /// - Throws: `task.not_found`, also for a volatile task of another connection; `request.bad_field` if its body is kept.
+    /// - Throws: `task.not_found`, also for a volatile task of another connection; `request.bad_field` if the body is
+    ///   kept.
     private static func stream(
         of task: TaskID, _ context: RequestContext, _ services: Services
     ) async throws -> BodyStream {
@@ -96,7 +98,8 @@ struct TaskHandlers {
         return stream
     }
 
-    /// A list of volatile tasks names their session, or no ids but theirs. What others have of those is left out.
+    /// A list of volatile tasks must name their session or only ids of volatile tasks. Volatile tasks of other
+    /// connections are left out.
     /// - Throws: `session.in_use`; `request.bad_field` for ids of both kinds.
     private static func tasks(
         of query: TaskQuery, _ context: RequestContext, _ services: Services
@@ -105,7 +108,7 @@ struct TaskHandlers {
             return (try services.tasks(of: SessionKey(owner: owner, identifier: identifier), context), query)
         }
         let visible = try await services.volatile.visible(query.ids ?? [], to: context.connection.id)
-        // Durable tasks have no such ids.
+        // Durable tasks never have such ids.
         guard let ids = query.ids, !visible.isEmpty else { return (services.durable, query) }
         guard ids.allSatisfy(\.isVolatile) else {
             throw TransferError(
@@ -116,8 +119,8 @@ struct TaskHandlers {
         return (services.volatile.services, query)
     }
 
-    /// nil if nobody asks for secrets.
-    /// - Throws: `permission.denied` for the task of another user: what an administrator may see ends here.
+    /// Returns nil if the caller does not ask for secrets.
+    /// - Throws: `permission.denied` for another user's task, even if an administrator asks.
     private static func revealed(
         _ record: TaskRecord, _ parameters: GetTask.Parameters, _ services: TaskServices, _ peer: Peer
     ) async throws -> RevealedTask? {
@@ -190,7 +193,7 @@ struct TaskHandlers {
         return query
     }
 
-    /// - Throws: `request.bad_field` for more than a call may name.
+    /// - Throws: `request.bad_field` if there are more values than a call may name.
     private static func selection<Value>(
         _ values: [Value]?, _ field: String, most: Int = ListTasks.largestSelection
     ) throws(TransferError) -> [Value]? {

@@ -4,11 +4,11 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Which connection each volatile session is bound to.
+/// The connection that each volatile session is bound to.
 package final class SessionBindings: Sendable {
     private struct Binding {
         var sink: any EventSink
-        /// What the session had is being removed.
+        /// The session's tasks are being removed.
         var isEnding = false
     }
 
@@ -16,13 +16,13 @@ package final class SessionBindings: Sendable {
 
     package init() {}
 
-    /// nil for sessions that are bound to none.
+    /// nil for a session that is not bound.
     package func connection(of session: SessionKey) -> Int? { sink(of: session)?.id }
 
-    /// The same connection as what can be sent to.
+    /// The sink of that connection.
     func sink(of session: SessionKey) -> (any EventSink)? { bindings.withLock { $0[session]?.sink } }
 
-    /// - Returns: whether it was bound to none before.
+    /// - Returns: whether the session was unbound before.
     /// - Throws: `session.in_use`; `limit.reached` for one session too many.
     fileprivate func bind(_ session: SessionKey, to sink: any EventSink) throws -> Bool {
         try bindings.withLock { bindings in
@@ -47,7 +47,7 @@ package final class SessionBindings: Sendable {
         bindings.withLock { $0.filter { $1.sink.id == connection }.map(\.key.identifier) }
     }
 
-    /// Marks the sessions of a connection, or all, as ending; each is returned once.
+    /// Marks the sessions of one connection, or all of them, as ending. Each session is returned only once.
     fileprivate func beginEnding(of connection: Int?) -> [SessionKey] {
         bindings.withLock { bindings in
             let found = bindings.filter { session, binding in
@@ -61,7 +61,7 @@ package final class SessionBindings: Sendable {
     fileprivate func release(_ session: SessionKey) { bindings.withLock { $0[session] = nil } }
 }
 
-/// Sessions that live as long as the connection that opened them, and the parts that serve their tasks.
+/// Sessions that live as long as the connection that opened them, and the services for their tasks.
 package final class VolatileSessions: Sendable {
     package let services: TaskServices
     package let streams: BodyStreams
@@ -69,8 +69,8 @@ package final class VolatileSessions: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - services: those of a store in memory.
-    ///   - streams: of its tasks.
+    ///   - services: the services of a store in memory.
+    ///   - streams: the streams of its tasks.
     package init(services: TaskServices, streams: BodyStreams, bindings: SessionBindings, logger: Logger) {
         self.services = services
         self.streams = streams
@@ -78,15 +78,15 @@ package final class VolatileSessions: Sendable {
         self.logger = logger
     }
 
-    /// Whether the session is volatile and this connection's.
-    /// - Throws: `session.in_use` if it is another's.
+    /// Tells whether the session is volatile and belongs to this connection.
+    /// - Throws: `session.in_use` if it belongs to another connection.
     func owns(_ session: SessionKey, _ connection: Int) throws(TransferError) -> Bool {
         guard let known = bindings.connection(of: session) else { return false }
         guard known == connection else { throw .sessionInUse(session.identifier) }
         return true
     }
 
-    /// Those of `tasks` that are volatile tasks of the connection.
+    /// Returns those of `tasks` that are volatile tasks of the connection.
     func visible(_ tasks: [TaskID], to connection: Int) async throws -> Set<TaskID> {
         let volatile = tasks.filter(\.isVolatile)
         guard !volatile.isEmpty else { return [] }
@@ -94,7 +94,7 @@ package final class VolatileSessions: Sendable {
         return Set(heads.filter { bindings.connection(of: $0.session) == connection }.map(\.id))
     }
 
-    /// Open questions of the connection's volatile tasks.
+    /// Returns the open questions of the connection's volatile tasks.
     func decisions(
         _ session: String?, _ tasks: [TaskID]?, _ context: RequestContext
     ) async throws -> (decisions: [DecisionView], isCut: Bool) {
@@ -104,14 +104,14 @@ package final class VolatileSessions: Sendable {
             owner: context.peer.uid, sessions: own, tasks: tasks, for: context.peer)
     }
 
-    /// Whether a volatile task that asks is the connection's.
+    /// Tells whether the question belongs to a volatile task of the connection.
     func owns(_ decision: DecisionID, _ context: RequestContext) async throws -> Bool {
         let record = try await services.store.read { try $0.decision(decision) }
         return record.map { bindings.connection(of: $0.session) == context.connection.id } ?? false
     }
 
     /// Opens the session, or attaches to it, and binds it to the connection.
-    /// - Throws: `session.in_use`, `limit.reached`, `request.bad_field`; as `SessionServing.open`.
+    /// - Throws: `session.in_use`, `limit.reached`, `request.bad_field`; what `SessionServing.open` throws.
     package func open(
         _ key: SessionKey, _ kind: SessionKind?, _ configuration: SessionConfiguration?, by peer: Peer,
         on connection: any EventSink
@@ -132,7 +132,7 @@ package final class VolatileSessions: Sendable {
             }
             let session = try await services.sessions.open(
                 key, kind: asked, configuration: configuration, by: peer)
-            // The client may have gone before its session could be found by `closed`.
+            // The client may have gone before `closed` could find its session.
             if connection.isClosed {
                 _ = try bindings.bind(key, to: connection)
                 closed(connection.id)
@@ -169,15 +169,14 @@ package final class VolatileSessions: Sendable {
         }
     }
 
-    /// The client is gone, and its sessions end: their tasks are cancelled and forgotten, their parts removed. Returns at
-    /// once.
+    /// Ends the sessions of a client that is gone: cancels and removes their tasks and part files. Returns at once.
     package func closed(_ connection: Int) {
         let sessions = bindings.beginEnding(of: connection)
         guard !sessions.isEmpty else { return }
         Task { for session in sessions { await end(session) } }
     }
 
-    /// Ends all sessions, as far as that comes about in this time.
+    /// Ends all sessions, as far as that succeeds within `limit`.
     package func stop(atMost limit: Duration) async {
         let sessions = bindings.beginEnding(of: nil)
         guard !sessions.isEmpty else { return }
@@ -193,7 +192,7 @@ package final class VolatileSessions: Sendable {
         for await _ in end {}
     }
 
-    /// The name is free again when nothing is left that had it.
+    /// The name is free again once nothing of the session remains.
     private func end(_ session: SessionKey) async {
         do {
             _ = try await services.sessions.invalidate(session)
@@ -201,7 +200,7 @@ package final class VolatileSessions: Sendable {
             _ = try await services.controller.control(.remove(deleteFile: false), all)
             try await services.store.write { try $0.forgetSession(session) }
         } catch let error as TransferError where error.code == .sessionNotFound {
-            // The connection was closed before the session was made.
+            // The connection closed before the session was created.
         } catch {
             logger.error("cannot end a volatile session", metadata: ["error": "\(error)"])
         }

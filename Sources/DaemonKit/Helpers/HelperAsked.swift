@@ -7,21 +7,21 @@ import TransferModel
 /// One request to a helper on its way between the reactor and the thread of the helper's process.
 final class HelperAsked: HelperConversation {
     private struct State {
-        /// Set once a process serves it.
+        /// Set as soon as a process serves the request.
         var wake: (@Sendable () -> Void)?
         var isHeldUp = true
         var writesPart = false
-        /// Of events that were delivered and not dealt with.
+        /// The size of the events that were delivered but not yet processed.
         var weight = 0
         var answers: [(username: String, password: String)?] = []
-        /// Nobody hears its events any more.
+        /// Nobody receives its events any more.
         var isEnded = false
-        /// Called when no process has to do with it any more.
+        /// Called when no process works on the request any more.
         var then: [@Sendable () -> Void] = []
         var isFree = false
     }
 
-    /// Bytes of events that may wait for one transfer; with more the helper is read no further.
+    /// The most bytes of events that may wait for one transfer. Beyond that, the helper's output is not read.
     private static let most = 1 << 20
 
     let call: HelperCall
@@ -61,18 +61,18 @@ final class HelperAsked: HelperConversation {
             return (state.isFree, state.wake)
         }
         if isFree { return then() }
-        // Without a process there is nothing to wait for.
+        // Without a process, there is nothing to wait for.
         if let wake { wake() } else { free() }
     }
 
     // MARK: The process's side
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
-    /// More waits than the transfer takes.
+    /// More events wait than the transfer accepts.
     var isFull: Bool { state.withLock { $0.weight > Self.most } }
 
-    /// A process serves it from now on.
-    /// - Returns: false if nobody wants it any more.
+    /// Records that a process serves the request from now on.
+    /// - Returns: false if nobody wants the request any more.
     func isServed(writesPart: Bool, wake: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard !state.isEnded else { return false }
@@ -99,7 +99,7 @@ final class HelperAsked: HelperConversation {
         if isHeard { deliver(event) }
     }
 
-    /// No process has to do with it any more.
+    /// Records that no process works on the request any more.
     func free() {
         let then = state.withLock { state in
             state.isFree = true

@@ -3,24 +3,24 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// The program that serves a scheme, as it was found.
+/// The program that serves a scheme, as found on the disk.
 struct HelperProgram: Hashable, Sendable {
     var path: String
     var identity: FileIdentity
-    /// A program that was changed may speak otherwise.
+    /// The time of the file's last change: a changed program may behave differently.
     var changed: Int64
 }
 
-/// Where the programs lie that serve the schemes which dld does not know: the first folder that has one counts.
+/// Finds the helpers for schemes that dld does not know. The first folder that has one decides.
 ///
-/// A user's daemon takes files of the user and of root that not everybody can write. A system daemon takes files that only
-/// root can change: they and all folders on their way are root's, so that nobody can put another in their place between the
-/// look and the start. Its calls block.
+/// A user's daemon accepts files of the user and of root that are not writable by everybody. A system daemon accepts
+/// only files that nobody but root can change: the file and all folders on its path must belong to root, so that nobody
+/// can replace it between the check and the start. The calls block.
 package struct HelperFolders: Sendable {
     private let folders: [String]
     private let isSystem: Bool
 
-    /// - Parameter home: of the daemon's user; a system daemon looks there for nothing.
+    /// - Parameter home: the home of the daemon's user. A system daemon ignores it.
     package init(isSystem: Bool, home: String?) {
         let shared = ["/usr/local/lib/dld/schemes", "/usr/lib/dld/schemes"]
         let own = home.flatMap { isSystem || $0.isEmpty ? nil : "\($0)/.local/lib/dld/schemes" }
@@ -32,7 +32,7 @@ package struct HelperFolders: Sendable {
         self.folders = folders
     }
 
-    /// The program of a scheme.
+    /// Returns the helper for a scheme.
     /// - Throws: `request.bad_url` with the reason and the folders.
     func program(of scheme: String) throws(TransferError) -> HelperProgram {
         var refusal: String?
@@ -51,7 +51,7 @@ package struct HelperFolders: Sendable {
             refusal ?? "no helper for it is in \(folders.joined(separator: ", ")): install one, or correct the URL")
     }
 
-    /// The schemes that have a helper, sorted.
+    /// Returns the schemes that have a helper, sorted.
     package func available() -> [String] {
         var found: Set<String> = []
         for folder in folders {
@@ -92,17 +92,17 @@ package struct HelperFolders: Sendable {
             HelperProgram(path: program, identity: FileIdentity(status), changed: nanoseconds(status.st_ctim)))
     }
 
-    /// Why a file or folder could be somebody else's; nil if it is not.
+    /// Returns why somebody else could have changed a file or folder; nil if nobody could.
     private func mistrust(_ status: stat) -> String? {
         guard status.st_uid == 0 || !isSystem && status.st_uid == geteuid() else {
             return isSystem ? "does not belong to root" : "belongs to another user"
         }
         if status.st_mode & 0o002 != 0 { return "can be written by others" }
-        // A user's group is mostly the user alone.
+        // A user's own group usually has no other member.
         return isSystem && status.st_mode & 0o020 != 0 ? "can be written by its group" : nil
     }
 
-    /// - Parameter path: absolute; a link in it is looked at as it is, and where it leads by another call.
+    /// - Parameter path: absolute. A symbolic link in it is checked itself; another call checks its target.
     private func mistrustedFolder(of path: String) -> String? {
         var folder = path[...]
         while let slash = folder.lastIndex(of: "/") {

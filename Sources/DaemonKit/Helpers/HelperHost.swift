@@ -7,9 +7,10 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Requests that one process serves, and what its lines say of them. All but `add` and `wake` is its thread's.
+/// The requests that one process serves, and what its lines say about them. Only `add` and `wake` may be called on
+/// other threads than the process's own.
 final class HelperHost: @unchecked Sendable {
-    /// How the process came to its end.
+    /// Why the process ended, or must end.
     enum End {
         /// Nobody needs it any more.
         case needless
@@ -25,9 +26,9 @@ final class HelperHost: @unchecked Sendable {
     private struct Served {
         let asked: HelperAsked
         var request: HelperRequest
-        /// When it was sent.
+        /// The time at which the request was sent.
         let loadedAt: Int64
-        /// Bytes of a file in memory that were handed on.
+        /// The bytes of a memory file that were passed on.
         var read: Int64
     }
 
@@ -35,14 +36,14 @@ final class HelperHost: @unchecked Sendable {
     private let patience: HelperPatience
     private let logger: Logger
     private let inbox = Guarded(Inbox())
-    /// Closed with the last reference: whoever wakes it may come late.
+    /// Closed with the last reference, because a late caller may still wake the thread.
     private let wakeup: Descriptor
     private var served: [Int64: Served] = [:]
     private var lastID: Int64 = 0
     private var paused = false
     private var hasWarned = false
     private var lastLine: Int64 = 0
-    /// It said nothing from a request's beginning until nobody wanted that any more: it may hang.
+    /// The process said nothing about a request until nobody wanted the request any more, so it may hang.
     private var isSuspect = false
 
     init(scheme: String, patience: HelperPatience, logger: Logger) {
@@ -56,7 +57,7 @@ final class HelperHost: @unchecked Sendable {
 
     func wake() { dld_eventfd_signal(wakeup.rawValue) }
 
-    /// - Returns: false if it takes no more requests.
+    /// - Returns: false if the process accepts no more requests.
     func add(_ asked: HelperAsked) -> Bool {
         let isOpen = inbox.withLock { inbox in
             if !inbox.isClosed { inbox.added.append(asked) }
@@ -68,8 +69,8 @@ final class HelperHost: @unchecked Sendable {
 
     // MARK: Serving
 
-    /// Serves many requests until there is none for a while, or the process ends.
-    /// - Parameter succeeded: called after each request that was finished.
+    /// Serves many requests until none has come for a while, or until the process ends.
+    /// - Parameter succeeded: called after each request that finished.
     func serveMany(_ process: HelperProcess, _ hello: HelperHello, succeeded: () -> Void) -> End {
         var idleSince = HelperProcess.now
         while true {
@@ -109,7 +110,7 @@ final class HelperHost: @unchecked Sendable {
         }
     }
 
-    /// Takes no more requests, unless one has just come.
+    /// Accepts no more requests, unless one has just been added.
     private func close() -> Bool {
         inbox.withLock { inbox in
             inbox.isClosed = inbox.isClosed || inbox.added.isEmpty
@@ -117,10 +118,10 @@ final class HelperHost: @unchecked Sendable {
         }
     }
 
-    /// Several requests are not over.
+    /// Several requests are in progress.
     var isShared: Bool { served.count > 1 }
 
-    /// Ends every request that is not over. Those that the process never got are tried again.
+    /// Ends every unfinished request. Those that the process never received are tried again.
     func fail(_ error: TransferError) {
         inbox.withLock { $0.isClosed = true }
         end(served.values.map(\.asked), error)
@@ -169,10 +170,10 @@ final class HelperHost: @unchecked Sendable {
         return call.order.offset > 0 && !hello.resumes ? .cannotResume : nil
     }
 
-    /// The process has no more to do with the request. One that has its file must end first.
+    /// Releases the request from the process. If the process has the request's file, it must end first.
     private func release(_ asked: HelperAsked, _ file: HelperFile?) { if file == nil { asked.free() } }
 
-    /// Does what transfers want: answers go out, and requests that nobody wants are cancelled.
+    /// Does what the transfers want: sends answers, and cancels requests that nobody wants.
     private func follow(_ process: HelperProcess) {
         for (id, one) in served {
             for answer in one.asked.takeAnswers() { process.send(HelperOrder.answer(id, answer)) }
@@ -185,7 +186,7 @@ final class HelperHost: @unchecked Sendable {
         pause(served.values.contains { $0.asked.isFull })
     }
 
-    /// A transfer that takes no bytes keeps those of others in the pipe.
+    /// Stops reading while a transfer accepts no bytes. The bytes of other requests then stay in the pipe too.
     private func pause(_ isFull: Bool) {
         guard paused != isFull else { return }
         paused = isFull
@@ -194,7 +195,7 @@ final class HelperHost: @unchecked Sendable {
 
     // MARK: Lines
 
-    /// - Returns: nil if it goes on.
+    /// - Returns: nil if the process continues.
     private func turn(_ process: HelperProcess, until deadline: Int64, file: HelperFile?, _ succeeded: () -> Void)
         -> End?
     {
@@ -218,7 +219,7 @@ final class HelperHost: @unchecked Sendable {
         do throws(HelperViolation) {
             message = try HelperMessage(line)
         } catch {
-            // What it says wrongly of one request is that request's.
+            // A wrong line about one request fails only that request.
             guard let id = error.id, let one = served[id] else { throw error }
             one.asked.deliver(.failed(.helperProtocol(scheme, error), retryAfter: nil))
             process.send(HelperOrder.cancel(id))
@@ -245,14 +246,14 @@ final class HelperHost: @unchecked Sendable {
             while one.read < offset, !one.asked.isEnded, let bytes = file.read(from: one.read, until: offset) {
                 one.read += Int64(bytes.count)
                 one.asked.deliver(.data(bytes))
-                // The thread has nothing else to do, and the bytes are in memory already.
+                // Waiting is fine: the thread has no other work, and the bytes are in memory already.
                 while one.asked.isFull, !one.asked.isEnded { usleep(2000) }
             }
         default: one.asked.deliver(event)
         }
     }
 
-    /// Requests that were cancelled may still be answered; of others it can know nothing.
+    /// A helper may still answer requests that were cancelled, but it cannot know any others.
     private func warn(of id: Int64) {
         guard id < 1 || id > lastID, !hasWarned else { return }
         hasWarned = true
@@ -260,13 +261,13 @@ final class HelperHost: @unchecked Sendable {
     }
 }
 
-/// What a helper of one request writes: the part file, or a file in memory for a body that goes elsewhere.
+/// The file that a helper of one request writes: the part file, or a memory file for a body that goes elsewhere.
 struct HelperFile: Sendable {
     let descriptor: Int32
     let isPart: Bool
     private let keeper: any Sendable
 
-    /// Opens the part and cuts it at `offset`, where the helper is to go on. Blocks.
+    /// Opens the part file and truncates it at `offset`, where the helper resumes. Blocks.
     init(_ part: PartFile, offset: Int64) throws(TransferError) {
         try part.open()
         if let found = status(of: part.fileDescriptor), found.st_size > off_t(offset) {
@@ -276,7 +277,7 @@ struct HelperFile: Sendable {
         (descriptor, isPart, keeper) = (part.fileDescriptor, true, part)
     }
 
-    /// nil if the system gives no memory.
+    /// nil if the system has no memory.
     init?() {
         let memory = dld_memory_file()
         guard memory >= 0 else { return nil }
@@ -285,7 +286,7 @@ struct HelperFile: Sendable {
 
     var size: Int64 { status(of: descriptor).map { Int64($0.st_size) } ?? 0 }
 
-    /// At most 64 KiB; nil if there are none.
+    /// Returns at most 64 KiB; nil if there are none.
     func read(from offset: Int64, until end: Int64) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: Int(min(64 << 10, end - offset)))
         let count = pread(descriptor, &bytes, bytes.count, off_t(offset))

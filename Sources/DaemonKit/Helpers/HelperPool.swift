@@ -5,11 +5,13 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Starts helpers and has them asked: one process for each owner and scheme if it serves many requests, else one for each
-/// request. No process sees requests of two owners, or of a durable and a volatile task.
+/// Starts helpers and passes them requests. A helper that serves many requests has one process for each owner and
+/// scheme; any other has one for each request. No process sees requests of two owners, or of both durable and volatile
+/// tasks.
 ///
-/// Each process has a thread, which starts it and ends with it. Whether a program serves many is known once it has said hello;
-/// until then requests wait for the first process. That one is started without descriptor 3, which belongs to one request.
+/// Each process has a thread, which starts it and ends with it. A program's hello tells whether it serves many
+/// requests. Until then, requests wait for the first process, which is started without descriptor 3, because that
+/// descriptor belongs to one request.
 package final class HelperPool: HelperServing {
     private struct Key: Hashable {
         var scheme: String
@@ -19,15 +21,15 @@ package final class HelperPool: HelperServing {
 
     private struct Entry {
         var waiting: [HelperAsked] = []
-        /// The process that serves many.
+        /// The process that serves many requests.
         var host: HelperHost?
-        /// A thread finds out what the program is.
+        /// A thread is finding out what kind of program it is.
         var isStarting = false
         var pace = HelperPace()
         var known: (program: HelperProgram, servesMany: Bool)?
     }
 
-    /// For a process that has closed its output to become one that has ended, in milliseconds.
+    /// Milliseconds between the end of a process's output and its own end.
     private static let shortGrace: Int64 = 200
 
     private let folders: HelperFolders
@@ -38,8 +40,8 @@ package final class HelperPool: HelperServing {
     private let entries = Guarded<[Key: Entry]>([:])
 
     /// - Parameters:
-    ///   - environment: of the daemon; only what a program of the user needs is handed on.
-    ///   - quiet: hears of volatile tasks.
+    ///   - environment: the daemon's environment; a helper gets only what a user's program needs.
+    ///   - quiet: the logger for volatile tasks.
     package convenience init(folders: HelperFolders, environment: [String: String], logger: Logger, quiet: Logger) {
         self.init(
             folders: folders, environment: environment, patience: HelperPatience(), logger: logger, quiet: quiet)
@@ -101,7 +103,7 @@ package final class HelperPool: HelperServing {
         } while mustGoOn(key)
     }
 
-    /// Whether requests wait for this thread.
+    /// Tells whether requests wait for this thread.
     private func mustGoOn(_ key: Key) -> Bool {
         entries.withLock { entries in
             guard var entry = entries[key] else { return false }
@@ -126,7 +128,8 @@ package final class HelperPool: HelperServing {
 
     private func logger(of key: Key) -> Logger { key.isVolatile ? quiet : logger }
 
-    /// Learns from a first process what the program is. One that cannot begin without its descriptor 3 gets that.
+    /// Learns from a first process what kind of program it is. If that process ends because it needs descriptor 3,
+    /// another one gets the descriptor.
     private func introduce(_ key: Key, _ program: HelperProgram) {
         let host = makeHost(key)
         do throws(TransferError) {
@@ -141,7 +144,7 @@ package final class HelperPool: HelperServing {
                 guard error.code == .helperFailed, process.isAtEnd else { throw error }
             }
             if let error = serveOne(key, program) {
-                // Nobody knows what it is yet: the others would only meet the same.
+                // The kind of program is still unknown, and the other requests would only fail in the same way.
                 let isUnknown = entries.withLock { $0[key]?.known?.program != program }
                 if isUnknown { fail(key, error) }
             }
@@ -151,14 +154,14 @@ package final class HelperPool: HelperServing {
         }
     }
 
-    /// Milliseconds for the first line: of those who wait nobody waits longer for any.
+    /// Milliseconds to wait for the first line: the shortest patience of all waiting requests.
     private func patience(of key: Key) -> Int64 {
         let shortest = entries.withLock { $0[key]?.waiting.map(\.call.patience).min() }
         return min(patience.hello, shortest ?? patience.hello)
     }
 
-    /// What the program is, is known: each of those who wait gets a thread if it serves one at a time.
-    /// - Parameter serving: how many of them this thread serves next.
+    /// Stores the kind of program. If it serves one request at a time, each waiting request gets a thread.
+    /// - Parameter serving: the number of waiting requests that this thread serves next.
     private func learn(_ key: Key, _ program: HelperProgram, servesMany: Bool, serving: Int) {
         let others = entries.withLock { entries in
             guard var entry = entries[key] else { return 0 }
@@ -257,7 +260,7 @@ package final class HelperPool: HelperServing {
 
     // MARK: Failures
 
-    /// - Parameter isShared: other requests than the one at fault are in the process.
+    /// - Parameter isShared: the process also serves requests other than the one at fault.
     private func error(of end: HelperHost.End, _ words: String, _ scheme: String, isShared: Bool) -> TransferError? {
         switch end {
         case .needless: nil
@@ -273,7 +276,7 @@ package final class HelperPool: HelperServing {
         logger(of: key).warning("a helper failed", metadata: ["scheme": "\(key.scheme)", "error": "\(error.message)"])
     }
 
-    /// Ends all requests that wait.
+    /// Ends all waiting requests.
     private func fail(_ key: Key, _ error: TransferError) {
         let waiting = entries.withLock { entries in
             defer {

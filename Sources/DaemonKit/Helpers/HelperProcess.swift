@@ -6,25 +6,26 @@ import Logging
 import TransferCore
 import TransferModel
 
-/// How long a helper may take, in milliseconds.
+/// The limits of a helper's time, in milliseconds.
 struct HelperPatience: Sendable {
-    /// For its first line.
+    /// Until its first line.
     var hello: Int64 = 10_000
-    /// For its end, after its last request; then its process group is killed.
+    /// From its last request to its end. After that, its process group is killed.
     var grace: Int64 = 1000
     /// Without a request.
     var idle: Int64 = 10_000
 }
 
-/// A helper's process and its three descriptors, as the thread sees it that started it: the process does not outlive that.
+/// A helper's process and its three descriptors, as seen by the thread that started it. The process does not outlive
+/// the thread.
 ///
-/// It reads lines of any length and content, and never waits for the helper except in `turn`.
+/// It reads lines of any length and content, and waits for the helper only in `turn`, `hello` and `finish`.
 final class HelperProcess {
-    /// What a turn brought.
+    /// The result of a turn.
     enum Heard {
         case nothing
         case line([UInt8])
-        /// It has ended, or says no more.
+        /// The process has ended, or has closed its output.
         case end
     }
 
@@ -37,11 +38,11 @@ final class HelperProcess {
     private let wakeup: Int32
     private var outgoing: [UInt8] = []
     private var incoming: [UInt8] = []
-    /// Lines before this place of `incoming` were taken.
+    /// Lines before this index of `incoming` were taken.
     private var taken = 0
-    /// No line feed is in `incoming` before this place.
+    /// `incoming` has no line feed between `taken` and this index.
     private var searched = 0
-    /// It says no more.
+    /// The output has ended.
     private(set) var isAtEnd = false
     private var isWoken = true
     private var log: HelperLog
@@ -49,7 +50,7 @@ final class HelperProcess {
     /// - Parameters:
     ///   - part: becomes descriptor 3.
     ///   - wakeup: an eventfd that ends a turn.
-    /// - Throws: `helper.failed` if it cannot be started.
+    /// - Throws: `helper.failed` if the program cannot be started.
     init(
         _ program: HelperProgram, scheme: String, part: Int32?, wakeup: Int32, environment: [String: String],
         logger: Logger
@@ -88,16 +89,16 @@ final class HelperProcess {
 
     func send(_ line: [UInt8]) { outgoing += line }
 
-    /// Does what there is to do, and waits for it at most until `deadline`.
+    /// Reads and writes what is ready. If nothing is, it waits until `deadline` at most.
     /// - Parameters:
-    ///   - reads: false if its output is to wait.
-    ///   - deadline: of `Self.now`.
-    /// - Throws: a line that is too long.
+    ///   - reads: false if the helper's output must wait.
+    ///   - deadline: a time of `Self.now`.
+    /// - Throws: if a line is too long.
     func turn(reads: Bool, until deadline: Int64) throws(HelperViolation) -> Heard {
         if reads, let line = try nextLine() { return .line(line) }
         if reads, isAtEnd { return .end }
         let milliseconds = Int32(clamping: max(0, deadline - Self.now))
-        // A process that has ended is still to be read.
+        // After the process has ended, its remaining output is still read.
         var watched = [
             pollfd(fd: wakeup, events: Int16(POLLIN), revents: 0),
             pollfd(fd: errors.rawValue, events: Int16(POLLIN), revents: 0),
@@ -118,7 +119,7 @@ final class HelperProcess {
         return .line(line)
     }
 
-    /// Whether somebody has woken its thread since the last call.
+    /// Tells whether somebody has woken the thread since the last call.
     func wasWoken() -> Bool {
         defer { isWoken = false }
         return isWoken
@@ -130,11 +131,12 @@ final class HelperProcess {
         guard let input else { return }
         let count = outgoing.withUnsafeBytes { Glibc.write(input.rawValue, $0.baseAddress, $0.count) }
         if count > 0 { outgoing.removeFirst(count) }
-        // It reads no more; what it still says counts.
+        // The helper reads no more, but its output still counts.
         if count < 0, errno != EAGAIN, errno != EINTR { outgoing = [] }
     }
 
-    /// - Parameter isLast: the process has ended, and what it left in the pipe is all; others of its group do not count.
+    /// - Parameter isLast: the process has ended, so what it left in the pipe is all. Other processes of its group do
+    ///   not count.
     private func read(isLast: Bool) {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         let (count, code) = retrying { Glibc.read(output.rawValue, &buffer, buffer.count) }
@@ -161,8 +163,8 @@ final class HelperProcess {
 
     // MARK: The beginning and the end
 
-    /// Waits for its first line.
-    /// - Throws: `helper.protocol` if that is another one, `helper.failed` if there is none.
+    /// Waits for the first line.
+    /// - Throws: `helper.protocol` if that line is not a hello, `helper.failed` if there is none.
     func hello(within milliseconds: Int64) throws(TransferError) -> HelperHello {
         let first: HelperMessage?
         do throws(HelperViolation) {
@@ -179,7 +181,7 @@ final class HelperProcess {
         }
     }
 
-    /// nil if there is none.
+    /// nil if the process ends or the deadline passes first.
     private func firstMessage(until deadline: Int64) throws(HelperViolation) -> HelperMessage? {
         while Self.now < deadline {
             switch try turn(reads: true, until: deadline) {
@@ -191,7 +193,7 @@ final class HelperProcess {
         return nil
     }
 
-    /// Ends it: its input ends, and after the grace its process group is killed. Blocks.
+    /// Ends the process: closes its input and, after the grace, kills its process group. Blocks.
     /// - Returns: how it ended, in words.
     @discardableResult
     func finish(grace: Int64) -> String {
@@ -204,7 +206,7 @@ final class HelperProcess {
         input = nil
         let isLate = !hasEnded(until: deadline)
         log.take(from: errors)
-        // Not reaped yet, so the number of its group is nobody else's.
+        // The process is not reaped yet, so its group's number cannot belong to another group.
         kill(-pid, SIGKILL)
         var status: Int32 = 0
         _ = retrying { waitpid(pid, &status, 0) }
@@ -220,7 +222,7 @@ final class HelperProcess {
     }
 }
 
-/// What a helper writes to its standard error, for the log: short lines, and not more than people read.
+/// Passes a helper's standard error to the log, as short lines and no more of them than people read.
 struct HelperLog {
     private static let longestLine = 1000
     private static let linesPerSecond = 20
@@ -237,7 +239,7 @@ struct HelperLog {
         metadata = ["scheme": "\(scheme)", "pid": "\(pid)"]
     }
 
-    /// Takes what is there.
+    /// Reads what is available.
     mutating func take(from descriptor: Descriptor) {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = read(descriptor.rawValue, &buffer, buffer.count)

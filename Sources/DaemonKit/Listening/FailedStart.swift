@@ -6,9 +6,9 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// What a start that failed owes to the unit and to its clients.
+/// What a failed start tells the administrator and the waiting clients.
 enum FailedStart {
-    /// Tells clients that wait at sockets of the service manager why nobody answers. Without this the manager would find
+    /// Tells clients that wait at sockets of the service manager why nobody answers. Otherwise the manager would find
     /// them still waiting and start the daemon again at once.
     static func tell(_ environment: [String: String], isSystem: Bool, cause: String) {
         guard let sockets = try? ListenSockets(environment: environment).sockets else { return }
@@ -16,7 +16,7 @@ enum FailedStart {
         for socket in sockets { ListenerFarewell.refuse(waitingAt: socket.descriptor, with: error) }
     }
 
-    /// The system's configuration is its administrator's: others learn where it is told what is wrong.
+    /// In system mode, only the administrator may see the configuration. Other users learn where the cause is logged.
     static func refusal(isSystem: Bool, cause: String) -> TransferError {
         let reason =
             isSystem
@@ -25,7 +25,8 @@ enum FailedStart {
         return TransferError(.shuttingDown, "dld cannot start. \(reason)")
     }
 
-    /// Adds what is likely to be in the way: a limit of the process, or the unit. A unit of the system may write to its own state folder and nowhere else (ProtectSystem=strict).
+    /// Adds what is likely to block the daemon: a limit of the process, or the unit. A system unit may write only to
+    /// its own state folder (ProtectSystem=strict).
     static func advising(
         _ error: TransferError, stateFolder path: String, isSystem: Bool, environment: [String: String],
         limit: ByteCount? = FileSizeLimit.current

@@ -6,18 +6,19 @@ import Threading
 import TransferModel
 import TransferStore
 
-/// Keeps the daemon reachable: listens in all its places, and makes a socket anew whose name is gone or became another's.
+/// Keeps the daemon reachable. It listens in all its places, and creates a socket again if its name is gone or now
+/// belongs to another file.
 final class Listeners: Sendable {
     private struct Held: Sendable {
         let place: ListeningPlaces.Place
         var listener: RPCListener?
-        /// What was last said about it in the log, so that it is said once.
+        /// The last complaint in the log, so that each is logged once.
         var complaint: String?
 
         var isInPlace: Bool { listener?.isInPlace ?? false }
     }
 
-    /// A place whose clients may connect, and are not answered yet.
+    /// A place where clients may connect but are not answered yet.
     private struct Opened: Sendable {
         let place: ListeningPlaces.Place
         var address: RPCServer.Address?
@@ -32,13 +33,14 @@ final class Listeners: Sendable {
     private let logger: Logger
     private let held: Guarded<[Held]>
     private let watch: NameWatch
-    /// Told where the daemon listens, each time that changes.
+    /// Called with the daemon's paths each time they change.
     private let changed: @Sendable ([String]) -> Void
 
-    /// Opens what can be opened. Nobody is answered before all of it is known to `changed`.
-    /// - Parameter store: the folder that the sockets speak for; a socket is made anew only while it is in place.
-    /// - Throws: `SocketPath.Unusable` if a place that somebody named cannot be opened, if another daemon listens in one,
-    ///   or if none is left.
+    /// Opens every place that can be opened. No client is answered before `changed` knows all of them.
+    /// - Parameter store: the folder that the sockets stand for. A socket is created again only while that folder is in
+    ///   place.
+    /// - Throws: `SocketPath.Unusable` if an explicitly named place cannot be opened, if another daemon listens in a
+    ///   place, or if no place can be opened.
     init(
         _ places: ListeningPlaces, adopted descriptor: Int32?, server: RPCServer, store: TransferStore,
         pool: BlockingPool,
@@ -104,14 +106,14 @@ final class Listeners: Sendable {
         }
     }
 
-    /// Where the daemon listens, the best known place first.
+    /// The paths on which the daemon listens, best known first.
     var paths: [String] { held.withLock { $0 }.filter { $0.listener != nil }.map(\.place.path.path) }
 
-    /// Mends what is lost, until the watch is stopped.
-    /// - Returns: why nothing is mended any more: the state folder is not where clients look for it.
+    /// Creates lost sockets again until the watch is stopped.
+    /// - Returns: why it gave up: the state folder is no longer where clients look for it.
     func tend() async -> TransferError? {
         for await _ in watch.losses {
-            // Whoever removes a whole folder is not to find a new socket in it meanwhile.
+            // Waits, so that a user who is removing a whole folder does not find a new socket in it.
             try? await Task.sleep(for: Self.settling)
             if await pool.run({ [store] in store.isElsewhere }) { return store.moved }
             await mend()

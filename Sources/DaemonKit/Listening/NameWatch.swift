@@ -2,12 +2,14 @@ import CLinux
 import Glibc
 import Threading
 
-/// Tells when a name may have gone: its file, or a folder on the way to it, was removed, renamed, unmounted or mounted over.
+/// Reports that a name may be gone because its file, or a folder on its path, was removed, renamed, unmounted or
+/// mounted over.
 ///
-/// One thread of its own waits for the kernel's word and does not wake up without it, but for a look every half minute at what
-/// inotify(7) does not tell (another machine's changes, a link that leads elsewhere).
+/// Its own thread waits for the kernel. Every half minute it also checks for changes that inotify(7) does not report:
+/// those made by another machine, or a link that leads elsewhere.
 final class NameWatch: Sendable {
-    /// Comes when `isWhole` says no; again and again, each `retry`, until it says yes. One consumer.
+    /// Yields when `isWhole` returns false, and again after each `retry` until it returns true. Only one consumer is
+    /// allowed.
     let losses: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
     private let state: Guarded<State>
@@ -22,7 +24,7 @@ final class NameWatch: Sendable {
     private static let retry: Int32 = 1500
     private static let rest: Int32 = 30_000
 
-    /// - Parameter isWhole: whether all names are in place; called on the watch's thread, which it may block.
+    /// - Parameter isWhole: tells whether all names are in place. It is called on the watch's thread and may block.
     init(isWhole: @escaping @Sendable () -> Bool) {
         (losses, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         state = Guarded(State(paths: []))
@@ -33,7 +35,7 @@ final class NameWatch: Sendable {
         }
     }
 
-    /// Watches these names from now on.
+    /// Replaces the watched names.
     func watch(_ paths: [String]) { change { $0.paths = paths } }
 
     func stop() { change { $0.isOver = true } }
@@ -61,11 +63,11 @@ final class NameWatch: Sendable {
                 isWatched = names >= 0 && now.paths.allSatisfy { Self.watch($0, names) }
                 seen = now.generation
             }
-            // Looked at after the kernel was asked to tell, so that nothing falls between.
+            // Checked after the watches are set, so that no change is missed in between.
             let isWell = isWhole()
             if !isWell { continuation.yield() }
             if !isWell || !isWatched {
-                // What lies on the way there may be another folder now.
+                // The path may lead through another folder now.
                 seen = -1
             }
             dld_names_wait(names, mounts, wake, isWell && isWatched ? Self.rest : Self.retry)
@@ -74,7 +76,7 @@ final class NameWatch: Sendable {
         for descriptor in [names, mounts] where descriptor >= 0 { close(descriptor) }
     }
 
-    /// The file itself, and every folder above it.
+    /// Watches the file and every folder above it.
     private static func watch(_ path: String, _ names: Int32) -> Bool {
         var isWatched = dld_names_watch(names, path, 0) >= 0
         var folder = path[...]

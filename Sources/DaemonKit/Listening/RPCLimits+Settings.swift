@@ -3,7 +3,7 @@ import JSONRPC
 import TransferModel
 
 extension RPCLimits {
-    /// The bounds of the protocol, and those that the configuration sets.
+    /// Combines the limits of the protocol with those that the configuration sets.
     init(_ settings: DaemonSettings) {
         self.init()
         line = Bounds.line

@@ -5,20 +5,21 @@ import Threading
 import TransferModel
 import TransferStore
 
-/// posix_spawn(3) for a program that has nothing to do with the daemon: its own session, no signals blocked or
-/// ignored, no descriptors but three: input empty, standard output joined to the error output (the journal).
+/// Starts, with posix_spawn(3), a program that is independent of the daemon. It gets its own session, no blocked or
+/// ignored signals, and three descriptors: empty input, and standard output joined to the error output (the journal).
 ///
-/// The process waits before it becomes the program, so that its number can be stored first: a daemon that dies before
-/// `begin` leaves nothing behind.
+/// The process waits before it becomes the program, so that its number can be stored first. If the daemon dies before
+/// `begin`, the process ends.
 final class ChildProcess: Sendable {
     let pid: pid_t
-    /// A shell waits for a line at the other end; without one it ends.
+    /// A shell at the other end waits for a line. If the pipe closes without one, the shell ends.
     private let gate: Guarded<Descriptor?>
 
-    /// The shell becomes the program: number and start time stay. What shells put into the environment goes.
+    /// The shell becomes the program and keeps its process number and start time. It removes the variables that shells
+    /// add to the environment.
     private static let waiting = "read -r go && unset go PWD OLDPWD SHLVL && exec \"$0\" \"$@\" </dev/null"
 
-    /// - Parameter argv: the program is searched in the PATH of `environment` if it has no slash.
+    /// - Parameter argv: a program without a slash is searched in the PATH of `environment`.
     /// - Throws: `request.bad_field` if the program cannot be started.
     init(_ argv: [String], environment: [String: String]) throws(TransferError) {
         try Self.requireProgram(argv[0])
@@ -26,7 +27,7 @@ final class ChildProcess: Sendable {
         guard dld_pipe(&reader, &writer) == 0 else { throw Self.failure(argv[0], errno) }
         defer { close(reader) }
         gate = Guarded(Descriptor(writer))
-        // A shell that reads gets no EAGAIN.
+        // Blocking: a shell does not handle EAGAIN.
         _ = fcntl(reader, F_SETFL, 0)
         pid = try Self.spawn(["/bin/sh", "-c", Self.waiting] + argv, input: reader, environment: environment)
     }
@@ -42,7 +43,7 @@ final class ChildProcess: Sendable {
     /// Lets the process end instead; `wait` reaps it.
     func abandon() { gate.withLock { $0 = nil } }
 
-    /// What the shell could only tell the log.
+    /// Checks in advance what the shell could report only to the log.
     private static func requireProgram(_ program: String) throws(TransferError) {
         guard program.contains("/") else { return }
         guard access(program, X_OK) == 0 else { throw failure(program, errno) }
@@ -54,7 +55,7 @@ final class ChildProcess: Sendable {
         TransferError(.badField, "Cannot start \(program): \(errorText(code)).")
     }
 
-    /// - Parameter output: standard output; by default joined to the error output.
+    /// - Parameter output: the standard output; by default it is joined to the error output.
     static func spawn(
         _ argv: [String], input: Int32, output: Int32 = 2, environment: [String: String]
     ) throws(TransferError) -> pid_t {
@@ -63,7 +64,7 @@ final class ChildProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
-        // A connection that a library opened would stay open for as long as the program runs.
+        // A connection opened by a library would otherwise stay open for as long as the program runs.
         dld_spawn_close_from(&actions, 3)
 
         var attributes = posix_spawnattr_t()
@@ -88,7 +89,7 @@ final class ChildProcess: Sendable {
         return child
     }
 
-    /// Waits for the child and returns its exit status, or 128 and the signal that ended it. Blocks.
+    /// Waits for the child. Returns its exit status, or 128 plus the signal that ended it. Blocks.
     func wait() -> Int32 {
         var status: Int32 = 0
         let (result, _) = retrying { waitpid(pid, &status, 0) }
@@ -111,15 +112,15 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// Processes by more than their number, which the kernel gives to others later.
+/// Identifies processes by more than their number, because the kernel reuses numbers.
 enum ProcessTable {
-    /// nil if there is no such process, or /proc does not tell.
+    /// nil if there is no such process, or if /proc does not show it.
     static func identity(of pid: pid_t) -> ProgramIdentity? {
         guard let boot = BootName.current, let found = look(pid) else { return nil }
         return ProgramIdentity(pid: pid, startTime: found.startTime, boot: boot)
     }
 
-    /// Whether the very process still runs; one that waits to be reaped does not.
+    /// Tells whether this very process still runs. A process that waits to be reaped does not count.
     static func isRunning(_ program: ProgramIdentity) -> Bool {
         guard program.boot == BootName.current, let found = look(program.pid) else { return false }
         return found.startTime == program.startTime && !["Z", "X"].contains(found.state)
@@ -134,8 +135,8 @@ enum ProcessTable {
         return fields(of: buffer.prefix(max(0, count)))
     }
 
-    /// proc_pid_stat(5): `state` is the third field, `starttime` the 22nd. The second, the name, ends at the last `)` and may
-    /// hold anything: the kernel cuts it after 15 bytes, be it inside a letter.
+    /// proc_pid_stat(5): `state` is the third field and `starttime` the 22nd. The second field, the name, ends at the
+    /// last `)` and may contain anything: the kernel cuts it after 15 bytes, even within a character.
     static func fields(of line: ArraySlice<UInt8>) -> (state: String, startTime: UInt64)? {
         guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = String(decoding: line[end...], as: UTF8.self).split(separator: " ")

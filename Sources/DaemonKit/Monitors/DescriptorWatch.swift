@@ -2,16 +2,17 @@ import Glibc
 import Logging
 import Threading
 
-/// Says once that the process, or the machine, has no descriptor left, and once that there are some again.
+/// Reports once when the process or the machine has run out of descriptors, and once when some are free again.
 package final class DescriptorWatch: Sendable {
-    /// As many have to be free before the want is over, so that it does not come and go with each connection.
+    /// The shortage is over only when this many descriptors are free. Otherwise it would begin and end with each
+    /// connection.
     private static let enough = 16
 
     private let logger: Logger
     private let pause: @Sendable () async -> Void
     private let isLacking = Guarded(false)
 
-    /// - Parameter pause: passes between two looks.
+    /// - Parameter pause: waits between two checks.
     package init(
         logger: Logger, pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(1)) }
     ) {
@@ -19,7 +20,7 @@ package final class DescriptorWatch: Sendable {
         self.pause = pause
     }
 
-    /// Something failed with this number; only a want of descriptors counts.
+    /// Reports a failure with this error number. Only a lack of descriptors counts.
     package func failed(errno code: Int32) {
         guard code == EMFILE || code == ENFILE else { return }
         let begins = isLacking.withLock { lacking in

@@ -8,11 +8,11 @@ import TransferModel
 package struct DiskNeed: Hashable, Sendable {
     package var plan: DestinationPlan
     package var owner: UserID
-    /// Remembered at add; nil if it was not.
+    /// The device at the time the task was added; nil if unknown.
     package var device: UInt64?
-    /// Bytes still to be written, if the length is known.
+    /// The bytes still to be written, if the length is known.
     package var remaining: ByteCount?
-    /// The part file's name in the folder: space that it reserved already need not be free again.
+    /// The name of the part file in the folder. Space that the file has already reserved need not be free again.
     package var partName: String?
 
     package init(
@@ -28,20 +28,21 @@ package struct DiskNeed: Hashable, Sendable {
 
 package enum DiskVerdict: Hashable, Sendable {
     case ready
-    /// Why the task keeps waiting: `disk.full`, `disk.quota`, `disk.io`.
+    /// Why the task must still wait: `disk.full`, `disk.quota`, `disk.io`.
     case notYet(TransferError)
 }
 
-/// Says whether folders that tasks wait for are back and have room, by asking statvfs(3); nothing in the kernel tells.
+/// Tells whether the folders that tasks wait for are back and have room. It polls statvfs(3), because the kernel sends
+/// no notification.
 package struct DiskMonitor: Sendable {
     private let access: FileAccess
     private let pool: BlockingPool
-    /// File systems that have not answered yet.
+    /// File systems whose answer is pending.
     private let asked = Guarded(Set<UInt64>())
-    /// File systems that did not answer in time, and still have not.
+    /// File systems that did not answer in time and still have not.
     private let silent = Guarded(Set<UInt64>())
 
-    /// Most that a trial allocation takes for a moment, to meet a quota or a reserve that statvfs does not show.
+    /// The size of a trial allocation in bytes. It finds a quota or a reserve that statvfs does not show.
     static let trialSize: Int64 = 1 << 20
 
     package init(access: FileAccess, pool: BlockingPool) {
@@ -49,17 +50,17 @@ package struct DiskMonitor: Sendable {
         self.pool = pool
     }
 
-    /// Judges one need. Does not block the caller's thread.
-    /// - Parameter minimumFree: the setting `minimumFreeSpace`: what must stay free.
+    /// Checks one need. Does not block the caller's thread.
+    /// - Parameter minimumFree: the setting `minimumFreeSpace`, which must stay free.
     package func check(_ need: DiskNeed, minimumFree: ByteCount) async -> DiskVerdict {
         await pool.run(at: need.plan.folder, followsLinks: !access.isConfined) { () -> DiskVerdict in
             judge(need, minimumFree: minimumFree)
         }
     }
 
-    /// Those of `waiting` that can run again. Needs of one file system share its room, first come first served, so
-    /// that a thousand tasks do not all start for the room of one. One that does not answer keeps no others waiting: it is
-    /// not asked again before it has.
+    /// Returns those of `waiting` that can run again. Needs on one file system share its room, first come, first
+    /// served, so that a thousand tasks do not all start for the room of one. A file system that does not answer delays
+    /// no other, and is not asked again until it has answered.
     package func ready<ID: Hashable & Sendable>(
         among waiting: [(id: ID, need: DiskNeed)], minimumFree: ByteCount
     ) async -> [ID] {
@@ -83,7 +84,8 @@ package struct DiskMonitor: Sendable {
 
     private static let longestAnswer = Duration.seconds(2)
 
-    /// Whether the file system of `need` answers within a second. One that has not is not asked again before it has.
+    /// Tells whether the file system of `need` answers within a second. One that has not answered is not asked again
+    /// until it has.
     package func answers(_ need: DiskNeed) async -> Bool {
         let device = need.device ?? 0
         guard !silent.withLock({ $0.contains(device) }) else { return false }
@@ -95,14 +97,14 @@ package struct DiskMonitor: Sendable {
             return true
         }
         if answers.first == .some(true) { return true }
-        // It may have answered in between.
+        // It may have answered in the meantime.
         return isAnswered.withLock { isAnswered in
             if !isAnswered { silent.withLock { _ = $0.insert(device) } }
             return isAnswered
         }
     }
 
-    /// - Parameter needs: of one file system; not empty.
+    /// - Parameter needs: all on one file system; not empty.
     private func ready<ID: Sendable>(
         of needs: [(id: ID, need: DiskNeed)], minimumFree: ByteCount
     ) async -> [ID] {
@@ -161,7 +163,7 @@ package struct DiskMonitor: Sendable {
             : ""
     }
 
-    /// Blocks beyond the size that preallocation holds for the part.
+    /// The blocks beyond the file's size that are preallocated for the part file.
     private func reserved(in folder: Folder, by need: DiskNeed) -> ByteCount {
         guard let name = need.partName, let status = try? folder.status(of: name),
             status.st_mode & S_IFMT == S_IFREG
@@ -173,12 +175,12 @@ package struct DiskMonitor: Sendable {
         let descriptor = openat(folder.fileDescriptor, ".", DLD_O_TMPFILE | O_WRONLY | O_CLOEXEC, 0o600)
         if descriptor < 0 {
             let code = errno
-            // No inode is free, the quota allows no further file, or the file system found a fault in itself, which statvfs does
-            // not tell on newer kernels.
+            // No inode is free, the quota allows no further file, or the file system found a fault in itself, which
+            // statvfs does not show on newer kernels.
             if [ENOSPC, EDQUOT, EROFS, EIO].contains(code) {
                 throw .destination(errno: code, "create a file in", folder.path)
             }
-            // Not every file system has unnamed files; then the next attempt finds out.
+            // Not every file system supports unnamed files. Here only the next attempt can find out.
             return
         }
         defer { close(descriptor) }

@@ -1,39 +1,39 @@
 import CLinux
 import Threading
 
-/// Keeps the daemon small between its bursts: what a thousand tasks needed for a moment, while they were added or while
-/// they ran, goes back to the kernel once it is quiet.
+/// Keeps the daemon small between bursts. Memory that a thousand tasks needed while they were added or ran goes back to
+/// the kernel as soon as the daemon is quiet.
 package final class Footprint: Sendable {
     private struct State {
         var trimmer: Task<Void, Never>?
         var wasUsed = false
-        /// Events since the last burst began.
+        /// Events since the burst began.
         var events = 0
     }
 
-    /// Fewer events leave nothing that is worth a visit to every heap.
+    /// After fewer events, too little memory is free to be worth visiting every heap.
     static let burst = 100
     static let quiet: Duration = .milliseconds(500)
-    /// How often it waits for `quiet` at most: where there is a little to do all the time, it is never quite quiet.
+    /// The most times it waits for `quiet`: if there is always a little to do, it is never quite quiet.
     static let patience = 60
 
     private let trim: @Sendable () async -> Void
     private let state = Guarded(State())
 
-    /// - Parameter trim: gives free memory back; takes some milliseconds.
+    /// - Parameter trim: returns free memory to the kernel; takes a few milliseconds.
     package init(trim: @escaping @Sendable () async -> Void) { self.trim = trim }
 
-    /// Before there are threads. With two heaps the threads that add tasks waited for each other (a futex call for
-    /// each task); the default, eight for each processor, is more than a daemon has busy threads.
+    /// Must run before other threads exist. With two heaps, threads that add tasks waited for each other (one futex
+    /// call for each task). The default of eight heaps per processor is more than the number of busy threads.
     package static func prepare() { dld_limit_heaps(8, 256 << 10) }
 
-    /// Once it is quiet: free memory goes back, and with it the code that ran and may not run again for long.
+    /// Returns free memory to the kernel, and also drops code that ran and may not run again for long.
     package static func shrink() {
         dld_trim_heaps()
         dld_forget_code()
     }
 
-    /// So many things happened to tasks. Many small calls, and transfers that end, leave as much as a large call does.
+    /// Counts changes of tasks. Many small calls and ended transfers leave as much free memory as one large call.
     package func note(events: Int) {
         state.withLock { state in
             state.wasUsed = true
@@ -52,7 +52,7 @@ package final class Footprint: Sendable {
         await trim()
     }
 
-    /// Whether nothing happened meanwhile, or it was waited for long enough; the next burst starts anew then.
+    /// Tells whether it was quiet in this round, or this was the last round. The next burst then starts anew.
     private func isOver(_ round: Int) -> Bool {
         state.withLock { state in
             guard !state.wasUsed || round == Self.patience else { return false }

@@ -5,32 +5,33 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// How the programs of sessions are started; simulations have a way of their own.
+/// Starts the programs of sessions. Simulations have their own implementation.
 package protocol ProgramStarting: Sendable {
-    /// Refuses what `session.open` may not configure.
+    /// Refuses what `session.open` must not configure.
     /// - Throws: `request.bad_field`, `permission.denied`.
     func validate(_ launch: LaunchSpec) throws(TransferError)
 
-    /// Makes the process, which does nothing before `begin`.
+    /// Creates the process, which does nothing before `begin`.
     /// - Throws: if it cannot be started.
     func prepare(
         _ launch: LaunchSpec, for session: SessionKey, subscriber: String
     ) throws(TransferError) -> any PreparedProgram
 
-    /// Whether the program runs, whichever daemon started it.
+    /// Tells whether the program runs, no matter which daemon started it.
     func isRunning(_ program: ProgramIdentity) -> Bool
 }
 
-/// A process that is not yet what it is to become. It ends where its daemon dies first.
+/// A process that has not become its program yet. It ends if its daemon dies first.
 package protocol PreparedProgram: Sendable {
     var identity: ProgramIdentity { get }
-    /// - Parameter ended: is told the exit status, or 128 and the signal that ended it; -1 if that is not known.
+    /// - Parameter ended: gets the exit status, or 128 plus the signal that ended the program, or -1 if that is not
+    ///   known.
     func begin(ended: @escaping @Sendable (Int32) -> Void)
     func abandon()
 }
 
-/// Starts what a session configured to be started when its events wait and nobody is connected: a systemd unit, or in
-/// user mode a command.
+/// Starts what a session has configured for events that wait while nobody is connected: a systemd unit or, in user
+/// mode, a command.
 package struct LaunchRunner: ProgramStarting {
     package enum Mode: Sendable, Hashable {
         /// `systemctl --user start`, or a command.
@@ -44,8 +45,8 @@ package struct LaunchRunner: ProgramStarting {
     private let systemctl: String
 
     /// - Parameters:
-    ///   - environment: of the daemon; only what a program of the user needs is handed on.
-    ///   - socket: the daemon's, for the child's `DLD_SOCKET`.
+    ///   - environment: the daemon's environment; a program gets only what a user's program needs.
+    ///   - socket: the daemon's socket, for the child's `DLD_SOCKET`.
     ///   - systemctl: searched in PATH if it has no slash.
     package init(
         mode: Mode, environment: [String: String], socket: String?, systemctl: String = "systemctl"
@@ -57,7 +58,7 @@ package struct LaunchRunner: ProgramStarting {
         self.environment = handedOn
     }
 
-    /// What a started program gets of the daemon's environment.
+    /// The part of the daemon's environment that a started program gets.
     static func handedOn(of environment: [String: String]) -> [String: String] {
         var handedOn = environment.filter { Self.handedOn.contains($0.key) || $0.key.hasPrefix("LC_") }
         handedOn["PATH"] = handedOn["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
@@ -93,7 +94,7 @@ package struct LaunchRunner: ProgramStarting {
         case (let unit?, nil):
             try requireUnit(unit)
             switch mode {
-            // Waits until the unit is inactive again, and tells whether it failed.
+            // Waits until the unit is inactive again, and reports whether it failed.
             case .user: return [systemctl, "--user", "--wait", "start", "--", unit]
             case .system: return [systemctl, "--wait", "--no-ask-password", "start", "--", unit]
             }
@@ -119,7 +120,7 @@ package struct LaunchRunner: ProgramStarting {
         }
     }
 
-    /// - Parameter member: of `launch`; nil for all of it.
+    /// - Parameter member: the member of `launch`; nil for all of `launch`.
     private static func refused(_ code: ErrorCode, _ member: String?, _ reason: String) -> TransferError {
         let field = "configuration.launch" + (member.map { ".\($0)" } ?? "")
         return TransferError(code, "\(field): \(reason)", details: ["field": .string(field)])
@@ -140,7 +141,7 @@ private struct PreparedChild: PreparedProgram {
         reap { _ in }
     }
 
-    /// Without a thread the child stays a zombie until the daemon ends, which counts as not running.
+    /// If no thread can be started, the child stays a zombie until the daemon ends. A zombie counts as not running.
     private func reap(_ ended: @escaping @Sendable (Int32) -> Void) {
         if !NamedThread.start("dld-launch", { [child] in ended(child.wait()) }) { ended(-1) }
     }

@@ -4,9 +4,9 @@ import Glibc
 import Threading
 import TransferModel
 
-/// What the host's links and addresses allow at this moment.
+/// What the machine's links and addresses allow now.
 package struct NetworkState: Hashable, Sendable {
-    /// An interface other than the loopback is up, has its carrier and an address beyond link-local scope.
+    /// An interface other than the loopback is up and has its carrier and an address beyond link-local scope.
     package var isUp: Bool
 
     package init(isUp: Bool) { self.isUp = isUp }
@@ -14,7 +14,7 @@ package struct NetworkState: Hashable, Sendable {
     /// Reads the state from getifaddrs(3).
     package static func current() -> NetworkState {
         var list: UnsafeMutablePointer<ifaddrs>?
-        // Where the question fails, transfers are tried rather than held back.
+        // If the call fails, transfers are tried rather than held back.
         guard getifaddrs(&list) == 0 else { return NetworkState(isUp: true) }
         defer { freeifaddrs(list) }
         var next = list
@@ -25,10 +25,10 @@ package struct NetworkState: Hashable, Sendable {
         return NetworkState(isUp: false)
     }
 
-    /// Whether a connection to `host` may succeed now; true in doubt. Loopback hosts are reachable on every machine, a
-    /// literal address where the kernel has a route to it, a name where any network is up.
+    /// Tells whether a connection to `host` may succeed now; true in doubt. A loopback host is always reachable, a
+    /// literal address if the kernel has a route to it, and a name if any network is up.
     ///
-    /// A host that /etc/hosts maps to the loopback is a name like any other: ask after a failure, not before the
+    /// A host that /etc/hosts maps to the loopback is treated like any other name. Ask after a failure, not before the
     /// first attempt.
     package func isReachable(host: String) -> Bool {
         let name = host.lowercased().trimmingBrackets()
@@ -38,21 +38,23 @@ package struct NetworkState: Hashable, Sendable {
     }
 }
 
-/// Watches the kernel's route messages (rtnetlink(7)) and tells when links, addresses or routes change, and when names are
-/// resolved in another way.
+/// Watches the kernel's route messages (rtnetlink(7)). Reports when links, addresses or routes change, and when the
+/// configuration of name resolution changes.
 ///
-/// One thread of its own waits for both; a burst of messages becomes one change.
+/// Its own thread waits for both kinds of change. A burst of messages counts as one change.
 package final class NetworkMonitor: Sendable {
-    /// The state after each change. One consumer; a change that nobody took yet is replaced by the next.
+    /// The state after each change. Only one consumer is allowed. A change that is not consumed yet is replaced by the
+    /// next.
     package let changes: AsyncStream<NetworkState>
-    /// Comes after each change of the files that say how names are resolved. One consumer.
+    /// Yields after each change of the files that configure name resolution. Only one consumer is allowed.
     package let resolverChanges: AsyncStream<Void>
     private let latest: Guarded<NetworkState>
     private let wake: Descriptor?
     private let watcher: NetworkWatcher?
 
-    /// Starts to watch. Without a route socket (a sandbox may forbid it) `state` is read afresh, and links tell nothing.
-    /// - Parameter watches: false if nobody wants to hear of changes.
+    /// Starts to watch. Without a route socket (a sandbox may forbid it), `state` still reads the current state, but
+    /// changes of links are not reported.
+    /// - Parameter watches: false if nobody needs reports of changes.
     package convenience init(watches: Bool = true) { self.init(watches: watches, resolver: .ofSystem) }
 
     init(watches: Bool = true, resolver: ResolverFiles) {
@@ -77,7 +79,7 @@ package final class NetworkMonitor: Sendable {
         if !NamedThread.start("dld-network", { watcher.run() }) { watcher.finish() }
     }
 
-    /// Closing the pipe's end makes the thread leave.
+    /// Closing the pipe's end makes the thread exit.
     deinit { watcher?.finish() }
 
     package var state: NetworkState {
@@ -98,7 +100,8 @@ private struct NetworkWatcher: Sendable {
     let latest: Guarded<NetworkState>
     let links: AsyncStream<NetworkState>.Continuation
     let names: AsyncStream<Void>.Continuation
-    /// Messages of one change (link, address, routes; a file that is written in pieces) come within this time of each other.
+    /// The messages of one change (link, address and routes, or a file written in pieces) follow each other within this
+    /// time.
     static let settleMilliseconds: Int32 = 100
 
     func finish() {
@@ -109,7 +112,7 @@ private struct NetworkWatcher: Sendable {
     func run() {
         var watch = resolver.watch()
         defer { if watch >= 0 { close(watch) } }
-        // Read after the watch began, so that nothing falls between.
+        // Read after the watch has begun, so that no change is missed in between.
         var content = resolver.content
         var seen = Change()
         while true {
@@ -124,7 +127,7 @@ private struct NetworkWatcher: Sendable {
                 links.yield(state)
             }
             if seen.files {
-                // Links may lead elsewhere now.
+                // Symbolic links may lead elsewhere now.
                 if watch >= 0 { close(watch) }
                 watch = resolver.watch()
                 let now = resolver.content
@@ -142,7 +145,7 @@ private struct NetworkWatcher: Sendable {
         var isNone: Bool { !links && !files && !isOver }
     }
 
-    /// What happened first within the time; nothing if none did.
+    /// Returns what happened first within the timeout; an empty change if nothing did.
     private func wait(_ watch: Int32, timeout: Int32) -> Change {
         var watched = [route?.rawValue ?? -1, stop.rawValue, watch].map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -176,7 +179,7 @@ extension ifaddrs {
     }
 }
 
-/// A literal IPv4 or IPv6 address.
+/// An IPv4 or IPv6 address given as a literal.
 private struct SocketAddress {
     private var storage = sockaddr_storage()
     private let length: socklen_t
@@ -199,9 +202,9 @@ private struct SocketAddress {
         }
     }
 
-    /// Whether a route leads there through an interface with a carrier. Connecting a datagram socket sends nothing,
-    /// fails at once without a route, and tells the address that would be sent from. A route outlives its carrier
-    /// (`linkdown`), so that the interface is looked at too.
+    /// Tells whether a route to the address leads through an interface with a carrier. Connecting a datagram socket
+    /// sends nothing, fails at once without a route, and shows the source address that would be used. A route can
+    /// outlive its carrier (`linkdown`), so the interface is checked too.
     var hasRoute: Bool {
         let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return true }
@@ -219,7 +222,7 @@ private struct SocketAddress {
         let source = withUnsafePointer(to: local) { local in
             local.withMemoryRebound(to: sockaddr.self, capacity: 1) { addressBytes(of: $0) }
         }
-        // An address of this host itself needs no carrier.
+        // An address of this machine needs no carrier.
         return source == hostBytes || NetworkState.carries(source)
     }
 
@@ -231,7 +234,7 @@ private struct SocketAddress {
 }
 
 extension NetworkState {
-    /// Whether the interface with this address has its carrier; true if no interface has the address.
+    /// Tells whether the interface with this address has its carrier; true if no interface has the address.
     fileprivate static func carries(_ address: [UInt8]) -> Bool {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return true }

@@ -2,12 +2,13 @@ import CLinux
 import DaemonSetup
 import Glibc
 
-/// The files that say how names are resolved, and whether they have changed.
+/// The files that configure name resolution, and whether they have changed.
 ///
-/// inotify(7) on each file, on the folder it is in, and on those of the links that lead to it: editors and daemons put a new
-/// file in the place of the old one.
+/// Uses inotify(7) on each file, on its folder, and on the folders of the links that lead to it, because editors and
+/// daemons replace a file by a new one.
 struct ResolverFiles: Sendable {
-    /// resolv.conf(5), hosts(5). systemd-resolved's own list of servers changes behind the stub that /etc/resolv.conf names.
+    /// resolv.conf(5), hosts(5), and systemd-resolved's own list of servers, which changes although the stub named by
+    /// /etc/resolv.conf stays the same.
     static let ofSystem = ResolverFiles(
         paths: ["/etc/resolv.conf", "/etc/hosts", "/run/systemd/resolve/resolv.conf"])
 
@@ -16,7 +17,7 @@ struct ResolverFiles: Sendable {
     private static let mostLinks = 16
     private static let largest = 1 << 20
 
-    /// What they say; "" of one that is missing or cannot be read.
+    /// The contents of the files; "" for a file that is missing or cannot be read.
     var content: [String] {
         paths.map { path in
             switch FileText.read(path, limit: Self.largest) {
@@ -26,7 +27,8 @@ struct ResolverFiles: Sendable {
         }
     }
 
-    /// A new descriptor that becomes readable when one of them may have changed; below 0 if there are none left.
+    /// Returns a new descriptor that becomes readable when one of the files may have changed; negative if no descriptor
+    /// is left.
     func watch() -> Int32 {
         let names = dld_names_create()
         guard names >= 0 else { return names }
@@ -37,7 +39,7 @@ struct ResolverFiles: Sendable {
         return names
     }
 
-    /// The path, and where each link on its last part leads.
+    /// Returns the path, and the target of each link that its last component leads to.
     private static func way(to path: String) -> [String] {
         var way = [path]
         while way.count < mostLinks, let target = link(way[way.count - 1]) {

@@ -1,7 +1,7 @@
 import Logging
 import TransferModel
 
-/// What follows a stored transition outside the store: a line in the log, part files, launches.
+/// What follows a stored transition outside the store: log lines, part files, launches.
 struct FollowUp: Sendable {
     let leftParts: LeftParts
     let launches: any LaunchServing
@@ -22,7 +22,7 @@ struct FollowUp: Sendable {
         }
     }
 
-    /// What need not be waited for.
+    /// The part that need not be awaited.
     func note(_ outcome: TaskTransitions.Outcome) {
         log(outcome)
         let status = outcome.record.status

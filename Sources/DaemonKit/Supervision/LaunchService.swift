@@ -5,27 +5,27 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// What supervision asks of launches.
+/// The part of launches that supervision needs.
 package protocol LaunchServing: Sendable {
-    /// A task of the session is over or asks something, or the session has changed: its program may have to be started.
-    /// Returns at once.
+    /// Starts the session's program if necessary: a task of the session has ended or asks a question, or the session
+    /// has changed. Returns at once.
     func look(at session: SessionKey)
     /// - Throws: `request.bad_field`, `permission.denied`.
     func check(_ configuration: SessionConfiguration) throws(TransferError)
 }
 
-/// Volatile sessions start no programs.
+/// For volatile sessions, which start no programs.
 package struct NoLaunches: LaunchServing {
     package init() {}
     package func look(at session: SessionKey) {}
     package func check(_ configuration: SessionConfiguration) throws(TransferError) {}
 }
 
-/// Starts a session's program when its subscriber has unseen final events, or open questions, and no connection
+/// Starts a session's program if its subscriber has unseen final events or open questions and no connection
 /// (`sendsLaunchEvents`), and looks again as long as that holds.
 ///
-/// When the program was started, and which process it is, is stored before the process becomes the program: another daemon
-/// starts it no earlier than this one would, and not beside itself. docs/services.md has the rules.
+/// The start time and the process are stored before the process becomes the program. Therefore another daemon does not
+/// start the program earlier than this one would, nor a second time while it runs. docs/services.md has the rules.
 package actor LaunchService: LaunchServing {
     private let store: TransferStore
     private let programs: any ProgramStarting
@@ -35,28 +35,30 @@ package actor LaunchService: LaunchServing {
     private let defaults: @Sendable () -> SessionDefaults
     private let unseen: @Sendable (SessionKey, _ subscriber: String) async throws -> Int
     private let sleep: @Sendable (Seconds) async -> Void
-    /// Sessions that are to be looked at, by looks that have not begun: many tasks may end before one does.
+    /// Sessions with a look that has been requested but has not begun. Many tasks may end before it begins.
     private let asked = Guarded<Set<SessionKey>>([])
-    /// Sessions that are being looked at; true if something ended meanwhile, which that look may have missed.
+    /// Sessions with a look in progress. The value is true if something ended meanwhile that the look may have missed.
     private var looks: [SessionKey: Bool] = [:]
-    /// One for each session that is looked at again after a while, however many of its tasks end.
+    /// One timer for each session that must be looked at later, however many of its tasks end.
     private var timers: [SessionKey: Timer] = [:]
 
-    /// Programs that this daemon began, with their sessions' owners, until their end is stored.
+    /// Programs that this daemon started, with their sessions' owners, until their end is stored.
     private var begun: [ProgramIdentity: UserID] = [:]
 
     private struct Timer {
-        /// Boot clock, milliseconds.
+        /// Milliseconds of the boot clock.
         var due: Int64
         var task: Task<Void, Never>
     }
 
-    /// How long a program that runs is left alone, unless its end is seen: one of an earlier daemon is nobody's child here.
+    /// How long to wait before checking whether a program still runs. Only the end of a program that this daemon
+    /// started is reported at once.
     private static let longestRest: Seconds = 60
 
     /// - Parameters:
-    ///   - defaults: what a session that does not say its `launchInterval` has.
-    ///   - unseen: how many final events, or open questions, the subscriber has not acknowledged; nil: as the store says.
+    ///   - defaults: the `launchInterval` of sessions that set none.
+    ///   - unseen: returns how many final events or open questions the subscriber has not acknowledged; nil to read
+    ///   that from the store.
     package init(
         store: TransferStore, programs: any ProgramStarting, time: any TimeSource, logger: Logger,
         isConnected: @escaping @Sendable (_ subscriber: String, _ owner: UserID) -> Bool,
@@ -102,7 +104,7 @@ package actor LaunchService: LaunchServing {
         if asked.withLock({ $0.insert(session).inserted }) { Task { await consider(session) } }
     }
 
-    /// Looks at every session once: events may have been left by the last daemon.
+    /// Looks at every session once, because the last daemon may have left unseen events.
     package func start() async {
         let sessions = (try? await store.read { try $0.sessions(owner: nil) }) ?? []
         for session in sessions where session.configuration.sendsLaunchEvents == true {
@@ -110,10 +112,10 @@ package actor LaunchService: LaunchServing {
         }
     }
 
-    /// Whether a look has begun that has not ended.
+    /// Tells whether a look is in progress.
     var isLooking: Bool { !looks.isEmpty }
 
-    /// Nor is the end of a program that this daemon began still to be stored.
+    /// Tells whether no look is in progress and the end of every started program is stored.
     var isIdle: Bool { looks.isEmpty && begun.isEmpty }
 
     func consider(_ key: SessionKey) async {
@@ -131,7 +133,7 @@ package actor LaunchService: LaunchServing {
         if let next { lookAgain(at: key, after: next) }
     }
 
-    /// An earlier look takes a later one's place.
+    /// An earlier look replaces a later one.
     private func lookAgain(at key: SessionKey, after interval: Seconds) {
         let due = time.reading().boot + interval.milliseconds
         if let timer = timers[key] {
@@ -150,7 +152,7 @@ package actor LaunchService: LaunchServing {
         await consider(key)
     }
 
-    /// Starts the program if it has to be; returns when to look again.
+    /// Starts the program if necessary. Returns when to look again.
     private func attempt(_ key: SessionKey) async -> Seconds? {
         do {
             let (found, last) = try await store.read { snapshot -> (SessionRecord?, LaunchRecord?) in
@@ -182,13 +184,13 @@ package actor LaunchService: LaunchServing {
         }
     }
 
-    /// Each program that runs takes a process or two and a thread.
+    /// Each running program takes one or two processes and a thread.
     private func hasRoom(for owner: UserID) -> Bool {
         begun.count < Bounds.launches && begun.values.count { $0 == owner } < Bounds.launchesOfUser
     }
 
     /// - Returns: whether there is a process.
-    /// - Throws: if its start cannot be stored; then it does not start.
+    /// - Throws: if the start cannot be stored. Then the program does not start.
     private func start(
         _ launch: LaunchSpec, for key: SessionKey, _ subscriber: String, at now: Timestamp, failures: Int
     ) async throws -> Bool {
@@ -244,7 +246,7 @@ package actor LaunchService: LaunchServing {
                 logger.warning("launched program failed", metadata: note)
             }
         } catch {
-            // The next look sees that the process is gone.
+            // The next look finds that the process is gone.
             logger.debug("cannot note the end of a program", metadata: ["session": "\(key)", "error": "\(error)"])
         }
         begun[program] = nil

@@ -1,10 +1,10 @@
 import Threading
 
-/// Work that nobody waits for, and at most one at a time.
+/// Background work that runs at most once at a time.
 final class SingleFlight: Sendable {
     private let work = Guarded<Task<Void, Never>?>(nil)
 
-    /// Begins `body`, unless an earlier one has not ended yet.
+    /// Starts `body`, unless an earlier one has not ended yet.
     func start(_ body: @escaping @Sendable () async -> Void) {
         work.withLock { work in
             guard work == nil else { return }

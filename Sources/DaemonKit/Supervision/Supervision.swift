@@ -7,10 +7,10 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// The parts that look after the tasks of one store; each knows what it needs and none knows this.
+/// The parts that supervise the tasks of one store. Each part knows what it needs, and none knows this type.
 ///
-/// They decide nothing themselves: `TaskMachine` says what becomes of a task, `Scheduler` what runs, strategies what is
-/// fetched. The parts hand that to the store and the engine.
+/// They make no decisions themselves: `TaskMachine` decides what becomes of a task, `Scheduler` what runs, and
+/// strategies what is fetched. The parts pass these decisions to the store and the engine.
 package struct Supervision: Sendable {
     package let adder: any TaskAdding
     package let controller: any TaskControlling
@@ -43,7 +43,7 @@ package struct Supervision: Sendable {
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
 
-    /// - Parameter streams: of a volatile store's tasks; nil if none of the store's has one.
+    /// - Parameter streams: the streams of a volatile store's tasks; nil if no task of the store has one.
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
@@ -169,15 +169,15 @@ package struct Supervision: Sendable {
             })
     }
 
-    /// Something that has happened could not be stored: the next daemon finds it out anew.
+    /// Something that has happened could not be stored. The next daemon must find it out again.
     package var hasGivenUp: Bool { patience.hasGivenUp }
 
     // MARK: Life
 
-    /// Continues where the last daemon stopped: rows that say `running` are of a daemon that is gone, and are queued again.
+    /// Continues where the last daemon stopped. Tasks that the store shows as `running` belong to a daemon that is
+    /// gone, and are queued again.
     ///
-    /// To be called once, before any client is answered: a client that changed such a row meanwhile would change a run that
-    /// does not exist.
+    /// Must be called once, before any client is answered. Otherwise a client could change a run that does not exist.
     package func recover() async throws {
         try await clock.begin()
         try await cookies.load()
@@ -200,8 +200,9 @@ package struct Supervision: Sendable {
         }
     }
 
-    /// Fills slots from now on; after `recover()`.
-    /// - Parameter others: further supervisions of the same engine, which are started too: all hear of the network together.
+    /// Begins to fill slots. Must follow `recover()`.
+    /// - Parameter others: further supervisions of the same engine, which are started too, because they share the
+    ///   reports about the network.
     package func start(with others: [Supervision] = []) async throws {
         try await begin()
         for other in others { try await other.begin() }
@@ -225,19 +226,19 @@ package struct Supervision: Sendable {
         }
     }
 
-    /// Stops every run at its checkpoint; the tasks are queued again for the next daemon.
+    /// Stops every run at its checkpoint. The tasks are queued again for the next daemon.
     package func stop() async {
         slots.signal.stop()
         work.withLock { $0 }.forEach { $0.cancel() }
         endings.stop()
         let active = runs.all
         for run in active { run.requestAbort(.transition(.preempted(.stopping))) }
-        // One limit for all of them: a disk that does not answer may hold many.
+        // One deadline for all of them, because a disk that does not answer may delay many.
         let deadline = ContinuousClock.now + .milliseconds(1500)
         for run in active { await run.waitForEnd(atMost: max(.zero, deadline - .now)) }
     }
 
-    /// Global settings changed: limits hold at once, also for what runs.
+    /// Applies changed global settings at once, also to running transfers.
     package func settingsChanged() {
         rates.applyGlobal()
         slots.signal.changed()

@@ -1,16 +1,16 @@
 import Threading
 
-/// Wakes the listeners that wait for work. The parts of supervision that change something ring it; they do not know who
+/// Wakes the listeners that wait for work. The parts of supervision that change something ring it, and do not know who
 /// listens.
 ///
-/// Rings that come while a listener is busy are one. After `stop` no listener is woken for work.
+/// Rings that come while a listener is busy are merged into one. After `stop`, no listener is woken for work.
 package final class SupervisionSignal: Sendable {
     /// What has changed.
     struct News: OptionSet, Sendable {
         let rawValue: Int
         /// A slot is free.
         static let slots = News(rawValue: 1)
-        /// Other tasks may run, or under other limits.
+        /// Other tasks may run, or other limits apply.
         static let queue = News(rawValue: 2)
         /// Something waits for another time.
         static let times = News(rawValue: 4)
@@ -27,7 +27,7 @@ package final class SupervisionSignal: Sendable {
 
     /// Something changed that may let a task run, or that waits for a time.
     func changed() { send([.queue, .times]) }
-    /// Another task may run; nothing waits for another time.
+    /// Another task may run, but nothing waits for another time.
     func queueChanged() { send(.queue) }
     /// Runs have ended, and nothing else has changed.
     func slotsFreed() { send(.slots) }
@@ -39,7 +39,7 @@ package final class SupervisionSignal: Sendable {
         for listener in listeners { listener.hear(news) }
     }
 
-    /// A listener that hears of `interests` from now on.
+    /// Returns a listener that hears of `interests` from now on.
     func listen(to interests: News) -> Listener {
         let listener = Listener(interests)
         state.withLock { state in
@@ -51,7 +51,7 @@ package final class SupervisionSignal: Sendable {
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// The daemon ends: every listener is told so.
+    /// Tells every listener that the daemon stops.
     func stop() {
         let listeners = state.withLock { state in
             state.isStopped = true
@@ -90,13 +90,13 @@ package final class SupervisionSignal: Sendable {
             waiter?.resume()
         }
 
-        /// Returns what has changed since it was asked last, waiting for that if need be; nil after `stop`.
+        /// Returns what has changed since the last call, and waits for a change if necessary; nil after `stop`.
         func next() async -> News? {
             await wait()
             return take()
         }
 
-        /// Returns when there are news, or after `limit`.
+        /// Returns when there is news, or after `limit`.
         func wait(atMost limit: Duration) async {
             guard !hasNews, limit > .zero else { return }
             let sleeper = Task {
@@ -119,7 +119,7 @@ package final class SupervisionSignal: Sendable {
             }
         }
 
-        /// What has changed since it was asked last; nil after `stop`.
+        /// Returns what has changed since the last call; nil after `stop`.
         func take() -> News? {
             state.withLock { state in
                 defer { state.pending = [] }

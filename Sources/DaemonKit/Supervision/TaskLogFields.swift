@@ -4,9 +4,9 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Level and fields of a task's log lines; docs/operations.md lists the names.
+/// The level and fields of a task's log lines. docs/operations.md lists the names.
 enum TaskLogFields {
-    /// What an administrator may have to do something about is a warning.
+    /// A state that an administrator may have to act on is a warning.
     static func level(of status: TaskStatus) -> Logger.Level {
         switch (status.state, status.reason) {
         case (.failed, _), (.waiting, .disk), (.waiting, .authentication): .warning
@@ -33,14 +33,14 @@ enum TaskLogFields {
         return fields
     }
 
-    /// Whoever reads the log uses dlctl.
+    /// Translates protocol words into commands of dlctl, which readers of the log use.
     private struct Commands: CustomStringConvertible, Sendable {
         let text: String
         let task: TaskID
         var description: String { ProtocolWords.asCommands(text, task: task) }
     }
 
-    /// Masked only for lines that are written.
+    /// Masked only when the line is really written.
     private struct MaskedURL: CustomStringConvertible, Sendable {
         let text: String
         var description: String { URLRules.redacted(text) }

@@ -2,13 +2,14 @@ import DaemonSetup
 import TransferCore
 import TransferModel
 
-/// What is in force for a task: its own wishes, its session's and the configuration's.
+/// Computes the policy of a task from its own wishes, its session's and the configuration's.
 struct TaskPolicies: Sendable {
     let configuration: @Sendable () -> Configuration
 
-    /// What a session leaves to its tasks, as it is now.
+    /// What a session specifies for its tasks, as it is now.
     struct OfSession: Sendable {
-        /// With the settings where the session says nothing. The folder is none of them: it was decided when the task was added.
+        /// Combined with the settings that the session leaves open. The folder is not included, because it was decided
+        /// when the task was added.
         fileprivate let left: EffectivePolicy
         fileprivate let kind: SessionKind
         fileprivate let retry: RetryPolicySpec?
@@ -33,19 +34,19 @@ struct TaskPolicies: Sendable {
         policies(in: session.configuration, kind: session.kind).policy(of: record.$spec)
     }
 
-    /// As `EffectivePolicy.resourceTimeout`, for tasks without a time of their own or their session's.
+    /// See `EffectivePolicy.resourceTimeout`: for tasks without a time of their own or their session's.
     func resourceTimeout() -> Seconds { configuration().settings.session.timeoutIntervalForResource }
 
-    /// Host that a task connects to; nil if it has none, or if the task, its session or the settings name a proxy.
+    /// The host that a task connects to; nil if it has none, or if the task, its session or the settings name a proxy.
     func directHost(of record: TaskRecord, in session: SessionRecord) -> String? {
         Self.directHost(of: record, proxy: policy(of: record, in: session).network.proxy)
     }
 
-    /// - Parameter proxy: as in `NetworkOptions`. If it is nil, libcurl alone knows whether it takes one from the
-    ///   environment, and the task counts as without.
+    /// - Parameter proxy: as in `NetworkOptions`. If it is nil, only libcurl knows whether the environment names a
+    ///   proxy, and the task counts as having none.
     static func directHost(of record: TaskRecord, proxy: String?) -> String? {
         if let proxy, !proxy.isEmpty { return nil }
-        // Where a helper connects to, it alone knows.
+        // Only the helper knows which host it connects to.
         guard let url = try? URLRules.parse(record.spec.url ?? ""), !url.host.isEmpty, url.scheme != .helper else {
             return nil
         }

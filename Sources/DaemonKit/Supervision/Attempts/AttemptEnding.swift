@@ -2,20 +2,21 @@ import FileKit
 import TransferCore
 import TransferModel
 
-/// How one attempt at a task ended, whatever its kind; indirect, because every frame on its way has room for it.
+/// How one attempt ended, for every kind of task. It is indirect, because every frame that passes it on has room for
+/// it.
 indirect enum AttemptEnding: Sendable {
-    /// Done, and stored so.
+    /// Completed and stored.
     case completed(TaskTransitions.Outcome)
-    /// With what is to be stored in the same commit.
+    /// Failed, with the notes to store in the same commit.
     case failed(AttemptFailure, PendingNotes? = nil)
-    /// The bytes do not match a digest; they are dropped.
+    /// The bytes do not match a digest, and are dropped.
     case integrityFailed(TransferError)
     case blocked(WaitReason, TransferError)
     case aborted
 
     var isCompleted: Bool { if case .completed = self { true } else { false } }
 
-    /// The same ending where nothing is wrong with the disk that can be seen.
+    /// The same ending, but as if the disk had no visible problem.
     var withReadyDisk: AttemptEnding {
         switch self {
         case .blocked(.disk, let error):
@@ -25,7 +26,7 @@ indirect enum AttemptEnding: Sendable {
         }
     }
 
-    /// The same ending with the sentence of `cause`, which has looked at the disk, if both are of one kind.
+    /// The same ending with the message of `cause`, which comes from a check of the disk, if both have the same code.
     func explained(by cause: TransferError) -> AttemptEnding {
         switch self {
         case .blocked(.disk, var error) where error.code == cause.code:
@@ -40,7 +41,7 @@ indirect enum AttemptEnding: Sendable {
         }
     }
 
-    /// What a disk is waited for because of.
+    /// The error that makes the task wait for its disk.
     var diskError: TransferError? {
         switch self {
         case .blocked(.disk, let error): error
@@ -58,26 +59,26 @@ indirect enum AttemptEnding: Sendable {
     }
 }
 
-/// A request failed, and what is known of it now is to be stored together with that. Whoever died in between would know the
-/// one without the other, and might repeat what must not be repeated.
+/// A request failed. The error and what is known about the request are stored in one commit. A crash between two
+/// commits would leave only one of them, and the daemon might repeat a request that must not be repeated.
 struct FailedRequest: Error {
     var failure: AttemptFailure
     var notes: PendingNotes
 }
 
-/// One attempt at one task.
+/// One attempt to carry out a task.
 protocol TransferAttempt: Sendable {
     var record: TaskRecord { get }
     var policy: EffectivePolicy { get }
-    /// Returns at once.
+    /// Starts the attempt and returns at once.
     /// - Parameters:
-    ///   - beginnings: bound how many attempts begin at a time that have to wait for their file system.
-    ///   - ended: called once, on any thread, maybe before this returns.
+    ///   - beginnings: limits how many attempts that must wait for their file system begin at a time.
+    ///   - ended: called once, on any thread, possibly before this function returns.
     func begin(_ beginnings: Turnstiles, ended: @escaping @Sendable (AttemptEnding) -> Void)
 }
 
 extension AttemptEnding {
-    /// The ending that `body` returns, or that what it throws means.
+    /// The ending that `body` returns, or the ending for the error that it throws.
     static func of(_ body: () async throws -> AttemptEnding) async -> AttemptEnding {
         do {
             return try await body()
@@ -86,7 +87,7 @@ extension AttemptEnding {
         }
     }
 
-    /// What an error means that ends an attempt.
+    /// The ending for an error that ends an attempt.
     init(of error: any Error) {
         switch error {
         case let failure as AttemptFailure: self = .failed(failure)
@@ -98,7 +99,7 @@ extension AttemptEnding {
         }
     }
 
-    /// Disk troubles wait, everything else that the daemon itself finds is final.
+    /// A task waits after a problem of the disk. Every other error found by the daemon itself is final.
     private init(_ error: TransferError) {
         switch error.code {
         case .diskFull, .diskQuota, .diskIO: self = .blocked(.disk, error)

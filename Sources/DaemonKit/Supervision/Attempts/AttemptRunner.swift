@@ -3,9 +3,9 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Carries each claimed task through one attempt: begins it, stores how it ended, and tells what follows from that.
+/// Takes each claimed task through one attempt: begins it, stores its ending, and starts what follows from that.
 final class AttemptRunner: Sendable {
-    /// A disk that no monitor speaks for is looked at again after this.
+    /// A disk without a monitor is checked again after this time.
     private static let longestDiskWait: Seconds = 60
 
     private let tools: AttemptTools
@@ -22,7 +22,8 @@ final class AttemptRunner: Sendable {
     private let followUp: FollowUp
     private let signal: SupervisionSignal
     private let logger: Logger
-    /// Beginnings at one time, for each destination's file system: each takes more memory than a transfer that waits.
+    /// How many attempts may begin at a time on each destination's file system. A beginning takes more memory than a
+    /// waiting transfer.
     private let beginnings = Turnstiles(width: 64)
 
     init(
@@ -46,10 +47,10 @@ final class AttemptRunner: Sendable {
         self.logger = logger
     }
 
-    /// Runs tasks that were claimed; each has a run when this returns.
+    /// Begins the attempts of claimed tasks. Each task has a run when this returns.
     func begin(_ claims: [(task: TaskRecord, session: SessionRecord)]) {
         let startedAt = tools.time.reading().boot
-        // Tasks that are claimed together are of few sessions.
+        // Tasks that are claimed together belong to few sessions.
         var known: (key: SessionKey, policies: TaskPolicies.OfSession)?
         for (task, session) in claims {
             let policies =
@@ -110,7 +111,7 @@ final class AttemptRunner: Sendable {
         if leave(run, attempt.record) { signal.slotsFreed() }
     }
 
-    /// The way of an ending that has to be stored, or leaves files behind.
+    /// Handles an ending that must be stored, or that leaves files behind.
     private func finish(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) async {
         let record = attempt.record
         report(ending, of: record, run)
@@ -128,14 +129,14 @@ final class AttemptRunner: Sendable {
         if !ending.isCompleted { signal.changed() } else if freesSlot { signal.slotsFreed() }
     }
 
-    /// - Returns: whether a slot got free.
+    /// - Returns: whether a slot became free.
     private func leave(_ run: TransferRun, _ record: TaskRecord) -> Bool {
         rates.apply(.unlimited, of: record)
         defer { run.ended() }
         return runs.remove(run)
     }
 
-    /// Tells the gate of its host how the attempt did.
+    /// Reports the result of the attempt to the host's gate.
     private func report(_ ending: AttemptEnding, of record: TaskRecord, _ run: TransferRun) {
         var report: HostGates.Report =
             switch ending {
@@ -144,19 +145,19 @@ final class AttemptRunner: Sendable {
             case .failed(let failure, _): HostGates.Report(failure)
             }
         if report == .answered, run.hasAnswered { return }
-        // What was stored says nothing of the host.
+        // A stored answer says nothing about the host.
         if run.isAnsweredByCache { report = .nothing }
-        // A host that serves others is there, whatever became of this connection.
+        // A host that serves other tasks is up, whatever happened to this connection.
         if report == .failed, runs.all.contains(where: { $0.host == record.host && $0 !== run && $0.receives }) {
             report = .nothing
         }
-        // The host that was silent is another one.
+        // The silent host is another one.
         if report == .failed, run.isElsewhere { report = .refused }
         gates.report(
             report, host: record.host, owner: record.session.owner, task: record.id, startedAt: run.startedAt)
     }
 
-    /// Stores how an attempt ended; nil if a client's request had already changed the task.
+    /// Stores the ending of an attempt; nil if a client's request has already changed the task.
     private func store(
         _ ending: AttemptEnding, _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
     ) async throws -> TaskTransitions.Outcome? {
@@ -167,7 +168,7 @@ final class AttemptRunner: Sendable {
         var ending = await disks.adjusted(ending, of: record.id)
         if case .failed(let failure, let last) = ending, failure.challenge != nil {
             offer = await credentials.offer(after: failure, of: record, policy) { run.set(phase: .authenticating) }
-            // A stop came while the helper was asked: the next attempt asks again.
+            // The run was stopped while the helper was asked. The next attempt asks again.
             if run.isAborting { (ending, notes) = (.aborted, last) }
         }
         switch ending {
@@ -193,13 +194,14 @@ final class AttemptRunner: Sendable {
         let outcome = try await tools.transitions.endRun(
             of: record.id, event, with: notes, run.metrics,
             asking: policy.asks.isEmpty && !isDemanded ? nil : policy, offering: offer, patience: tools.patience)
-        // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
+        // Only after the task is stored as waiting. Otherwise a check of the disks in between would find no waiting
+        // task, and would be the last check.
         if ending.waitsForDisk { conditions.set(needsPolling: true) }
         return outcome
     }
 
-    /// The caller who stopped the run knows nothing of its exchanges. What is handed to the store now is written before the caller's
-    /// own change, which has waited long enough.
+    /// The caller who stopped the run does not know its exchanges. What is handed to the store now is written before
+    /// the caller's own change, which has waited long enough.
     private func keep(_ notes: PendingNotes?, _ metrics: TaskMetrics, of id: TaskID) {
         let metrics = StoredMetrics(metrics)
         guard notes != nil || metrics != nil else { return }
@@ -209,7 +211,7 @@ final class AttemptRunner: Sendable {
         }) { _ in }
     }
 
-    /// If no monitor speaks first, a blocked task is looked at again at this time.
+    /// Returns when a blocked task is checked again if no monitor reports first.
     private func nextLook(_ reason: WaitReason) -> Timestamp? {
         switch reason {
         case .disk: tools.time.reading().wall.advanced(by: Self.longestDiskWait)

@@ -2,9 +2,9 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Answers that a client is asked about while the exchange holds them at their heads.
+/// Questions about answers that an exchange holds at their headers until a client decides.
 extension AttemptTools {
-    /// nil if the policy asks nobody about answers: then no exchange holds one.
+    /// Returns nil if the policy asks no questions about answers; then no exchange holds one.
     func asking(of record: TaskRecord, _ run: TransferRun, _ policy: EffectivePolicy) -> RunRecorder.Asking? {
         guard policy.asks.contains(.response) else { return nil }
         return { [self, retry = policy.retry] head, proceed in
@@ -13,14 +13,16 @@ extension AttemptTools {
     }
 
     /// - Parameters:
-    ///   - retry: if the question cannot be stored: no body comes unasked, and the attempt fails.
-    ///   - proceed: called once with what is decided, on any thread; never if the run stops before. nil: as by default.
+    ///   - retry: used if the question cannot be stored. Then no body is fetched without consent, and the attempt
+    ///   fails.
+    ///   - proceed: called once with the decision, on any thread; nil means the default. It is never called if the run
+    ///   stops first.
     func ask(
         about held: HeldAnswer, of record: TaskRecord, _ run: TransferRun, retry: RetryPolicy,
         proceed: @escaping @Sendable (DecisionAction?) -> Void
     ) {
         let (transitions, id) = (transitions, record.id)
-        // Before the question is told: its answer may come at once.
+        // Set before the question is published, because its answer may come at once.
         run.decides(proceed)
         checkpoints.store { [self] in
             do {
@@ -45,13 +47,13 @@ extension AttemptTools {
     }
 }
 
-/// Takes the defaults of questions about answers that are held.
+/// Applies the default answers of questions about held answers.
 struct HeldAnswers: Sendable {
     let store: TransferStore
     let runs: RunTable
     let transitions: TaskTransitions
 
-    /// - Returns: milliseconds until the next default; nil if none is waited for.
+    /// - Returns: milliseconds until the next default applies; nil if none is pending.
     func pass(at now: ClockReading) async throws -> Int64? {
         let transitions = transitions
         var next: Int64?

@@ -4,7 +4,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// What an attempt works with; narrow, so that it can be tested without a daemon. One object for all of them.
+/// The tools that attempts share, in one object. It is narrow, so that an attempt can be tested without a daemon.
 final class AttemptTools: Sendable {
     let patience: StorePatience
     let engine: any ExchangePerforming
@@ -18,11 +18,11 @@ final class AttemptTools: Sendable {
     let moves: PartMoves
     let streams: BodyStreams?
     let cache: CacheKeeper?
-    /// A task of this session asks something while it runs.
+    /// Called when a task of this session asks a question while it runs.
     let asked: @Sendable (SessionKey) -> Void
     private let freeSlot: @Sendable (TransferRun) -> Void
 
-    /// - Parameter freeSlot: called when only the commit of a run's end is outstanding.
+    /// - Parameter freeSlot: called once only the commit of a run's end is outstanding.
     init(
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
@@ -47,25 +47,25 @@ final class AttemptTools: Sendable {
         self.freeSlot = freeSlot
     }
 
-    /// Makes durable, however long that takes, that a request is under way which must not be made twice, or how far an
-    /// upload is; nil forgets it.
-    @inline(never)  // Kept off the frames that wait.
+    /// Durably stores, however long that takes, that a request is in progress which must not be made twice, or the
+    /// offset of an upload; nil forgets it.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func keep(_ progress: UploadProgress?, of id: TaskID) async throws {
         try await patience.persistently { try $0.setUpload(id, progress) }
     }
 
-    /// Tells the store, however long that takes, that a download is delivered: it must not be fetched again.
+    /// Stores, however long that takes, that a download is delivered, because it must not be fetched again.
     /// - Parameters:
-    ///   - active: its run, whose slot is free from here on.
-    ///   - notes: what was observed on the way and is not stored yet.
-    ///   - hasCheckpoint: the store may have one of this task.
+    ///   - active: the task's run, whose slot is free from here on.
+    ///   - notes: observations that are not stored yet.
+    ///   - hasCheckpoint: the store may have a checkpoint of this task.
     ///   - then: called once, on any thread.
     func complete(
         _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes?,
         hasCheckpoint: Bool, then: @escaping @Sendable (Result<AttemptEnding, any Error>) -> Void
     ) {
         var notes = notes
-        // Nothing is resumed any more.
+        // A completed task never resumes.
         notes?.dropCheckpoints()
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
@@ -74,7 +74,7 @@ final class AttemptTools: Sendable {
         completions.store(run) { outcome in then(outcome.map { .completed($0) }) }
     }
 
-    @inline(never)  // Kept off the frames that wait.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func complete(
         _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes? = nil
     ) async throws -> AttemptEnding {
@@ -85,12 +85,12 @@ final class AttemptTools: Sendable {
         }.get()
     }
 
-    /// Tells the store, however long that takes, that an upload or a data task is done: what was sent must not be sent
+    /// Stores, however long that takes, that an upload or a data task is done, because what was sent must not be sent
     /// again.
     /// - Parameters:
-    ///   - active: its run, whose slot is free from here on.
-    ///   - body: response body that `task.body` serves.
-    @inline(never)  // Kept off the frames that wait.
+    ///   - active: the task's run, whose slot is free from here on.
+    ///   - body: the response body that `task.body` serves.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func complete(
         _ record: TaskRecord, of active: TransferRun, with result: TaskResult, _ answer: UploadResult,
         keeping body: [UInt8]? = nil
@@ -112,14 +112,14 @@ final class AttemptTools: Sendable {
         return .completed(outcome)
     }
 
-    /// Of this run alone: attempts that failed, waits and pauses say nothing of how fast the rest came.
+    /// The duration of this run alone. Failed attempts, waits and pauses say nothing about the speed of the rest.
     private func passed(since began: Int64) -> Seconds {
         Seconds(rawValue: Double(max(0, time.reading().boot - began)) / 1000)
     }
 }
 
 extension StoredDocument {
-    /// nil for what was done without an answer.
+    /// Returns nil if the task completed without an answer.
     init?(_ answer: UploadResult, of record: TaskRecord) {
         guard let head = answer.head else { return nil }
         let response = ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated)
@@ -128,7 +128,7 @@ extension StoredDocument {
 }
 
 extension ResponseInfo {
-    /// Bytes of a response body that the task shows.
+    /// The most bytes of a response body that the task shows.
     static let shownBody = 64 << 10
 
     /// The answer to an upload or a data task.
@@ -144,7 +144,7 @@ extension ResponseInfo {
 }
 
 extension ResponseBody {
-    /// Text where the bytes are UTF-8, a character cut at the end left out.
+    /// Shows the bytes as text if they are UTF-8. A character that was cut at the end is left out.
     init(showing bytes: [UInt8], isTruncated: Bool) {
         self.init(truncated: isTruncated ? true : nil)
         for cut in 0...(isTruncated ? min(3, bytes.count) : 0) {

@@ -3,7 +3,7 @@ import FileKit
 import TransferCore
 import TransferModel
 
-/// Does all that needs no answer, and puts the first exchanges on the network.
+/// Does everything that needs no answer from the server, and starts the first exchanges.
 extension DownloadAttempt {
     func begin(_ beginnings: Turnstiles, ended: @escaping @Sendable (AttemptEnding) -> Void) {
         let plan: DestinationPlan
@@ -26,13 +26,13 @@ extension DownloadAttempt {
         }
     }
 
-    /// The attempt had its end before any exchange began.
+    /// The attempt ended before any exchange began.
     private struct EndedEarly: Error {
         var ending: AttemptEnding
     }
 
-    /// Puts the first exchange on the network, if nothing has to be waited for: the task is new, its folder is open, and
-    /// nothing of it can be there.
+    /// Starts the first exchange at once if nothing must be waited for: the task is new, its folder is open, and none
+    /// of its files can exist yet.
     private func beginAtOnce(_ plan: DestinationPlan) -> BegunDownload? {
         guard record.status.attempts <= 1, record.checkpoint == nil,
             let folder = tools.files.openFolder(plan, for: record),
@@ -70,19 +70,19 @@ extension DownloadAttempt {
         }
         try await tools.files.requireSpace(
             in: place.folder, leaving: tools.minimumFreeSpace(), at: tools.time.reading().boot)
-        // A copy of what is held may take long, and others begin meanwhile.
+        // Copying the part file may take long, so other attempts may begin meanwhile.
         guard tools.moves.isInPlace(record, place) else {
             return BegunDownload(place: place, opened: nil, search: nil, exchanges: nil)
         }
         let (hand, recorder) = try await open(record, place)
-        // What fails here fails again in `end`, where it is known what follows.
+        // An error here occurs again in `end`, which knows what follows from it.
         let search = try? await search(hand)
         var exchanges: FileExchanges?
         if let search { exchanges = try? await begunExchanges(search, hand, recorder) }
         return BegunDownload(place: place, opened: (hand, recorder), search: search, exchanges: exchanges)
     }
 
-    /// The part, and what records what happens to it.
+    /// Opens the part file, and makes the recorder of what happens to it.
     func open(_ record: TaskRecord, _ place: PartPlace) async throws -> (PartInHand, RunRecorder) {
         let hand = PartInHand(
             try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
@@ -96,7 +96,7 @@ extension DownloadAttempt {
             keeper: tools.checkpoints, time: tools.time, logger: logger, asking: tools.asking(of: record, run, policy))
     }
 
-    /// Ends the attempt when its first exchanges are over. Until then it has no task.
+    /// Ends the attempt when its first exchanges are over. Until then, the run has no Swift task.
     private func wait(for download: BegunDownload, _ ended: @escaping @Sendable (AttemptEnding) -> Void) {
         guard let exchanges = download.exchanges else {
             return run.start { [self] in ended(await end(download)) }

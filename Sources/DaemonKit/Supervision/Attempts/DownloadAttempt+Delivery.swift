@@ -3,9 +3,9 @@ import FileKit
 import TransferCore
 import TransferModel
 
-/// Gives a file that is whole its name.
+/// Delivers a complete file under its name.
 extension DownloadAttempt {
-    @inline(never)  // Kept off the frames that wait.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func deliver(
         _ whole: Whole, _ held: HeldPart, _ place: PartPlace, _ recorder: RunRecorder,
         _ tried: Result<AttemptEnding?, any Error>?
@@ -27,7 +27,7 @@ extension DownloadAttempt {
         }
         defer { plain.part.close() }
         do {
-            // What was computed before is of the coded bytes, not of the file.
+            // The digests computed before are those of the coded bytes, not of the file.
             digests = try await proven(plain.part, plain.bytes, own, in: folder)
             let ending = try await deliver(plain.part, arrival, name, folder, digests, recorder)
             await tools.files.remove(ending.isCompleted ? held.part : plain.part, from: folder)
@@ -38,7 +38,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// The name that the file gets, and the codings that are undone before, the outermost first.
+    /// Returns the name of the file, and the codings to undo before delivery, outermost first.
     func naming(
         _ arrival: Arrival, in place: PartPlace
     ) -> (name: String, undone: [ContentCodingRules.Undoable]) {
@@ -55,8 +55,8 @@ extension DownloadAttempt {
         }
     }
 
-    /// Delivers a body from memory, and has the store complete the task.
-    /// - Parameter then: called once, on any thread; with nil if the file system wants a part file for the body.
+    /// Delivers a body from memory and completes the task in the store.
+    /// - Parameter then: called once, on any thread; with nil if the file system needs a part file for the body.
     func deliver(
         gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder,
         then: @escaping @Sendable (Result<AttemptEnding?, any Error>) -> Void
@@ -103,7 +103,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// - Throws: `integrity.checksum` if the coded bytes cannot be what the server meant: they are worth another fetch.
+    /// - Throws: `integrity.checksum` if the coded bytes cannot be what the server meant. Fetching them again may help.
     private func decoded(
         _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
         _ folder: Folder, _ recorder: RunRecorder
@@ -117,7 +117,8 @@ extension DownloadAttempt {
             case (.integrityLength, _), (.httpProtocol, true):
                 throw TransferError(.integrityChecksum, error.message, details: error.details)
             case (.diskFull, _), (.diskQuota, _), (.httpProtocol, false):
-                // What came is whole: the next attempt begins with the unfolding, or keeps it coded under another name.
+                // The coded body is complete. The next attempt begins with decoding, or keeps it coded under another
+                // name.
                 let size = try await tools.files.syncedSize(of: held.part)
                 try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
                 throw error
@@ -126,7 +127,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// Gives what is proven its name.
+    /// Delivers a verified file under its name.
     private func deliver(
         _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
         _ digests: [DigestAlgorithm: String], _ recorder: RunRecorder
@@ -149,7 +150,7 @@ extension DownloadAttempt {
 
     private func suggestedName(_ arrival: Arrival) -> String {
         let url = record.spec.url ?? ""
-        // Nothing was asked if all of the file was here: the answer that it is of said the name.
+        // If the whole file was already here, the server was not asked. The stored answer determines the name.
         if arrival.head == nil, let known = record.response?.suggestedFilename { return known }
         return FilenameRules.suggested(head: arrival.head ?? ResponseHead(url: url), url: url)
     }

@@ -2,12 +2,12 @@ import CurlEngine
 import TransferCore
 import TransferModel
 
-/// Goes from one place that has the file to the next where one fails.
+/// Moves from a failed mirror to the next.
 extension DownloadAttempt {
-    /// The whole file, from wherever it comes; nil if the run was stopped.
+    /// Fetches the complete file from any mirror; nil if the run was stopped.
     /// - Parameters:
-    ///   - begun: goes on with what was begun.
-    ///   - asked: places that may be asked.
+    ///   - begun: the exchanges to continue with.
+    ///   - asked: the mirrors that may be asked.
     func arrival(
         _ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder, begun: BegunDownload? = nil,
         from asked: AskedPlaces = .all
@@ -29,8 +29,8 @@ extension DownloadAttempt {
         }
     }
 
-    /// Where the file may come from, and what is asked of the place that is first.
-    @inline(never)  // Kept off the frames that wait.
+    /// Returns the possible mirrors, and the request to the first one.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func search(_ hand: PartInHand, from asked: AskedPlaces = .all) async throws -> OriginSearch {
         let pinned = try await tools.files.pinned(
             policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
@@ -51,8 +51,8 @@ extension DownloadAttempt {
         return OriginSearch(origins, pinned, choice, inquiry, asking: asked)
     }
 
-    /// What is asked of one place.
-    @inline(never)  // Kept off the frames that wait.
+    /// Returns the request to one mirror.
+    @inline(never)  // Keeps its locals out of suspended frames.
     private func inquiry(
         at place: Int, of origins: Origins, _ asked: AskedPlaces, _ hand: PartInHand, _ pinned: PinnedFiles
     ) -> Inquiry {
@@ -62,8 +62,9 @@ extension DownloadAttempt {
         return Inquiry(request: request, others: others(base, origins, place, asked, hand.held.checkpoint))
     }
 
-    /// The task's places, and those that the server named in its last answer: a digest must be there to trust them.
-    @inline(never)  // Kept off the frames that wait.
+    /// Returns the task's mirrors, and those that the server's last answer named. Without a digest, the latter are not
+    /// trusted.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func origins(_ held: Checkpoint?, _ answer: (headers: [HeaderField], url: String)?) -> Origins {
         var origins = Origins(record.spec.url ?? "", mirrors: record.spec.mirrors)
         if sharesBytes(held), let answer { origins.learn(from: answer.headers, at: answer.url) }
@@ -87,8 +88,8 @@ extension DownloadAttempt {
         }
     }
 
-    /// Turns to another place after one failed, with the part opened as it is now; false if there is none.
-    @inline(never)  // Kept off the frames that wait.
+    /// Turns to another mirror after one failed, with the part file opened again as it is now; false if there is none.
+    @inline(never)  // Keeps its locals out of suspended frames.
     private func goOn(
         _ search: OriginSearch, after failure: AttemptFailure, _ hand: PartInHand, _ part: PartPlace,
         _ recorder: RunRecorder
@@ -106,7 +107,7 @@ extension DownloadAttempt {
         return true
     }
 
-    /// The task with the checkpoint that the store has now.
+    /// Returns the task with the checkpoint that the store has now.
     func stored(_ recorder: RunRecorder) async throws -> TaskRecord {
         await recorder.drain()
         let id = record.id
@@ -115,31 +116,31 @@ extension DownloadAttempt {
         return now
     }
 
-    /// What a place's refusal means where there are others.
-    /// - Throws: `error` if it is of no place.
+    /// Returns what a mirror's failure means if there are other mirrors.
+    /// - Throws: `error` if it does not concern a mirror.
     static func failure(_ error: any Error) throws -> AttemptFailure {
         if let failure = error as? AttemptFailure {
-            // Another place is no answer to a question.
+            // Another mirror does not answer a question to the client.
             guard failure.redirect == nil else { throw failure }
             return failure
         }
-        // The strategy of a place that must not be asked at all.
+        // Thrown by the strategy for a mirror that must not be asked at all.
         guard let refusal = error as? TransferError, refusal.code == .plaintextRefused else { throw error }
         return AttemptFailure(error: refusal, disposition: .permanent)
     }
 
-    /// The task says what all of the file must hash to.
+    /// The task has a digest of the whole file.
     private var hasDigest: Bool { record.spec.checksum != nil || record.spec.pieces != nil }
 
-    /// A digest of the whole file will prove it, whatever places its bytes are from. Not after it was wrong once, unless
-    /// pieces say where: then each place has to give all of it.
+    /// Mirrors may share the file if a digest proves the whole. After a mismatch, only digests of pieces can show which
+    /// bytes are wrong; without them, each mirror must supply the whole file.
     private func sharesBytes(_ held: Checkpoint?) -> Bool {
         guard record.status.integrityRestarts == 0 || record.spec.pieces != nil else { return false }
         return hasDigest
             || held?.serverDigests.keys.contains(where: OtherOrigins.strongDigests.contains) == true
     }
 
-    /// The request as the task's own URL is asked.
+    /// Returns the request to the task's own URL.
     private func base(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
         var request = StrategyRequest(record, policy, pinned, tools.time)
         if request.url != pinned.url { request.spec.url = pinned.url }

@@ -4,10 +4,10 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Finds out which pieces of a whole file are wrong, and has only those fetched again.
+/// Finds the wrong pieces of a complete file, and fetches only those again.
 extension DownloadAttempt {
-    /// The file with pieces that are right; nil if the run was stopped.
-    /// - Throws: `integrity.checksum` if they stay wrong, or the file has another length.
+    /// Returns the file with correct pieces; nil if the run was stopped.
+    /// - Throws: `integrity.checksum` if pieces stay wrong, or if the file has another length.
     func repaired(
         _ arrived: Whole, _ pieces: PieceDigests, _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder
     ) async throws -> Whole? {
@@ -24,7 +24,7 @@ extension DownloadAttempt {
             whole.stamp = try? await tools.files.look(at: part, of: whole.arrival.total, in: place.folder)
             if part.isDamaged { throw TransferFiles.damage(of: part) }
             let (wrong, mismatch) = try await wrongPieces(&whole, pieces, map, part)
-            // The digest of the whole and those of its pieces contradict each other.
+            // The digest of the whole file contradicts the digests of its pieces.
             if wrong.isEmpty, let mismatch { throw mismatch }
             if wrong.isEmpty { return whole }
             let places = origins(hand.held.checkpoint, whole.arrival.head.map { ($0.headers, $0.url) })
@@ -36,7 +36,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// The file with other bytes in place of pieces that are wrong, all of them from one place; nil if the run was stopped.
+    /// Fetches the wrong pieces again, all from one mirror, and returns the file; nil if the run was stopped.
     private func fetched(
         _ wrong: [Int], of origins: Origins, _ repair: inout PieceRepair, _ whole: Whole, _ hand: PartInHand,
         _ place: PartPlace, _ recorder: RunRecorder
@@ -67,7 +67,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// The pieces that are wrong; none are looked at where the digest of the whole is right.
+    /// Returns the wrong pieces. If the digest of the whole file matches, no piece is checked.
     private func wrongPieces(
         _ whole: inout Whole, _ pieces: PieceDigests, _ map: PieceMap, _ part: PartFile
     ) async throws -> ([Int], TransferError?) {
@@ -82,14 +82,14 @@ extension DownloadAttempt {
         }
     }
 
-    /// Leaves gaps where the wrong pieces are; also for the next daemon.
+    /// Turns the wrong pieces into gaps, and stores that for the next daemon too.
     private func drop(
         _ error: TransferError, keeping kept: ByteRangeSet, _ whole: Whole, _ hand: PartInHand, _ place: PartPlace,
         _ recorder: RunRecorder
     ) async throws {
         let part = hand.held.part
         var now = try await stored(recorder)
-        // What a checkpoint speaks of is durable.
+        // What a checkpoint claims must be durable.
         _ = try await tools.files.syncedSize(of: part)
         var checkpoint =
             now.checkpoint ?? Checkpoint(offset: .zero, partPath: part.path, device: part.device, inode: part.inode)
@@ -97,7 +97,7 @@ extension DownloadAttempt {
         checkpoint.total = whole.arrival.total
         checkpoint.offset = kept.prefix
         checkpoint.ranges = kept.beyond
-        // The journal would prove bytes that are wrong.
+        // The journal would vouch for wrong bytes.
         tools.engine.journal?.forget(record.id)
         try await store(checkpoint, because: error, recorder)
         now.checkpoint = checkpoint

@@ -5,7 +5,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// One attempt at one download: opens the part file, lets the strategy say which exchange comes next, verifies and
+/// One attempt at one download: opens the part file, performs the exchanges that the strategy names, and verifies and
 /// delivers what arrived.
 final class DownloadAttempt: TransferAttempt {
     let record: TaskRecord
@@ -14,13 +14,13 @@ final class DownloadAttempt: TransferAttempt {
     let tools: AttemptTools
     let logger: Logger
 
-    /// A representation that is whole: in the part file, or in memory where it was small and came at once.
+    /// A complete representation: in the part file, or in memory if it was small and came at once.
     struct Whole: Sendable {
         var arrival: Arrival
         var gathered: [UInt8]?
-        /// What was computed of the part file as it is.
+        /// The digests computed of the part file as it is.
         var digests: [DigestAlgorithm: String]?
-        /// The part file when its pieces were looked at.
+        /// The state of the part file when its pieces were checked.
         var stamp: PartStamp?
     }
 
@@ -55,8 +55,8 @@ final class DownloadAttempt: TransferAttempt {
         return true
     }
 
-    /// - Parameter delivered: what became of a delivery from memory that was tried.
-    @inline(never)  // Kept off the frames that wait.
+    /// - Parameter delivered: the result of a delivery from memory, if one was tried.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func end(
         _ download: BegunDownload, _ delivered: Result<AttemptEnding?, any Error>? = nil
     ) async -> AttemptEnding {
@@ -78,7 +78,7 @@ final class DownloadAttempt: TransferAttempt {
         }
     }
 
-    /// If the destination has changed since the part was written, the part comes along first.
+    /// If the destination has changed since the part file was written, the part file is moved first.
     private func openedInPlace(_ download: BegunDownload) async throws -> (PartInHand, RunRecorder) {
         if let opened = download.opened { return opened }
         var moved = record
@@ -109,7 +109,7 @@ final class DownloadAttempt: TransferAttempt {
         }
     }
 
-    /// Fetches the file, proves it and delivers it, once.
+    /// Fetches, verifies and delivers the file once.
     private func transferred(
         _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, _ begun: BegunDownload?,
         _ delivered: Result<AttemptEnding?, any Error>?
@@ -136,7 +136,7 @@ final class DownloadAttempt: TransferAttempt {
         }
     }
 
-    /// Runs exchanges with one place until its strategy has everything; nil if the run was stopped.
+    /// Runs exchanges with one mirror until its strategy has everything; nil if the run was stopped.
     /// - Parameter begun: exchanges that run already.
     func arrival(
         _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder, _ begun: FileExchanges?
@@ -158,12 +158,13 @@ final class DownloadAttempt: TransferAttempt {
         return exchanges
     }
 
-    /// Several exchanges at a time, or one after the other if that is all that is possible or wanted.
+    /// Several exchanges at a time, or one after the other if more are impossible or unwanted.
     func exchanges(
         _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder
     ) throws(TransferError) -> FileExchanges {
         let inquiry = search.inquiry
-        // Most files are over with their first answer: what it takes to part one is made when that turns out to be long.
+        // Most files are complete after the first answer. Segments are prepared only when the answer turns out to be
+        // long.
         guard hand.held.checkpoint != nil || search.origins.count > 1 || inquiry.others.fillsGaps else {
             return FileExchanges(try DownloadCourse(self, inquiry, into: hand.held, recorder))
         }
@@ -173,14 +174,14 @@ final class DownloadAttempt: TransferAttempt {
         return FileExchanges(try DownloadCourse(self, inquiry, into: hand.held, recorder))
     }
 
-    /// What the journal alone knew is stored before its claims give way to those of this attempt.
-    @inline(never)  // Kept off the frames that wait.
+    /// Stores what only the journal knew, before this attempt replaces the journal's claims.
+    @inline(never)  // Keeps its locals out of suspended frames.
     private func adopt(_ checkpoint: Checkpoint, _ recorder: RunRecorder) async throws {
         if checkpoint != recorder.knownCheckpoint { try await recorder.replaceCheckpoint(with: checkpoint) }
         tools.engine.journal?.forget(record.id)
     }
 
-    @inline(never)  // Kept off the frames that wait.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func restart(
         _ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?, _ recorder: RunRecorder
     ) async throws {

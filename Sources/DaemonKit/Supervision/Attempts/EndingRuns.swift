@@ -1,10 +1,10 @@
 import TransferModel
 import TransferStore
 
-/// Which of the stored endings run. What was read from the store may be over by the time it is looked at, so endings that
-/// end while somebody reads are not begun from what that one has read.
+/// Chooses which stored endings of uploads run. An ending that was read from the store may be over by the time it is
+/// examined. Therefore endings that end during a read are not begun from its result.
 struct EndingRuns {
-    /// At one time.
+    /// How many may run at a time.
     let width: Int
     private var running: Set<Int64> = []
     private var readers = 0
@@ -12,7 +12,8 @@ struct EndingRuns {
 
     init(width: Int) { self.width = width }
 
-    /// What is to begin now, and when the next one is due; nil if none is, or none before one of these ends.
+    /// The endings to begin now, and the time when the next one is due; nil if there is none, or if a running one must
+    /// end first.
     struct Turn: Equatable {
         var begun: [UploadEnding] = []
         var next: Timestamp?
@@ -20,8 +21,8 @@ struct EndingRuns {
 
     mutating func willRead() { readers += 1 }
 
-    /// Follows each `willRead`.
-    /// - Parameter pending: what was read, by the time it is due; empty where reading failed.
+    /// Must follow each `willRead`.
+    /// - Parameter pending: the stored endings by due time; empty if reading failed.
     mutating func didRead(_ pending: [UploadEnding], at now: Timestamp) -> Turn {
         var turn = Turn()
         for ending in pending where !running.contains(ending.id) && !endedMeanwhile.contains(ending.id) {

@@ -3,7 +3,7 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Which of a file's places is asked, and what; one object, because transfers that wait hold it.
+/// Which mirror of a file is asked, and with which request. It is one object, because waiting transfers hold it.
 final class OriginSearch: Sendable {
     private struct State {
         var choice: OriginChoice
@@ -12,7 +12,7 @@ final class OriginSearch: Sendable {
     }
 
     let origins: Origins
-    /// Held open while any place is asked.
+    /// Kept open while any mirror is asked.
     let pinned: PinnedFiles
     let allowed: AskedPlaces
     private let state: Guarded<State>
@@ -27,13 +27,13 @@ final class OriginSearch: Sendable {
         state = Guarded(State(choice: choice, place: choice.first, inquiry: inquiry))
     }
 
-    /// What is asked now.
+    /// The current request.
     var inquiry: Inquiry { state.withLock { $0.inquiry } }
 
-    /// What all places that failed mean for the task; nil if none did.
+    /// What the failures of all mirrors mean for the task; nil if none failed.
     var failure: AttemptFailure? { state.withLock { $0.choice.failure } }
 
-    /// Where to go after the place that was asked failed; nil if the attempt is over.
+    /// Returns the mirror that follows the failed one; nil if the attempt is over.
     func next(after failure: AttemptFailure, holdsBytes: Bool) -> Int? {
         state.withLock { $0.choice.next(after: failure, of: $0.place, holdsBytes: holdsBytes) }
     }
@@ -45,7 +45,7 @@ final class OriginSearch: Sendable {
         }
     }
 
-    /// These places were asked, and brought so much.
+    /// Notes the mirrors that were asked, and the ranges that each delivered.
     func asked(_ names: Set<String?>, _ brought: [String?: ByteRangeSet], _ hand: PartInHand) {
         let places = Set(origins.places.indices.filter { names.contains(origins.places[$0].name) })
         state.withLock { $0.choice.tried(places) }
@@ -53,14 +53,14 @@ final class OriginSearch: Sendable {
     }
 }
 
-/// Which of a file's places may be asked.
+/// Which mirrors of a file may be asked.
 enum AskedPlaces: Sendable {
     case all
-    /// What is wrong in the file is to come from this one alone.
+    /// Wrong bytes must come from this mirror alone.
     case only(Origins.Place)
 }
 
-/// The request to one place, and where else the file is; one object, because transfers that wait hold it.
+/// The request to one mirror, and the other mirrors of the file. It is one object, because waiting transfers hold it.
 final class Inquiry: Sendable {
     let request: StrategyRequest
     let others: OtherOrigins
@@ -71,14 +71,14 @@ final class Inquiry: Sendable {
     }
 }
 
-/// A download whose first exchanges are on the network: what the attempt continues with when they are over.
+/// A download whose first exchanges are running. The attempt continues with it when they are over.
 final class BegunDownload: Sendable {
     let place: PartPlace
-    /// nil if the part has to follow its destination first.
+    /// nil if the part file must first be moved to its new destination.
     let opened: (hand: PartInHand, recorder: RunRecorder)?
-    /// nil if it could not be found out where the file is.
+    /// nil if the mirrors could not be determined.
     let search: OriginSearch?
-    /// nil if none could be begun.
+    /// nil if no exchange could be started.
     let exchanges: FileExchanges?
 
     init(
@@ -92,7 +92,7 @@ final class BegunDownload: Sendable {
     }
 }
 
-/// The exchanges that bring a file, and what carries out their steps.
+/// The exchanges that fetch a file, and the interpreter of their steps.
 struct FileExchanges: Sendable {
     let course: any FileCourse
     let steps: StepInterpreter<Arrival>

@@ -4,10 +4,10 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// A part file opened for this attempt, and what of it is proven.
+/// A part file opened for this attempt, and what is proven about it.
 struct HeldPart: Sendable {
     var part: PartFile
-    /// With the offset proven by the journal; nil if nothing is held.
+    /// Includes the offset that the journal proved; nil if nothing is held.
     @BoxedOptional var checkpoint: Checkpoint?
 
     init(part: PartFile, checkpoint: Checkpoint?) {
@@ -16,13 +16,13 @@ struct HeldPart: Sendable {
     }
 }
 
-/// Where a download's part file is kept, and under which name it is to be delivered.
+/// The folder of a download's part file, and the plan for its delivery.
 struct PartPlace: Sendable {
     var plan: DestinationPlan
     var folder: Folder
 }
 
-/// The part file that an attempt works with: opened anew where it goes on with another place's bytes.
+/// The part file that an attempt works with. It is opened again when the attempt continues with another mirror.
 final class PartInHand: Sendable {
     private struct State {
         var held: HeldPart
@@ -34,7 +34,7 @@ final class PartInHand: Sendable {
     init(_ held: HeldPart) { state = Guarded(State(held: held)) }
 
     var held: HeldPart { state.withLock { $0.held } }
-    /// Which bytes came from which place in this attempt, as checkpoints name them.
+    /// The bytes that each mirror delivered in this attempt, by the names that checkpoints use.
     var brought: [String?: ByteRangeSet] { state.withLock { $0.brought } }
 
     func note(_ brought: [String?: ByteRangeSet]) {

@@ -4,12 +4,13 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Local files of a task as they are when its attempt begins: what they hold, or names that reach exactly them.
+/// The local files that a task names, as they are when its attempt begins: their contents, or names that lead to
+/// exactly these files.
 ///
-/// What libcurl is to know of certificates, keys and netrc files is read here, on a thread that may wait, from regular files
-/// only and up to a bound: the network thread reads none of them, whatever they became since the task was added.
+/// Certificates, keys and netrc files for libcurl are read here, on a thread that may block, from regular files only
+/// and up to a limit. The network thread reads none of them, whatever has replaced them since the task was added.
 struct PinnedFiles: Sendable {
-    /// The largest file of certificates or of passwords; a system's whole bundle has a quarter of a megabyte.
+    /// The largest file of certificates or passwords. A system's whole bundle has a quarter of a megabyte.
     static let limit = ByteCount.mebibytes(4)
 
     @Boxed var network: NetworkOptions
@@ -30,21 +31,21 @@ struct PinnedFiles: Sendable {
         }
     }
 
-    /// Whether there is something to read.
+    /// Tells whether there is anything to read.
     static func namesFiles(_ network: Boxed<NetworkOptions>) -> Bool {
         network.wrappedValue.caFile != nil || network.wrappedValue.netrcPath != nil
             || network.wrappedValue.clientCertificate != nil
             || network.wrappedValue.tls?.places.contains { $0.certificate != nil } == true
     }
 
-    /// Whether a URL is of a file here.
+    /// Tells whether a URL names a local file.
     static func isLocal(_ url: String) -> Bool {
         let scheme = "file:".utf8
         return url.utf8.count >= scheme.count
             && zip(url.utf8, scheme).allSatisfy { $0 | 0x20 == $1 | 0x20 }
     }
 
-    /// The files that are opened.
+    /// The paths of the files to open.
     static func paths(_ network: NetworkOptions, _ url: String) -> [String] {
         let certificate = network.clientCertificate
         let answered = network.tls?.places.flatMap { [$0.certificate?.certificate, $0.certificate?.key] } ?? []
@@ -75,8 +76,8 @@ struct PinnedFiles: Sendable {
     private static func read(
         _ client: ClientCertificate, into texts: inout CertificateTexts, _ access: FileAccess, _ owner: UserID
     ) throws(TransferError) {
-        // PEM begins where it says BEGIN (RFC 7468 section 2). What stands before keeps the connections of one user
-        // apart from those of another, who has the certificate, which is no secret, and not its key.
+        // PEM begins at the line BEGIN (RFC 7468 section 2). The text before it separates the connections of one user
+        // from those of another who has the certificate, which is not secret, but not its key.
         texts.certificate = Array("dld: \(owner)\n".utf8) + (try read(client.certificate, access, owner))
         if let path = client.key { texts.key = try read(path, access, owner) }
     }
@@ -100,7 +101,8 @@ struct PinnedFiles: Sendable {
             details: ["path": .string(path)])
     }
 
-    /// The name of a file in memory for code that takes names only; it is there as long as this value.
+    /// Returns the name of a memory file, for code that accepts only names. The name is valid as long as this value
+    /// exists.
     private mutating func copy(_ bytes: [UInt8], of path: String) throws(TransferError) -> String {
         let descriptor = dld_memory_file()
         guard descriptor >= 0 else { throw .source(errno: errno, path) }

@@ -3,11 +3,11 @@ import DaemonSetup
 import Threading
 import TransferModel
 
-/// Puts the limits of rates in force in the engine: the daemon's, those of sessions and those of tasks.
+/// Applies the rate limits of the daemon, the sessions and the tasks in the engine.
 final class RateLimits: Sendable {
     private let engine: any ExchangePerforming
     private let configuration: @Sendable () -> Configuration
-    /// Tasks that have a limit of their own in the engine.
+    /// Tasks that have their own limit in the engine.
     private let limited = Guarded(Set<TaskID>())
 
     init(engine: any ExchangePerforming, configuration: @escaping @Sendable () -> Configuration) {
@@ -15,7 +15,7 @@ final class RateLimits: Sendable {
         self.configuration = configuration
     }
 
-    /// The daemon's own, as they are configured now.
+    /// Applies the daemon's own limits as they are configured now.
     func applyGlobal() {
         engine.setRateLimits(global: configuration().global.downloadRateLimit)
         engine.setUploadRateLimits(global: configuration().global.uploadRateLimit)
@@ -26,7 +26,7 @@ final class RateLimits: Sendable {
         engine.setUploadRateLimit(session: session.key, session.configuration.uploadRateLimit ?? .unlimited)
     }
 
-    /// The task's own limit holds for the direction that its bytes go.
+    /// Applies the task's own limit in the direction of its bytes.
     func apply(_ rate: ByteRate, of record: TaskRecord) {
         let isKnown = limited.withLock { limited in
             rate > .unlimited

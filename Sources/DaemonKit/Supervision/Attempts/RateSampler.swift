@@ -2,8 +2,8 @@ import DaemonSetup
 import Threading
 import TransferModel
 
-/// Samples the rates of what runs, twice a second, while anything does; a host that sends bytes is not silent. Figures of
-/// many change once a second (`Crowd`), and are sampled as often.
+/// Samples the rates of all runs twice a second while there are any. A host that sends bytes is not silent. If many
+/// tasks run, their figures change once a second (`Crowd`), and are sampled as often.
 final class RateSampler: Sendable {
     private static let many = 64
 
@@ -22,7 +22,7 @@ final class RateSampler: Sendable {
         self.signal = signal
     }
 
-    /// Something runs from now on.
+    /// Starts sampling, because there is a run.
     func start() {
         let isFirst = isTicking.withLock { isTicking in
             defer { isTicking = true }
@@ -38,7 +38,7 @@ final class RateSampler: Sendable {
             try? await Task.sleep(for: Self.interval(of: runs.count))
         }
         isTicking.withLock { $0 = false }
-        // One may have begun since the last look.
+        // A run may have begun since the last check.
         if runs.count > 0, !signal.isStopped { start() }
     }
 }

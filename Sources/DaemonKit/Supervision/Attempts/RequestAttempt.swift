@@ -4,9 +4,9 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// One attempt at one upload or data task: opens what is sent, proves that it is what the task was added with, and makes
-/// the requests that the strategy says until the server has all of it. The whole answer to a data task is kept with it, or
-/// goes to its client as it comes.
+/// One attempt at one upload or data task: opens the source, checks that it is the one that the task was added with,
+/// and makes the requests that the strategy names until the server has all of it. The whole answer to a data task is
+/// stored with it, or goes to its client as it arrives.
 final class RequestAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy
@@ -35,7 +35,7 @@ final class RequestAttempt: TransferAttempt {
     }
 
     func begin(_ beginnings: Turnstiles, ended: @escaping @Sendable (AttemptEnding) -> Void) {
-        // A source on a disk that hangs is opened beside the others.
+        // A source on a disk that hangs must not delay the other attempts.
         run.start { [self] in
             do {
                 let begun = try await begin()
@@ -77,7 +77,7 @@ final class RequestAttempt: TransferAttempt {
         }
     }
 
-    /// What the server had is gone: the upload begins anew.
+    /// The server has lost its part of the upload, so the upload starts over.
     func restart(because cause: TransferError) async throws {
         run.restarted()
         let (record, now) = (record, tools.time.reading().wall)
@@ -92,7 +92,7 @@ final class RequestAttempt: TransferAttempt {
 }
 
 extension EventRecord {
-    /// What a task held is dropped.
+    /// The task drops what it held.
     static func restarted(_ record: TaskRecord, because cause: TransferError, at now: Timestamp) -> EventRecord {
         EventRecord(
             time: now, type: .taskRestarted, session: record.session, task: record.id,

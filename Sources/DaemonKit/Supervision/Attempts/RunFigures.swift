@@ -1,12 +1,12 @@
 import TransferModel
 
-/// Counts what a run has transferred, over answers that begin at different offsets and over restarts.
+/// Counts what a run has transferred, across answers that begin at different offsets and across restarts.
 struct RunFigures: Sendable {
-    /// Bytes that pass one way.
+    /// The bytes in one direction.
     struct Direction: Sendable {
-        /// Offset of the first byte of this run.
+        /// The offset of this run's first byte.
         var base: Int64 = 0
-        /// What the run transferred before it began anew.
+        /// What the run transferred before it started over.
         var earlier: Int64 = 0
 
         func transferred(at offset: Int64) -> Int64 { earlier + max(0, offset - base) }
@@ -18,10 +18,10 @@ struct RunFigures: Sendable {
     }
 
     var phase: TaskPhase?
-    /// nil unless it decodes.
+    /// nil unless a body is being decoded.
     var decoded: Int64?
     private(set) var resumedFrom: Int64?
-    /// What it has done so far outlasts a stop; nothing is done before there is an answer.
+    /// A stop loses nothing that the run has done so far. True before there is an answer.
     var canResume = true
     private var received = Direction()
     private var sent = Direction()
@@ -32,20 +32,20 @@ struct RunFigures: Sendable {
     /// The part file holds bytes of earlier runs.
     mutating func holds(_ offset: ByteCount) { received.base = offset.rawValue }
 
-    /// An answer is accepted whose first byte goes to `offset`.
+    /// Notes an accepted answer whose first byte goes to `offset`.
     mutating func accepted(at offset: ByteCount, canResume: Bool) {
         self.canResume = canResume
         received.base = offset.rawValue
         resumedFrom = offset > .zero ? offset.rawValue : nil
     }
 
-    /// The first byte of the source that this run sends.
+    /// Notes the first byte of the source that this run sends.
     mutating func sends(from offset: ByteCount) {
         sent.base = offset.rawValue
         resumedFrom = offset > .zero ? offset.rawValue : nil
     }
 
-    /// The part was emptied, or the upload begins anew; the bytes it had still count as transferred.
+    /// The part file was emptied, or the upload starts over. The earlier bytes still count as transferred.
     mutating func restarted(received: ByteCount, sent: ByteCount) {
         self.received.restart(at: received.rawValue)
         self.sent.restart(at: sent.rawValue)

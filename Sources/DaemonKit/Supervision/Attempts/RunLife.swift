@@ -1,22 +1,22 @@
 import TransferCore
 
-/// Whether a run may still be stopped, and what becomes of its task then.
+/// Tells whether a run may still be stopped, and what happens to its task then.
 struct RunLife: Sendable {
-    /// What becomes of a task that is still `running` in the store when its run has stopped.
+    /// What happens to a task that is still `running` in the store after its run has stopped.
     enum StopPlan: Sendable {
         case transition(TaskEvent)
-        /// The caller who asked for the stop stores it (`RunStops`).
+        /// The caller who requested the stop stores it (`RunStops`).
         case leftToCaller
     }
 
     enum State: Sendable {
         case active
         case stopping(StopPlan)
-        /// From here to the end nothing stops the run.
+        /// From here to its end, nothing stops the run.
         case committing
-        /// It has stopped, or failed; what becomes of its task is decided.
+        /// The run has stopped or failed, and the fate of its task is decided.
         case decided(StopPlan?)
-        /// - Parameter wasDecided: a stop's plan was carried out, or nothing had been asked.
+        /// - Parameter wasDecided: a stop's plan was carried out, or no stop was requested.
         case ended(wasDecided: Bool)
     }
 
@@ -24,22 +24,22 @@ struct RunLife: Sendable {
         case stopRequested(StopPlan)
         /// The file is about to get its name.
         case commitRequested
-        /// The run has stopped, or failed.
+        /// The run has stopped or failed.
         case planRequested
-        /// The caller who asked for the stop waits no longer.
+        /// The caller who requested the stop does not wait any longer.
         case stopAbandoned
         case ended
     }
 
     enum Action: Sendable {
-        /// Stop what runs.
+        /// Stop the work.
         case stop
         case commit
         case refuseCommit
         case follow(StopPlan?)
-        /// The task is queued again when the run has stopped.
+        /// Queue the task again when the run has stopped.
         case requeueLater
-        /// The run has stopped, and its task is still the caller's to store.
+        /// The run has stopped, and the caller must still store its task's change.
         case tooLate
     }
 

@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Stops runs for a change that a client or the daemon is about to store.
+/// Stops runs before a change by a client or the daemon is stored.
 struct RunStops: Sendable {
     private static let longestStop: Duration = .seconds(10)
 
@@ -11,8 +11,8 @@ struct RunStops: Sendable {
     let transitions: TaskTransitions
     let signal: SupervisionSignal
 
-    /// Stops the runs of `ids` and waits until nothing of them moves, then lets `body` store what becomes of their
-    /// tasks; those that `body` leaves `running` are queued again. None of `ids` begins to run meanwhile.
+    /// Stops the runs of `ids`, waits until they have stopped completely, and then lets `body` store the changes of
+    /// their tasks. Tasks that `body` leaves `running` are queued again. None of `ids` can begin to run meanwhile.
     /// - Throws: what `body` throws; `disk.io` if a run cannot stop because its disk does not answer.
     func stopping<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
         await runs.claims.hold(ids)
@@ -39,7 +39,7 @@ struct RunStops: Sendable {
         }
     }
 
-    /// Nobody waits any more for these to stop: their tasks are queued again, now or when they do.
+    /// Gives up waiting for these runs. Their tasks are queued again, now or when they stop.
     private func abandon(_ stopped: [TransferRun]) async {
         let over = stopped.filter { !$0.abandonStop() }
         for run in over { await run.waitForEnd(atMost: Self.longestStop) }
@@ -56,11 +56,11 @@ struct RunStops: Sendable {
 extension TaskTransitions {
     /// Stores how a run ended, however long the store is out of space.
     /// - Parameters:
-    ///   - notes: what is to be stored in the same commit.
-    ///   - metrics: of the run's exchanges.
-    ///   - policy: under which it ran, if its client may be asked in place of `event`.
-    ///   - offer: what was found for a demand for credentials.
-    /// - Returns: nil if the task does not run any more: a client's request came first.
+    ///   - notes: what is stored in the same commit.
+    ///   - metrics: the metrics of the run's exchanges.
+    ///   - policy: the run's policy, if its client may be asked a question in place of `event`.
+    ///   - offer: the credentials found for a challenge.
+    /// - Returns: nil if the task no longer runs because a client's request came first.
     func endRun(
         of id: TaskID, _ event: TaskEvent, with notes: PendingNotes? = nil, _ metrics: TaskMetrics = TaskMetrics(),
         asking policy: EffectivePolicy? = nil, offering offer: CredentialOffer? = nil,

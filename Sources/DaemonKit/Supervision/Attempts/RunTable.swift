@@ -1,39 +1,40 @@
 import Threading
 import TransferModel
 
-/// The runs that exist now, by task, and which of them hold a slot.
+/// All existing runs by task, and which of them hold a slot.
 ///
-/// A run whose attempt is over gives its slot back before the commit of its end is durable: the next claim then shares that
-/// commit. It stays here until it has stopped completely.
+/// A finished run gives its slot back before the commit of its end is durable, so that the next claim shares that
+/// commit. The run stays in the table until it has stopped completely.
 final class RunTable: Sendable {
-    /// Most runs that may wait for the commit of their end without a slot: a store that hangs must not let them pile up.
+    /// The most runs that may wait without a slot for the commit of their end. If the store hangs, they must not pile
+    /// up.
     static let mostPendingEnds = 256
 
     private struct State {
         var holding: [TaskID: TransferRun] = [:]
-        /// Without a slot: only the commit of their end is outstanding.
+        /// Runs without a slot: only the commit of their end is outstanding.
         var ending: [TaskID: TransferRun] = [:]
     }
 
-    /// Tasks that must not become runs just now.
+    /// Prevents tasks from becoming runs for a while.
     let claims = ClaimGate()
     private let runs = Guarded(State())
-    /// What runs that ended received and sent.
+    /// What ended runs received and sent.
     private let finished = Guarded((received: Int64(0), sent: Int64(0)))
 
     subscript(id: TaskID) -> TransferRun? { runs.withLock { $0.holding[id] ?? $0.ending[id] } }
     var all: [TransferRun] { runs.withLock { Array($0.holding.values) + $0.ending.values } }
     var count: Int { runs.withLock { $0.holding.count + $0.ending.count } }
 
-    /// Those that hold a slot.
+    /// The runs that hold a slot.
     var withSlot: [TransferRun] { runs.withLock { Array($0.holding.values) } }
-    /// Those whose end is not committed yet.
+    /// The runs whose end is not committed yet.
     var pendingEnds: [TransferRun] { runs.withLock { Array($0.ending.values) } }
 
     func insert(_ run: TransferRun) { runs.withLock { $0.holding[run.task] = run } }
 
-    /// The attempt is over, and only the commit of its end is outstanding.
-    /// - Returns: whether a slot got free; false if too many ends are outstanding: then `remove` frees it.
+    /// Notes that the attempt is over, and only the commit of its end is outstanding.
+    /// - Returns: whether a slot became free; false if too many ends are outstanding: then `remove` frees it.
     func freeSlot(of run: TransferRun) -> Bool {
         runs.withLock { state in
             guard state.holding[run.task] === run, state.ending.count < Self.mostPendingEnds else { return false }
@@ -43,7 +44,7 @@ final class RunTable: Sendable {
         }
     }
 
-    /// - Returns: whether a slot got free.
+    /// - Returns: whether a slot became free.
     @discardableResult
     func remove(_ run: TransferRun) -> Bool {
         finished.withLock { sums in
@@ -58,7 +59,7 @@ final class RunTable: Sendable {
         }
     }
 
-    /// Rates of now, and body bytes since the daemon started.
+    /// The current rates, and the body bytes since the daemon started.
     var throughput: Throughput {
         let (active, sums) = (all, finished.withLock { $0 })
         var result = Throughput(bytesReceived: sums.received, bytesSent: sums.sent)

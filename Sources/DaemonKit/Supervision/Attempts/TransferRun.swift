@@ -6,34 +6,34 @@ import TransferRPC
 
 /// What a run waits for.
 protocol Awaited: Sendable {
-    /// Calls `body` once, on any thread, when it is over; at once where it is.
+    /// Calls `body` once, on any thread, when it is over; at once if it is over already.
     func whenOver(_ body: @escaping @Sendable () -> Void)
-    /// Ends it soon.
+    /// Makes it end soon.
     func cancel()
 }
 
-/// One running task as the rest of the daemon sees it: its figures, and the way to stop it.
+/// One running task as the rest of the daemon sees it: its figures, and the means to stop it.
 ///
-/// A run stays in the `RunTable` until it has wound down, so that no task is ever run twice at once.
+/// A run stays in the `RunTable` until it has stopped completely, so that no task runs twice at once.
 final class TransferRun: Sendable {
     fileprivate struct State {
         var life = RunLife()
         var figures = RunFigures()
         var metrics = TaskMetrics()
         var hasAnswered = false
-        /// Kept only if credentials are to be proven by it: origins that let them pass, and whether a proxy did.
+        /// Set only if this run can prove credentials: the origins that accepted them, and whether a proxy did.
         var letPass: Set<String> = []
         var proxyLetPass = false
         var isElsewhere = false
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentView])?
         var work: Task<Void, Never>?
-        /// Lets the run go on with an answer that a client is asked about.
+        /// Continues the run with an answer that a client is asked about.
         var proceed: (@Sendable (DecisionAction?) -> Void)?
         var hasAsked = false
-        /// When that happens by default, of the boot clock.
+        /// When the default applies, in milliseconds of the boot clock.
         var decisionDeadline: Int64?
-        /// What it waits for while it has no task.
+        /// What the run waits for while it has no Swift task.
         var awaited: (any Awaited)?
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var nextWaiter = 0
@@ -48,21 +48,21 @@ final class TransferRun: Sendable {
     let waitsForConnectivity: Bool
     /// When it got its slot, in milliseconds of the boot clock.
     let startedAt: Int64
-    /// Host the connection goes to, where no proxy stands between.
+    /// The host of the connection, if there is no proxy.
     var directHost: String? { findDirectHost() }
     private let findDirectHost: @Sendable () -> String?
     /// Called for the first good answer.
     private let tellAnswered: @Sendable (TransferRun) -> Void
     let counters: TransferCounters
-    /// nil if the task has none.
+    /// nil if the task has no cookies.
     let cookies: TaskCookies?
-    /// nil if it does not obey HSTS.
+    /// nil if the task does not obey HSTS.
     let hsts: TaskHSTS?
     private let state = Guarded(State())
 
     /// - Parameters:
-    ///   - startedAt: of the boot clock, in milliseconds.
-    ///   - directHost: found out when it is asked for.
+    ///   - startedAt: in milliseconds of the boot clock.
+    ///   - directHost: evaluated when it is needed.
     ///   - hostAnswered: called on any thread, for the first good answer.
     init(
         _ record: TaskRecord, startedAt: Int64 = 0, waitsForConnectivity: Bool = true,
@@ -89,7 +89,7 @@ final class TransferRun: Sendable {
 
     func start(_ body: @escaping @Sendable () async -> Void) {
         let unwanted = state.withLock { state -> Task<Void, Never>? in
-            // Under the lock: the task itself may begin the one that follows it.
+            // Under the lock, because this work itself may begin the work that follows it.
             let work = Task { await body() }
             state.work = work
             return state.isStopping ? work : nil
@@ -97,8 +97,8 @@ final class TransferRun: Sendable {
         unwanted?.cancel()
     }
 
-    /// Calls `body` when `awaited` is over. Until then the run has no task: a task keeps the memory of all it ever did, and
-    /// of transfers that wait there are thousands.
+    /// Calls `body` when `awaited` is over. Until then, the run has no Swift task, because a Swift task keeps all the
+    /// memory that it ever used, and there are thousands of waiting transfers.
     func wait(for awaited: any Awaited, _ body: @escaping @Sendable () -> Void) {
         let isStopping = state.withLock { state in
             state.work = nil
@@ -112,7 +112,7 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// Asks the run to stop reading. A run that is already delivering its file is left to finish.
+    /// Asks the run to stop. A run that is already delivering its file finishes.
     func requestAbort(_ plan: RunLife.StopPlan = .transition(.preempted())) {
         let (work, awaited) = state.withLock { state -> (Task<Void, Never>?, (any Awaited)?) in
             state.life.handle(.stopRequested(plan)).stops ? (state.work, state.awaited) : (nil, nil)
@@ -121,27 +121,28 @@ final class TransferRun: Sendable {
         awaited?.cancel()
     }
 
-    /// From here to the end nothing stops the run. False if a stop was asked for before.
+    /// From here to its end, nothing stops the run. Returns false if a stop was requested before.
     func enterCommit() -> Bool { state.withLock { $0.life.handle(.commitRequested).commits } }
 
     /// Nothing stops the run any more.
     var isCommitting: Bool { state.withLock { $0.life.isCommitting } }
     var isAborting: Bool { state.withLock { $0.isStopping } }
 
-    /// What becomes of the task now that the run has stopped; not changed any more after this.
+    /// Returns what happens to the task now that the run has stopped. This does not change afterwards.
     func takeAbortPlan() -> RunLife.StopPlan? {
         for case .follow(let plan) in state.withLock({ $0.life.handle(.planRequested) }) { return plan }
         return nil
     }
 
-    /// The caller who asked for the stop waits no longer: if the run stops later its task is queued again.
-    /// - Returns: false if it has stopped already, and the task is still the caller's to store.
+    /// Notes that the caller who requested the stop does not wait any longer. If the run stops later, its task is
+    /// queued again.
+    /// - Returns: false if it has stopped already and the caller must still store its task's change.
     func abandonStop() -> Bool { state.withLock { $0.life.handle(.stopAbandoned).requeuesLater } }
 
     func ended() {
         let waiters = state.withLock { state in
             _ = state.life.handle(.ended)
-            // What it took of memory goes with it, whoever keeps this run.
+            // Frees the memory that it used, because others may keep this run.
             state.work = nil
             state.proceed = nil
             state.decisionDeadline = nil
@@ -151,7 +152,7 @@ final class TransferRun: Sendable {
         for waiter in waiters.values { waiter.resume(returning: true) }
     }
 
-    /// Returns when the run has wound down; false if it had not within `limit`.
+    /// Returns when the run has stopped completely; false if it has not within `limit`.
     @discardableResult
     func waitForEnd(atMost limit: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -171,15 +172,15 @@ final class TransferRun: Sendable {
 
     // MARK: Decisions
 
-    /// A client is about to be asked about an answer.
+    /// Notes that a client is about to be asked about an answer.
     func decides(_ proceed: @escaping @Sendable (DecisionAction?) -> Void) {
         state.withLock { ($0.proceed, $0.hasAsked) = (proceed, true) }
     }
 
-    /// A client was, or may have been, asked about an answer.
+    /// A client was asked, or may have been asked, about an answer.
     var hasAsked: Bool { state.withLock { $0.hasAsked } }
 
-    /// The question is open.
+    /// Notes that the question is open.
     func decides(_ question: DecisionRecord, at now: ClockReading) {
         state.withLock { state in
             // It may have been answered meanwhile.
@@ -191,8 +192,8 @@ final class TransferRun: Sendable {
 
     var decisionDeadline: Int64? { state.withLock { $0.decisionDeadline } }
 
-    /// The run may go on.
-    /// - Parameter action: nil: as by default.
+    /// Continues the run after a decision.
+    /// - Parameter action: nil for the default.
     func isDecided(_ action: DecisionAction?) {
         let proceed = state.withLock { state in
             if state.figures.phase == .deciding { state.figures.phase = nil }
@@ -207,7 +208,7 @@ final class TransferRun: Sendable {
 
     func set(phase: TaskPhase?) { state.withLock { $0.figures.phase = phase } }
 
-    /// So many bytes of the file are decoded.
+    /// Notes how many bytes of the file are decoded.
     func decoded(_ bytes: ByteCount) {
         state.withLock { ($0.figures.phase, $0.figures.decoded) = (.decoding, bytes.rawValue) }
     }
@@ -219,24 +220,24 @@ final class TransferRun: Sendable {
         state.withLock { $0.figures.holds(offset) }
     }
 
-    /// An answer is accepted whose first byte goes to `offset`.
+    /// Notes an accepted answer whose first byte goes to `offset`.
     func accepted(at offset: ByteCount, canResume: Bool) {
         state.withLock { $0.figures.accepted(at: offset, canResume: canResume) }
     }
 
-    /// The first byte of the source that this run sends.
+    /// Notes the first byte of the source that this run sends.
     func sends(from offset: ByteCount) {
         counters.setSent(offset)
         state.withLock { $0.figures.sends(from: offset) }
     }
 
-    /// A request begins.
+    /// Notes that a request begins.
     func sends(canResume: Bool) { state.withLock { $0.figures.canResume = canResume } }
 
-    /// What it has done so far outlasts a stop.
+    /// A stop loses nothing that the run has done so far.
     var canResume: Bool { state.withLock { $0.figures.canResume } }
 
-    /// A stop now loses bytes that have passed already.
+    /// A stop now would lose transferred bytes.
     var losesByStop: Bool { !canResume && stopsAtOnce && (bytesTransferred > 0 || bytesUploaded > 0) }
 
     private var stopsAtOnce: Bool {
@@ -248,7 +249,7 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// The part was emptied, or the upload begins anew; the bytes it had still count as transferred.
+    /// The part file was emptied, or the upload starts over. The earlier bytes still count as transferred.
     func restarted() {
         let (received, sent) = (counters.bytesReceived, counters.bytesSent)
         counters.setReceived(.zero)
@@ -268,7 +269,7 @@ final class TransferRun: Sendable {
         return state.withLock { $0.figures.bytesUploaded(at: sent) }
     }
 
-    /// The host gives what was asked for, though not all of it is here yet.
+    /// Notes that the host delivers what was requested, although it is not complete yet.
     func hostAnswered() {
         let isFirst = state.withLock { state in
             defer { state.hasAnswered = true }
@@ -279,7 +280,7 @@ final class TransferRun: Sendable {
 
     var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
 
-    /// An answer to a request that credentials may have gone along with which have yet to be proven.
+    /// Notes an answer to a request that may have carried credentials which are not proven yet.
     func noteAnswer(_ head: ResponseHead) {
         state.withLock { state in
             state.letPass.formUnion(head.letPass)
@@ -287,7 +288,7 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// The credentials that were sent and let pass, each by its own server.
+    /// Returns the credentials that were sent and accepted, each by its own server.
     func proven(of unproven: [SettledDecisions.Space]) -> [SettledDecisions.Space] {
         let (letPass, proxyLetPass) = state.withLock { ($0.letPass, $0.proxyLetPass) }
         return unproven.filter { $0.isProxy ? proxyLetPass : letPass.contains($0.origin) }
@@ -298,9 +299,9 @@ final class TransferRun: Sendable {
         state.withLock { $0.isElsewhere = isElsewhere }
     }
 
-    /// Its host answered, and sent it to another.
+    /// The host answered, and redirected to another one.
     var isElsewhere: Bool { state.withLock { $0.isElsewhere } }
-    /// The host sent bytes of late.
+    /// The host sent bytes recently.
     var receives: Bool { !isUpload && rate > 0 }
 
     private var isUpload: Bool {
@@ -310,19 +311,20 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// An exchange is over.
+    /// Adds the metrics of a finished exchange.
     func measured(_ entry: ExchangeMetrics) { state.withLock { $0.metrics.add(entry) } }
 
-    /// It has an answer, and nobody was asked for it.
+    /// Every answer came from the cache.
     var isAnsweredByCache: Bool {
         state.withLock { !$0.metrics.isEmpty && $0.metrics.entries.allSatisfy(\.isFromCache) }
     }
 
-    /// The exchanges of this run that are over.
+    /// The metrics of this run's finished exchanges.
     var metrics: TaskMetrics { state.withLock { $0.metrics } }
 
-    /// Takes a sample for the rate; called once or twice a second.
-    /// - Returns: whether the host sent bytes of late. What an upload sends may only have gone into a buffer.
+    /// Takes a sample for the rate. Called once or twice a second.
+    /// - Returns: whether the host sent bytes recently. Bytes of an upload do not count, because they may only have
+    ///   gone into a buffer.
     @discardableResult
     func sample(at milliseconds: Int64) -> Bool {
         let bytes = isUpload ? bytesUploaded : bytesTransferred
@@ -334,7 +336,7 @@ final class TransferRun: Sendable {
         return moves
     }
 
-    /// Whoever fetches in segments is called at each sample, and asked for them.
+    /// Sets the segmented download that is called at each sample and asked for its segments.
     func watch(samples: (@Sendable () -> Void)?, segments: (@Sendable () -> [SegmentView])?) {
         state.withLock { state in
             state.onSample = samples
@@ -342,7 +344,7 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// Parts of the file that are held or being fetched; empty where there is one stream only.
+    /// The ranges of the file that are held or being fetched; empty while there is only one stream.
     var segments: [SegmentView] { state.withLock { $0.segments }?() ?? [] }
 
     var rate: Int64 { state.withLock { $0.figures.rate } }
@@ -365,7 +367,7 @@ final class TransferRun: Sendable {
 }
 
 extension TransferRun.State {
-    /// A stop was asked for, and the run was not past it.
+    /// A stop was requested while the run could still be stopped.
     fileprivate var isStopping: Bool {
         switch life.state {
         case .stopping: true

@@ -6,12 +6,12 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Tells servers that an upload which was begun is not wanted any more: one DELETE for each, noted in the store with
-/// whatever made it unwanted, tried again with back-off for a day, by the next daemon too.
+/// Tells servers that an unfinished upload is not wanted any more. Each such DELETE is stored together with the change
+/// that made the upload unwanted. It is tried for a day with back-off, also by the next daemon.
 final class UploadEndings: Sendable {
-    /// How long a server is tried; it forgets unfinished uploads by itself some day.
+    /// How long a server is tried. Servers eventually drop unfinished uploads themselves.
     static let longestTry: Seconds = 86_400
-    /// Requests at a time: servers that do not answer hold up no others for long.
+    /// Requests at a time, so that servers that do not answer do not delay the others for long.
     static let width = 8
 
     private struct State {
@@ -28,7 +28,7 @@ final class UploadEndings: Sendable {
     private let policy: @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy
     private let time: any TimeSource
     private let logger: Logger
-    /// There may be room for another, or another time to wake up.
+    /// Called when there may be room for another request, or another time to wake up.
     private let onEnd: @Sendable () -> Void
     private let state = Guarded(State())
 
@@ -48,8 +48,8 @@ final class UploadEndings: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Begins the requests that are due and have room, and returns at once.
-    /// - Returns: when the next one is due; nil if none is, or none before one of these ends.
+    /// Starts the requests that are due and have room. Returns at once.
+    /// - Returns: when the next one is due; nil if there is none, or if a running one must end first.
     func begin() async throws -> Timestamp? {
         state.withLock { $0.runs.willRead() }
         let pending: [UploadEnding]
@@ -68,7 +68,7 @@ final class UploadEndings: Sendable {
         }
     }
 
-    /// Stops what runs; the next daemon takes it up.
+    /// Stops what runs. The next daemon continues with it.
     func stop() {
         let tasks = state.withLock { state in
             state.isStopped = true
@@ -82,7 +82,7 @@ final class UploadEndings: Sendable {
             let (session, trusted) = try await patience.store.read {
                 (try $0.session(ending.session), try $0.trustedKeys(ending.session))
             }
-            // Of a volatile session that is gone nobody knows whether it was to use what its owner has.
+            // If a volatile session is gone, nobody knows whether it could use its owner's credentials.
             let kind = session?.kind ?? (ending.task.isVolatile ? .ephemeral : .background)
             var policy = policy(ending.spec, session?.configuration ?? SessionConfiguration(), kind)
             policy.network.tls?.isAsked = false
@@ -92,7 +92,7 @@ final class UploadEndings: Sendable {
             let user = CredentialKeeper.User(ending.session, isVolatile: ending.task.isVolatile, policy)
             let refusal = outcome.flatMap { $0.head ?? $0.connectHead }
             if let demand = refusal.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
-                // Its client would have been asked about the owner's, and nobody is asked any more.
+                // The client would have been asked about the owner's credentials, and no client is asked any more.
                 let found = credentials.found(
                     for: demand, in: policy.asks.contains(.challenge) ? [user.own] : user.places)
             {
@@ -142,7 +142,7 @@ final class UploadEndings: Sendable {
             ])
     }
 
-    /// Back-off as of the task; none beyond the day.
+    /// Postpones the ending by the task's back-off, and gives it up after a day.
     private func postpone(_ ending: UploadEnding, _ policy: RetryPolicy, after delay: Seconds?) async throws {
         let now = time.reading().wall
         let failures = ending.failures + 1

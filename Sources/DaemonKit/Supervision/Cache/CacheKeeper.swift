@@ -3,15 +3,16 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// All stored answers: those in memory, and behind them those on the disk; and the requests that others wait for.
+/// All stored answers: those in memory, and behind them those on the disk. It also knows the running requests that
+/// others wait for.
 package final class CacheKeeper: Sendable {
-    /// Whose answers, and where they may be.
+    /// The owner of stored answers, and where they may be kept.
     struct Shelf: Sendable, Hashable {
         var place: CachePlace
         var policy: CachePolicy
     }
 
-    /// A request under way whose answer others may have.
+    /// A running request whose answer other requests may use.
     struct Flight: Hashable, Sendable {
         var place: CachePlace
         var url: String
@@ -24,10 +25,10 @@ package final class CacheKeeper: Sendable {
             var body: @Sendable () -> Void
         }
 
-        /// Of the flight: a later one of the same name is another.
+        /// Distinguishes this flight from later ones of the same name.
         var number: Int
         var waiting: [Int: Waiter] = [:]
-        /// What the answer depends on, once its head is there.
+        /// The request fields that the answer depends on, once its header has arrived.
         var selection: CacheSelection?
     }
 
@@ -38,10 +39,10 @@ package final class CacheKeeper: Sendable {
         var number = 0
         var invalidations = Invalidations()
 
-        /// Changes a place's memory, and counts what its owner has.
+        /// Changes the memory of a place, and counts its owner's bytes.
         @discardableResult
         mutating func change<Value>(_ place: CachePlace, _ body: (inout CacheMemory) -> Value) -> Value {
-            // Taken out, so that what it holds is changed in place and not copied.
+            // Removed first, so that its contents are changed in place instead of being copied.
             var memory = self.memory.removeValue(forKey: place) ?? CacheMemory()
             let before = memory.bytes
             let value = body(&memory)
@@ -53,15 +54,15 @@ package final class CacheKeeper: Sendable {
 
     private let state = Guarded(State())
     private let disk: CacheStore?
-    /// What the engine adds to a request that has no field of the name.
+    /// The fields that the engine adds to a request that does not have them.
     let defaults: [HeaderField]
 
-    /// For this long a task waits for another one's answer.
+    /// How long a task waits for another task's answer.
     static let patience = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - disk: nil if nothing is kept on a disk.
-    ///   - userAgent: of requests that name none.
+    ///   - disk: nil if nothing is kept on the disk.
+    ///   - userAgent: the default of requests that set none.
     package init(disk: CacheStore?, userAgent: String = "") {
         self.disk = disk
         defaults = [HeaderField("User-Agent", userAgent), HeaderField("Accept", "*/*")]
@@ -71,14 +72,15 @@ package final class CacheKeeper: Sendable {
 
     // MARK: Answers
 
-    /// From here on it is known what is invalidated, as long as the reading is kept.
+    /// Begins to record invalidations. They are recorded as long as the returned value is kept.
     func reading() -> CacheReading {
         let since = state.withLock { $0.invalidations.begin() }
         return CacheReading(since: since) { [weak self] in self?.state.withLock { $0.invalidations.end() } }
     }
 
-    /// Finds the stored answer for a request; `then` is called once, on any thread, maybe before this returns.
-    /// - Parameter reading: what is invalidated after it began is not found.
+    /// Finds the stored answer for a request. `then` is called once, on any thread, possibly before this function
+    /// returns.
+    /// - Parameter reading: answers invalidated after it began are not found.
     func find(
         _ request: CacheRequest, on shelf: Shelf, since reading: CacheReading,
         then: @escaping @Sendable (CachedAnswer?) -> Void
@@ -98,7 +100,7 @@ package final class CacheKeeper: Sendable {
         }
     }
 
-    /// As `find`, of what is in memory alone.
+    /// Like `find`, but only in memory.
     func recall(_ request: CacheRequest, on shelf: Shelf) -> CachedAnswer? {
         let found = state.withLock { state in
             state.memory[shelf.place] == nil ? nil : state.change(shelf.place) { $0.find(request) }
@@ -109,7 +111,7 @@ package final class CacheKeeper: Sendable {
         return found
     }
 
-    /// Whether memory has an answer for a URL, whatever request it is for.
+    /// Tells whether memory has an answer for a URL, for any request.
     func remembers(_ url: String, in place: CachePlace) -> Bool {
         state.withLock { $0.memory[place]?.has(url) ?? false }
     }
@@ -118,10 +120,11 @@ package final class CacheKeeper: Sendable {
         shelf.policy.diskCapacity > 0 && request.credentials == nil
     }
 
-    /// Keeps an answer where it fits. An older one must not come back from where this one is not kept.
+    /// Keeps an answer where it fits. Where it does not fit, an older answer is removed, so that it is not used in its
+    /// place.
     /// - Parameters:
-    ///   - reading: began before the request for it; what is invalidated since is not kept.
-    ///   - replaces: there was one.
+    ///   - reading: began before the request for the answer. An answer that was invalidated since is not kept.
+    ///   - replaces: an older answer was stored.
     func put(_ answer: CachedAnswer, _ url: String, on shelf: Shelf, since reading: CacheReading, replaces: Bool) {
         switch remember(answer, url, on: shelf, since: reading) {
         case .kept: break
@@ -134,19 +137,19 @@ package final class CacheKeeper: Sendable {
             return
         }
         disk.put(record, in: shelf.place, capacity: shelf.policy.diskCapacity)
-        // An invalidation in between has removed what was not there yet.
+        // An invalidation in between could not remove what was not there yet.
         if state.withLock({ $0.invalidations.concern(url, shelf.place, since: reading.since) }) {
             disk.forget(shelf.place.owner, shelf.place.storage, url: url)
         }
     }
 
-    /// Where `put` keeps an answer; nil: nowhere.
+    /// Returns where `put` would keep an answer; nil for nowhere.
     func proposal(for answer: CachedAnswer, _ url: String, on shelf: Shelf) -> DecisionDefault? {
         if disk != nil, fitsOnDisk(answer, url, shelf) { return .store }
         return fitsInMemory(answer, url, shelf) ? .memoryOnly : nil
     }
 
-    /// Secrets stay off the disk, and so does what could never be used without asking for it anew.
+    /// Secrets are not written to the disk. Neither are answers that could never be used without a new request.
     private func fitsOnDisk(_ answer: CachedAnswer, _ url: String, _ shelf: Shelf) -> Bool {
         answer.credentials == nil && !answer.isMemoryOnly && !answer.response.selection.namesSecrets
             && (answer.response.lifetime > 0 || !answer.response.validators.isEmpty)
@@ -178,19 +181,19 @@ package final class CacheKeeper: Sendable {
         }
     }
 
-    /// Drops all answers for a URL.
+    /// Invalidates all answers for a URL.
     func forget(_ url: String, on shelf: Shelf) {
         state.withLock { $0.invalidations.note(url, shelf.place) }
         drop(url, on: shelf)
     }
 
-    /// The same for answers that may come back.
+    /// Removes all answers for a URL, which may be stored again.
     func drop(_ url: String, on shelf: Shelf) {
         forgetInMemory(url, shelf.place)
         if shelf.policy.diskCapacity > 0 { disk?.forget(shelf.place.owner, shelf.place.storage, url: url) }
     }
 
-    /// A session is over: what it has in memory goes.
+    /// Removes what an ended session has in memory.
     func forget(_ session: SessionKey) {
         let place = CachePlace(session.owner, session.identifier)
         state.withLock { state in
@@ -201,7 +204,7 @@ package final class CacheKeeper: Sendable {
 
     // MARK: Clients
 
-    /// What an owner has, by storage; empty for the owner's own.
+    /// Returns what an owner has, by storage. The owner's own storage has the empty name.
     package func usage(of owner: UserID) async -> [String: (memory: CacheUsage, disk: CacheUsage)] {
         var found = (await disk?.usage(of: owner) ?? [:]).mapValues { (memory: CacheUsage(), disk: $0) }
         let memory = state.withLock { $0.memory.filter { $0.key.owner == owner } }
@@ -212,11 +215,11 @@ package final class CacheKeeper: Sendable {
         return found
     }
 
-    /// Removes answers that satisfy everything that is given.
+    /// Removes the answers that satisfy all given conditions.
     /// - Parameters:
-    ///   - storages: empty for the owner's own.
-    ///   - since: stored at or after this.
-    /// - Returns: how many there were, in memory and on the disk each.
+    ///   - storages: the empty name means the owner's own.
+    ///   - since: stored at or after this time.
+    /// - Returns: how many there were, in memory and on the disk.
     package func remove(
         _ owner: UserID, _ storages: [String], url: String?, since: Timestamp?
     ) async -> (memory: Int, disk: Int) {
@@ -239,19 +242,20 @@ package final class CacheKeeper: Sendable {
 
     // MARK: Flights
 
-    /// What a request does whose answer is not there.
+    /// What a request does if its answer is not stored.
     enum Start {
-        /// It goes, and others may wait for it; `land` is to be called with the number.
+        /// It is sent, and others may wait for it. `land` must be called with the number.
         case lead(Int)
-        /// Another one is under way: `body` is called when that is over, or after `patience`.
+        /// Another request is running. `body` is called when that one is over, or after `patience`.
         case wait
-        /// Another one is under way, whose answer is not for this request: it goes, and nobody waits for it.
+        /// Another request is running, but its answer does not fit this one. This one is sent, and no other request
+        /// waits for it.
         case pass
     }
 
     /// - Parameters:
-    ///   - id: of who waits; for `leave`.
-    ///   - fields: of the request, which Vary may name.
+    ///   - id: identifies the waiting request, for `leave`.
+    ///   - fields: the fields of the request, which Vary may name.
     ///   - body: called once on any thread, if this returns `wait`.
     func start(
         _ flight: Flight, waiter id: Int, _ fields: [HeaderField], _ body: @escaping @Sendable () -> Void
@@ -277,7 +281,7 @@ package final class CacheKeeper: Sendable {
         return start
     }
 
-    /// Lets those go on that wait for a flight.
+    /// Ends a flight, and lets the requests that wait for it continue.
     func land(_ flight: Flight, _ number: Int) {
         let waiters = state.withLock { state -> Waiters? in
             guard state.flights[flight]?.number == number else { return nil }
@@ -286,7 +290,8 @@ package final class CacheKeeper: Sendable {
         for waiter in (waiters?.waiting ?? [:]).values { waiter.body() }
     }
 
-    /// The head of a flight's answer is there: those go on that it is not for (RFC 9111 section 4.1).
+    /// Notes the header of a flight's answer, and lets waiting requests that it does not fit continue (RFC 9111 section
+    /// 4.1).
     func select(_ flight: Flight, _ number: Int, _ selection: CacheSelection) {
         let others = state.withLock { state -> [Waiters.Waiter] in
             guard var known = state.flights[flight], known.number == number else { return [] }
@@ -299,7 +304,7 @@ package final class CacheKeeper: Sendable {
         for waiter in others { waiter.body() }
     }
 
-    /// One that waits goes on at once.
+    /// Lets one waiting request continue at once.
     func leave(_ flight: Flight, waiter id: Int) {
         state.withLock { $0.flights[flight]?.waiting.removeValue(forKey: id) }?.body()
     }

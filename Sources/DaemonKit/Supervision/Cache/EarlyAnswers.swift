@@ -4,11 +4,11 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Answers data tasks when they are added, if memory has a stored answer that they would get: such a task needs no slot, no
-/// claim and no attempt, which cost most of what a fresh hit did.
+/// Completes data tasks when they are added, if memory has their answer. Such a task needs no slot, no claim and no
+/// attempt, which were most of the cost of a fresh hit.
 ///
-/// It has no rules of its own. Policy, strategy and `TaskCache` say what the task gets, as they do in an attempt; whatever
-/// needs anything else goes the way of all tasks.
+/// It has no rules of its own. Policy, strategy and `TaskCache` determine the answer, as they do in an attempt. A task
+/// that needs anything else is queued like any other.
 struct EarlyAnswers: Sendable {
     let cache: CacheKeeper
     let policies: TaskPolicies
@@ -20,7 +20,7 @@ struct EarlyAnswers: Sendable {
     let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
     let time: any TimeSource
 
-    /// nil if no task of the session would begin now, or have a cache.
+    /// nil if no task of the session could begin now, or if its tasks have no cache.
     func answers(in session: SessionRecord) -> OfSession? {
         let now = time.reading().wall
         guard session.kind != .background, session.pause.since == nil, closedUntil(session, now) == nil else {
@@ -32,19 +32,19 @@ struct EarlyAnswers: Sendable {
             metrics: StoredMetrics(TaskMetrics([.fromCache(at: now)])))
     }
 
-    /// For the tasks of one call.
+    /// Answers the tasks of one call.
     struct OfSession: Sendable {
         fileprivate let early: EarlyAnswers
         fileprivate let session: SessionKey
         fileprivate let now: Timestamp
         fileprivate let policies: TaskPolicies.OfSession
-        /// Of each task that is answered.
+        /// The metrics of each answered task.
         fileprivate let metrics: StoredMetrics?
-        /// What the last task that was answered said and got: others of the call may say the same.
+        /// The last answered task and its end, because other tasks of the call may have the same specification.
         fileprivate let last = Guarded<(specText: String, end: NewTask.End)?>(nil)
 
-        /// What an attempt that began now would end with, if it asked nobody; else nil.
-        /// - Parameter url: the task's.
+        /// Returns the end of an attempt that began now, if the attempt would not ask any server; otherwise nil.
+        /// - Parameter url: the task's URL.
         func end(of task: AdmittedTask, at url: ParsedURL) -> NewTask.End? {
             guard Self.mayBegin(task.$spec, at: now) else { return nil }
             if let last = last.withLock({ $0 }), last.specText == task.specText { return last.end }
@@ -57,7 +57,7 @@ struct EarlyAnswers: Sendable {
             let spec = task.$spec
             var policy = policies.policy(of: spec)
             guard let cache = policy.cache, cache.request.usesStored, !policy.asks.contains(.challenge),
-                // Another URL is asked in place of this one.
+                // With HSTS, another URL would be requested.
                 url.scheme != .http || early.hsts.hosts(of: session, policy)?.isKnown(url.host) != true,
                 early.cache.remembers(url.requestURL, in: CachePlace(session, cache))
             else { return nil }
@@ -96,7 +96,7 @@ struct EarlyAnswers: Sendable {
 }
 
 extension CachePlace {
-    /// Of the tasks of a session.
+    /// The storage for the tasks of a session.
     init(_ session: SessionKey, _ policy: CachePolicy) {
         self.init(session.owner, policy.isOwn ? session.identifier : "")
     }

@@ -1,25 +1,26 @@
 import TransferStore
 
-/// What was invalidated while answers were read or fetched: those of before must not be kept after it.
+/// Records what is invalidated while answers are read or fetched. Answers from before an invalidation must not be kept
+/// after it.
 ///
-/// Costs nothing while nothing is read.
+/// It costs nothing while nothing is read.
 struct Invalidations: Sendable {
     private struct Place: Hashable {
-        /// nil for every one.
+        /// nil for all URLs.
         var url: String?
         var place: CachePlace
     }
 
-    /// Places that are told apart; of more each counts as invalidated.
+    /// The most invalidations that are distinguished. If there are more, everything counts as invalidated.
     private static let most = 1024
 
     private var readings = 0
     private var clock = 0
     private var latest: [Place: Int] = [:]
-    /// Everything before is taken for invalidated.
+    /// Everything read before this moment counts as invalidated.
     private var floor = 0
 
-    /// - Returns: what `concern` takes.
+    /// - Returns: the moment to pass to `concern`.
     mutating func begin() -> Int {
         readings += 1
         return clock
@@ -30,7 +31,7 @@ struct Invalidations: Sendable {
         if readings == 0 { (clock, floor, latest) = (0, 0, [:]) }
     }
 
-    /// - Parameter url: nil for all of the place.
+    /// - Parameter url: nil for all URLs of the storage.
     mutating func note(_ url: String?, _ place: CachePlace) {
         guard readings > 0 else { return }
         clock += 1
@@ -45,7 +46,7 @@ struct Invalidations: Sendable {
     }
 }
 
-/// Answers that are read or fetched since a moment. It ends with the last reference to it.
+/// Stands for answers that are read or fetched since a moment. It ends with the last reference to it.
 final class CacheReading: Sendable {
     let since: Int
     private let end: @Sendable () -> Void

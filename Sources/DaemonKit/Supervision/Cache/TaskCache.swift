@@ -5,39 +5,40 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// The cache as one attempt at a data task or an upload uses it: it looks before the request, and takes what the answer brings.
+/// The cache as one attempt at a data task or an upload uses it: it is consulted before the request, and takes the
+/// answer afterwards.
 final class TaskCache: Sendable {
-    /// What becomes of a request.
+    /// What happens to a request.
     enum Way: Sendable {
         case send(Exchange)
-        /// What is stored, as if the exchange had brought it.
+        /// Answered by a stored answer, as if the exchange had brought it.
         case answered(ExchangeOutcome)
         case miss
     }
 
-    /// What an exchange came to.
+    /// The result of an exchange.
     enum Ending: Sendable {
         case outcome(ExchangeOutcome)
-        /// The server confirmed another version than the stored one: it is asked without conditions.
+        /// The server confirmed another version than the stored one, so it is asked again without conditions.
         case again(Exchange)
-        /// A client decides where the answer is stored; then `decided` is to be called.
+        /// A client decides where the answer is stored. After that, `decided` must be called.
         case asks(ExchangeOutcome, HeldAnswer)
     }
 
     private struct State {
-        /// nil if the cache stays out.
+        /// nil if the cache takes no part.
         var request: CacheRequest?
-        /// The exchange without what the cache added.
+        /// The exchange without the fields that the cache added.
         var plain: Exchange?
         var stored: CachedAnswer?
-        /// Since before it was looked for.
+        /// Began before the search for a stored answer.
         var reading: CacheReading?
         var isValidating = false
         var requestTime: Int64 = 0
         var responseTime: Int64 = 0
-        /// A client decides about it.
+        /// The answer that a client decides about.
         var offered: CachedAnswer?
-        /// Others wait for this request.
+        /// The number of this request's flight, for which others wait.
         var leads: Int?
         var waits = false
         var hasWaited = false
@@ -46,17 +47,17 @@ final class TaskCache: Sendable {
 
     private let keeper: CacheKeeper
     private let shelf: CacheKeeper.Shelf
-    /// nil before the task has one.
+    /// nil if the task has no run yet.
     private let run: TransferRun?
-    /// nil if the task has none.
+    /// nil if the task has no cookies.
     private let cookies: TaskCookies?
     private let time: any TimeSource
     private let number: Int
-    /// The task sends its owner's cookies, as the others do that share the storage.
+    /// The task sends its owner's cookies, like all tasks that share the storage.
     private let sharesCookies: Bool
-    /// Which answers a client is asked about before they are stored; nil for none.
+    /// The answers that a client is asked about before they are stored; nil for none.
     private let asks: ResponseHold?
-    /// An answer that failed the task before is not used again.
+    /// An answer with which the task has failed before is not used again.
     private let isRetry: Bool
     private let state = Guarded(State())
 
@@ -81,13 +82,13 @@ final class TaskCache: Sendable {
 
     // MARK: Before the request
 
-    /// Why a task fails that is not to use the network.
+    /// The error of a task that must not use the network and has no stored answer.
     static let miss = AttemptFailure(
         error: TransferError(
             .cacheMiss, "Nothing is stored that answers this request; choose a requestCachePolicy that may load it."),
         disposition: .permanent)
 
-    /// - Parameter then: called once, on any thread, maybe before this returns.
+    /// - Parameter then: called once, on any thread, possibly before this function returns.
     func look(_ exchange: Exchange, then: @escaping @Sendable (Way) -> Void) {
         guard let request = request(of: exchange) else { return then(.send(exchange)) }
         state.withLock { state in
@@ -103,8 +104,8 @@ final class TaskCache: Sendable {
         keeper.find(request, on: shelf, since: reading) { [self] in found($0, for: request, exchange, then) }
     }
 
-    /// What memory has for a task that has not begun, as if the exchange had brought it; nil if anything is to be asked
-    /// or waited for.
+    /// Returns the answer in memory for a task that has not begun, as if the exchange had brought it; nil if a server
+    /// must be asked or another request awaited.
     func recalled(_ exchange: Exchange) -> ExchangeOutcome? {
         guard let request = request(of: exchange), let answer = keeper.recall(request, on: shelf),
             case .serve(_, let age) = request.use(of: answer.response, at: now())
@@ -112,14 +113,15 @@ final class TaskCache: Sendable {
         return outcome(answer, age: age, of: exchange)
     }
 
-    /// As it will be sent: its URL and fields choose the stored answer. nil if the cache stays out.
+    /// Returns the request as it will be sent, because its URL and fields choose the stored answer; nil if the cache
+    /// takes no part.
     private func request(of exchange: Exchange) -> CacheRequest? {
         let (sent, cookies) = withCookies(exchange)
         return CacheRequest(
             sent, shelf.policy.request, defaults: keeper.defaults, cookies: sharesCookies ? nil : cookies)
     }
 
-    /// With the cookies that the request will carry, on which an answer may depend.
+    /// Adds the cookies that the request will carry, because an answer may depend on them.
     private func withCookies(_ exchange: Exchange) -> (exchange: Exchange, cookies: String?) {
         guard let cookies, !cookies.isEmpty, let url = CookieURL(exchange.url),
             let stored = cookies.field(for: CookieRequest(url), without: [])
@@ -169,7 +171,8 @@ final class TaskCache: Sendable {
         return exchange
     }
 
-    /// Whether another task asks for the same: then this one looks again when that has its answer. It does so once.
+    /// Tells whether another task makes the same request. If so, this task looks again when that one has its answer,
+    /// but only once.
     private func waits(
         for request: CacheRequest, _ exchange: Exchange, _ then: @escaping @Sendable (Way) -> Void
     ) -> Bool {
@@ -204,7 +207,7 @@ final class TaskCache: Sendable {
             state.withLock { $0.waits = false }
             return false
         case .wait:
-            // A cancellation may have come before there was somebody to wake.
+            // A cancellation may have come before there was anything to wake.
             if state.withLock({ $0.isCancelled }) { keeper.leave(flight, waiter: number) }
             return true
         }
@@ -214,7 +217,7 @@ final class TaskCache: Sendable {
         CacheKeeper.Flight(place: shelf.place, url: request.url, credentials: request.credentials)
     }
 
-    /// Waits no longer.
+    /// Stops waiting.
     func cancel() {
         let request = state.withLock { state in
             state.isCancelled = true
@@ -233,7 +236,7 @@ final class TaskCache: Sendable {
 
     // MARK: The answer
 
-    /// The head of an answer has come: those that wait for one that will not be theirs go on.
+    /// Takes the header of an answer, and lets requests continue that wait for an answer which will not fit them.
     func responded(_ head: ResponseHead) {
         let now = now()
         let known = state.withLock { state in
@@ -241,7 +244,7 @@ final class TaskCache: Sendable {
             return state
         }
         guard let leads = known.leads, let request = known.request else { return }
-        // Nobody knows how long the client takes, and what it says.
+        // Waiting would be pointless: the client may take long, and may say anything.
         if asks?.applies(to: head) == true { return land() }
         let length = head.values("content-length").last.flatMap { Int($0) } ?? 0
         let isShared =
@@ -252,7 +255,8 @@ final class TaskCache: Sendable {
         keeper.select(flight(request), leads, selection)
     }
 
-    /// The head that a client decides about: of a validation that confirms it, the stored one.
+    /// Returns the header that a client decides about. If a validation confirms the stored answer, that is the stored
+    /// header.
     func standing(for head: ResponseHead) -> ResponseHead {
         let known = state.withLock { $0 }
         guard known.isValidating, head.status == 304, let request = known.request,
@@ -262,10 +266,10 @@ final class TaskCache: Sendable {
         return fresh.head(of: request.url, age: fresh.age(at: now()))
     }
 
-    /// Bytes of an answer that is kept.
+    /// The largest answer that is kept, in bytes.
     private var limit: Int { max(shelf.policy.memoryCapacity, shelf.policy.diskCapacity) / CachePolicy.share }
 
-    /// - Parameter exchange: as it was sent.
+    /// - Parameter exchange: the exchange as it was sent.
     func ended(_ outcome: ExchangeOutcome, of exchange: Exchange) -> Ending {
         defer { land() }
         for url in Self.invalidated(by: outcome, of: exchange) { keeper.forget(url, on: shelf) }
@@ -282,7 +286,7 @@ final class TaskCache: Sendable {
         return store(outcome, known, request)
     }
 
-    /// After each hop of a request that may change something.
+    /// Returns the URLs that each hop of an unsafe request invalidates.
     private static func invalidated(by outcome: ExchangeOutcome, of exchange: Exchange) -> [String] {
         let hops = outcome.unsafeHops.flatMap {
             CacheRules.invalidated(by: $0.head, method: $0.method, url: $0.head.url)
@@ -307,9 +311,9 @@ final class TaskCache: Sendable {
         }
         var answer = stored
         answer.response = fresh
-        // The 304 may say anew on what the answer depends, and that it is not to be kept (sections 4.1, 5.2.2.5).
+        // The 304 may change what the answer depends on, or forbid keeping it (sections 4.1, 5.2.2.5).
         let selection = CacheSelection(fresh.head(of: request.url, age: 0), request.fields)
-        // The answer itself stands: this is no invalidation.
+        // The answer itself stays valid, so this is not an invalidation.
         if selection != fresh.selection || fresh.directives.noStore { keeper.drop(request.url, on: shelf) }
         if let selection, !fresh.directives.noStore {
             answer.response.selection = selection
@@ -318,7 +322,7 @@ final class TaskCache: Sendable {
         return .outcome(self.outcome(answer, age: fresh.age(at: now()), of: plain))
     }
 
-    /// No answer came, or part of one, or one of a server in trouble.
+    /// No answer came, or only part of one, or the error of a server in trouble.
     private static func isFailure(_ outcome: ExchangeOutcome) -> Bool {
         switch outcome.end {
         case .transport, .stalled, .overrun: true
@@ -332,14 +336,14 @@ final class TaskCache: Sendable {
         keeper.put(answer, request.url, on: shelf, since: reading, replaces: replaces)
     }
 
-    /// What is not whole, or of which only the connection's end says that it is, is not kept (RFC 9111 section 3.3). The end
-    /// of an HTTP/2 stream says so itself (RFC 9113 section 8.1).
+    /// An answer is not kept if it is incomplete, or if only the end of the connection says that it is complete (RFC
+    /// 9111 section 3.3). The end of an HTTP/2 stream is explicit (RFC 9113 section 8.1).
     private func store(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) -> Ending {
         guard outcome.end == .finished, outcome.delimited || outcome.head?.httpVersion == "2",
             !outcome.isBodyTruncated, let head = outcome.head,
             let response = request.stored(head, requestTime: known.requestTime, responseTime: known.responseTime)
         else {
-            // What it replaces is not used any more, though this is not kept.
+            // The stored answer must not be used any more, even though this one is not kept.
             if known.stored != nil, outcome.head?.status.map({ $0 < 500 }) ?? false {
                 keeper.forget(request.url, on: shelf)
             }
@@ -354,8 +358,8 @@ final class TaskCache: Sendable {
         return .outcome(outcome)
     }
 
-    /// The client has said where the answer is stored.
-    /// - Parameter action: nil: as the protocol says.
+    /// Stores the answer where the client has decided.
+    /// - Parameter action: nil to follow the protocol.
     func decided(_ action: DecisionAction?) {
         let known = state.withLock { state in
             defer { state.offered = nil }
@@ -380,7 +384,7 @@ final class TaskCache: Sendable {
 }
 
 extension ExchangeMetrics {
-    /// Of a stored answer.
+    /// The metrics of a stored answer.
     static func fromCache(at now: Timestamp) -> ExchangeMetrics {
         var metrics = ExchangeMetrics(fetchStart: now.rawValue * 1000)
         metrics.isFromCache = true

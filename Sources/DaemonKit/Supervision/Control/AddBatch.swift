@@ -5,42 +5,42 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// The tasks of one `task.add` on their way into one transaction: rows and events are made ready before it and stored
-/// together, so that the one thread that writes does little but bind and step.
+/// The tasks of one `task.add`, stored in one transaction. Rows and events are prepared before the transaction, so that
+/// the only writer thread does little more than bind and step.
 struct AddBatch: Sendable {
     let key: SessionKey
     let tokens: ClientTokens
-    /// Of the session, as it was when the batch was made ready.
+    /// The session's configuration when the batch was prepared.
     let configuration: SessionConfiguration
     let now: ClockReading
     let transitions: TaskTransitions
     let storeID: String
 
-    /// What the answer says of a task of the call.
+    /// What the answer says about one task of the call.
     private enum Place {
-        /// Its client token added it before.
+        /// Its client token has added the task before.
         case known(AddTasks.Added)
         case new(Int)
-        /// As the one before: the call has its token twice.
+        /// The same as an earlier task of the call with the same token.
         case again(Int)
     }
 
-    /// When the first of the tasks is due for anything; nil if none ever is.
+    /// The earliest time at which one of the tasks is due; nil if none ever is.
     private(set) var earliestTime: Timestamp?
 
     private var tasks: [NewTask] = []
-    /// For each of `tasks` its place in the call.
+    /// The position in the call of each of `tasks`.
     private var callPlaces: [Int] = []
     /// In order.
     private var events: [EventRecord] = []
-    /// For each event the index of its task.
+    /// The index of each event's task.
     private var authors: [Int] = []
-    /// nil if each of `tasks` is new and stands where the call has it.
+    /// nil if all of `tasks` are new and in the order of the call.
     private var places: [Place]?
-    /// Bytes of the bodies of tasks that are answered already; nil if there are none.
+    /// The bytes of the bodies of tasks that are already answered; nil if there are none.
     private var answeredBytes: Int?
 
-    /// - Parameter answering: false if tasks that are answered already are to run like the others.
+    /// - Parameter answering: false if tasks that are already answered must run like the others.
     init(
         _ admitted: [AdmittedTask], key: SessionKey, tokens: ClientTokens, configuration: SessionConfiguration,
         now: ClockReading,
@@ -69,7 +69,7 @@ struct AddBatch: Sendable {
         }
     }
 
-    /// Whether tasks that are answered already may be stored so: as if they ran now.
+    /// Tells whether tasks that are already answered may be stored as completed, as if they ran now.
     func mayAnswer(in transaction: StoreTransaction) throws -> Bool {
         guard let answeredBytes else { return true }
         return try !transaction.pausedSessions().contains(key)
@@ -100,8 +100,8 @@ struct AddBatch: Sendable {
         tasks.append(new)
     }
 
-    /// Whether tasks of a call are to be found by their URLs later on. Each one goes into an index that is sorted by them:
-    /// a long list of URLs in no order would write a page of it for each task, and take twice as long to add.
+    /// Tells whether the tasks of a call can be found by their URLs later. The index is sorted by URL: a long list of
+    /// unsorted URLs would write a page of it for each task, and adding would take twice as long.
     private static func areSought(_ admitted: [AdmittedTask]) -> Bool {
         guard admitted.count > longestUnsorted else { return true }
         let urls = admitted.map { $0.spec.url ?? "" }
@@ -110,10 +110,10 @@ struct AddBatch: Sendable {
     }
 
     private static let longestUnsorted = 100
-    /// Bytes; longer ones are rare, and would fill the index.
+    /// In bytes. Longer URLs are rare, and would fill the index.
     private static let longestSoughtURL = 2048
 
-    /// - Parameter check: whether tasks are taken that are not there yet; asked before any is stored.
+    /// - Parameter check: tells whether new tasks are accepted. It is called before any is stored.
     /// - Returns: one entry for each task of the call, in order.
     /// - Throws: what `check` throws; `limit.reached`.
     func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddTasks.Added] {
@@ -142,7 +142,7 @@ struct AddBatch: Sendable {
         }
     }
 
-    /// Leaves out what client tokens added before, and takes over parts that resume data brought.
+    /// Leaves out tasks that client tokens added before, and takes over part files named by resume data.
     private mutating func resolve(in transaction: StoreTransaction) throws {
         if tasks.contains(where: { $0.$spec.wrappedValue.clientToken != nil }) { try resolveTokens(in: transaction) }
         for index in tasks.indices where tasks[index].checkpoint != nil {
@@ -153,7 +153,7 @@ struct AddBatch: Sendable {
     private mutating func resolveTokens(in transaction: StoreTransaction) throws {
         var places: [Place] = []
         var kept: [Int] = []
-        /// Places of the tokens that this call brought itself.
+        /// The positions of tokens that occur in this call.
         var seen: [String: Int] = [:]
         for index in tasks.indices {
             if let token = tasks[index].spec.clientToken {
@@ -179,8 +179,8 @@ struct AddBatch: Sendable {
         authors = told.compactMap { moved[authors[$0]] }
     }
 
-    /// A part that came with resume data changes hands: the task that had it forgets it, so that no two tasks ever
-    /// write to one file or take one delivery for theirs. One that is at work again keeps it.
+    /// Transfers a part file named by resume data. The task that had it forgets it, so that no two tasks write to one
+    /// file or take one delivery for their own. A task that has not ended keeps it.
     private func handedOver(
         _ checkpoint: Checkpoint?, in transaction: StoreTransaction
     ) throws -> Checkpoint? {
@@ -195,7 +195,7 @@ struct AddBatch: Sendable {
     }
 }
 
-/// How a task begins.
+/// The initial state of a task.
 private struct Birth {
     var status: TaskStatus
     /// Without the task's id.
@@ -203,7 +203,7 @@ private struct Birth {
     var expiry: Timestamp?
 }
 
-/// Beginnings of the tasks of one call, most of which are the same.
+/// The initial states of the tasks of one call, most of which are the same.
 private struct Births {
     private struct Kind: Hashable {
         var startPaused: Bool
@@ -211,7 +211,7 @@ private struct Births {
         var timeout: Seconds?
     }
 
-    /// What becomes of a queued task that is answered at once.
+    /// The states and events of a queued task that is answered at once.
     private struct Life {
         var result: TaskResult
         var status: TaskStatus
@@ -252,8 +252,8 @@ private struct Births {
         EventRecord(time: batch.now.wall, type: type, session: batch.key, payload: payload)
     }
 
-    /// A task that is claimed and completed when it begins, with the events of both.
-    /// - Throws: `task.wrong_state` for one that does not begin at once.
+    /// Returns the initial state of a task that is claimed and completed at once, with the events of both steps.
+    /// - Throws: `task.wrong_state` for a task that does not begin at once.
     mutating func answered(_ birth: Birth, _ end: NewTask.End) throws(TransferError) -> Birth {
         let life = try life(from: birth.status, to: end.result)
         let events = birth.events + life.begun + [event(.taskResponse, end.response.told)] + life.ended

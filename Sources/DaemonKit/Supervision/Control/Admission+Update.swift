@@ -3,9 +3,9 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Checks a changed task as `task.add` would check it.
+/// Checks a changed task as `task.add` would.
 extension Admission {
-    /// - Parameter spec: with the change.
+    /// - Parameter spec: the specification with the change.
     /// - Throws: `request.*`, `source.unreadable`, `permission.denied`.
     func check(_ spec: TaskSpec, changedBy change: UpdateTask.Parameters, of record: TaskRecord) async throws {
         var judged = spec.namingKeptBody
@@ -18,7 +18,7 @@ extension Admission {
         if change.url != nil, let path = url.filePath { files.append(("url", path)) }
         try await self.files.checkReadable(files, owner: owner)
         guard change.changesRequest else { return }
-        // What the protocol's strategy refuses is refused here already.
+        // What the protocol's strategy refuses is refused now.
         try StrategyRegistry.check(
             StrategyRequest(
                 spec: spec.namingKeptBody, now: session.createdAt, source: record.source, nonce: ""), url)

@@ -6,37 +6,37 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// A task that may be stored: its destination is decided and everything it names was looked at.
+/// A task that may be stored: its destination is decided, and everything it names has been checked.
 struct AdmittedTask: Sendable {
-    /// Its place in the call.
+    /// The position in the call.
     var index = 0
     @Boxed var spec: TaskSpec
     var host = ""
     var destinationDevice: UInt64?
-    /// Where a download is to go.
+    /// The destination of a download.
     var plan: DestinationPlan?
-    /// What resume data brought along.
+    /// The checkpoint from resume data.
     var checkpoint: Checkpoint?
-    /// What it sends, as it is now.
+    /// What the task sends, as it is now.
     var source: SourceIdentity?
     /// A body that the store keeps.
     var requestBody: [UInt8]?
     /// `spec` as it is stored.
     var specText: String?
-    /// nil if it has to run.
+    /// nil if the task must run.
     @BoxedOptional var end: NewTask.End?
 }
 
-/// Checks the tasks of one `task.add`: first what they say, then the places they name.
+/// Checks the tasks of one `task.add`: first their specifications, then the files and folders that they name.
 struct Admission {
     let owner: UserID
     let session: SessionRecord
     let configuration: Configuration
     let files: TransferFiles
-    /// nil if all tasks have to run.
+    /// nil if all tasks must run.
     var answers: EarlyAnswers.OfSession?
 
-    /// - Parameter known: places of those that are left out.
+    /// - Parameter known: positions of tasks to leave out.
     /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
     func admit(_ specs: [TaskSpec], except known: Set<Int> = []) async throws -> [AdmittedTask] {
         var tasks = try await admitInPieces(specs, specs.indices.filter { !known.contains($0) })
@@ -54,10 +54,10 @@ struct Admission {
         return tasks
     }
 
-    /// Tasks of one piece; the pieces of a large call are looked at by several processors.
+    /// The number of tasks in a piece. Several processors check the pieces of a large call.
     static let piece = 128
 
-    /// - Throws: the refusal of the first task that is refused.
+    /// - Throws: the refusal of the first refused task.
     private func admitInPieces(_ specs: [TaskSpec], _ places: [Int]) async throws -> [AdmittedTask] {
         guard places.count > Self.piece else { return try await admit(specs, at: places[...]) }
         let starts = Array(stride(from: 0, to: places.count, by: Self.piece))
@@ -75,7 +75,7 @@ struct Admission {
         }
     }
 
-    /// A type of its own: Swift 6.3.1 mixes up the members of a tuple that a child task returns when it optimises.
+    /// A separate type, because the optimizer of Swift 6.3.1 mixes up the members of a tuple that a child task returns.
     private struct Piece: Sendable {
         var number: Int
         var tasks: Result<[AdmittedTask], any Error>
@@ -102,8 +102,7 @@ struct Admission {
 
     private static func path(_ index: Int) -> String { "tasks[\(index)]" }
 
-    /// The refusal of one task of the call, by the path of the field at fault: what checks a task by itself names its
-    /// field, and not the task.
+    /// Adds the task's path to a refusal. Functions that check one task name the field at fault, but not the task.
     private static func naming(_ path: String, _ error: TransferError) -> TransferError {
         let field = error.details["field"]?.stringValue
         if let field, field.hasPrefix(path) { return error }
@@ -139,7 +138,7 @@ struct Admission {
             if task.spec.body != nil { try await keepBody(of: &task, path: path) }
             task.specText = try StoredSpec.text(task.spec)
             task.end = answers?.end(of: task, at: url)
-            // What the protocol's strategy refuses is refused here already.
+            // What the protocol's strategy refuses is refused now.
             if task.end == nil {
                 try StrategyRegistry.check(
                     StrategyRequest(
@@ -152,7 +151,7 @@ struct Admission {
         }
     }
 
-    /// What a strategy refuses does not depend on how its server is reached.
+    /// What a strategy refuses does not depend on the network options.
     private static let anyNetwork = Boxed(wrappedValue: NetworkOptions())
 
     private static func noStream(_ path: String) -> TransferError {
@@ -162,7 +161,7 @@ struct Admission {
                 + "`default` or `ephemeral`.", details: ["field": .string("\(path).stream")])
     }
 
-    /// Copies the body of a request if it is small, and leaves no more of it in the spec than where it came from.
+    /// Copies the body of a request if it is small. The spec then keeps only where the body came from.
     private func keepBody(of task: inout AdmittedTask, path place: String) async throws {
         guard let body = task.spec.body else { return }
         var content: [UInt8]?
@@ -187,7 +186,7 @@ struct Admission {
         task.source = .kept(ByteCount(Int64(content.count)))
     }
 
-    /// A body's file up to this length is copied.
+    /// A body's file up to this size is copied.
     static let copiedBody = ByteCount.mebibytes(1)
 
     private static func localFiles(
@@ -204,7 +203,7 @@ struct Admission {
         return files.compactMap { field, file in file.map { ("\(path).\(field)", $0) } }
     }
 
-    /// What `task.resumeData` gave returns as it was made: URL, destination and the bytes that are held.
+    /// Restores what `task.resumeData` packed: URL, destination and the bytes that are held.
     private func unpackResumeData(_ spec: inout TaskSpec, path: String) async throws -> Checkpoint? {
         guard let text = spec.resumeData else { return nil }
         guard spec.kind == .download else {
@@ -230,7 +229,7 @@ struct Admission {
         return Origins.renamed(held, from: before, to: spec) ?? held
     }
 
-    /// The destination with its folder: the task's, the session's, the configured or the conventional one.
+    /// Completes the destination with its folder: the task's, the session's, the configured or the conventional one.
     func complete(_ destination: Destination?) throws -> Destination {
         var destination = destination ?? Destination()
         if destination.path == nil, destination.directory == nil {

@@ -3,19 +3,19 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// What one owner's client tokens added: for a day the same token and the same specification mean the same task, and
-/// nothing is added, whatever has become of it.
+/// What the client tokens of one owner have added. For a day, the same token with the same specification means the same
+/// task, whatever has become of that task, and adds nothing.
 struct ClientTokens: Sendable {
     let owner: UserID
     let now: Timestamp
-    /// Of the tasks of one call, by their places in it; those without a token have none.
+    /// The digests of one call's tasks, by their positions in it. Tasks without a token have none.
     let digests: [Int: [UInt8]]
 
-    /// Seconds.
+    /// In seconds.
     static let lifetime: Double = 86400
 
-    /// - Parameter specs: as the client sent them: what the daemon makes of them later does not count.
-    /// - Throws: `request.token_reused` if two of them have one token and ask for different things.
+    /// - Parameter specs: the specifications as the client sent them. Later changes by the daemon do not count.
+    /// - Throws: `request.token_reused` if two specifications have the same token but differ.
     init(_ specs: [TaskSpec], of key: SessionKey, now: Timestamp) throws {
         owner = key.owner
         self.now = now
@@ -33,16 +33,16 @@ struct ClientTokens: Sendable {
         self.digests = digests
     }
 
-    /// Of a specification and the session that it is for.
+    /// The digest of a specification and its session.
     static func digest(of spec: TaskSpec, session: String) throws -> [UInt8] {
         let digest = try FileHasher.digest(
             .sha256, of: try JSONCoding.canonical([session]), try JSONCoding.canonical(spec))
         return Array(digest.prefix(ClientTokenUse.digestLength))
     }
 
-    /// The task that the token added before; nil if none.
-    /// - Parameter place: of the task in the call.
-    /// - Throws: `request.token_reused` if the token added something else.
+    /// Returns the task that the token has added before; nil if there is none.
+    /// - Parameter place: the task's position in the call.
+    /// - Throws: `request.token_reused` if the token has added something else.
     func task(_ token: String, at place: Int, in snapshot: StoreSnapshot) throws -> AddTasks.Added? {
         let horizon = now.advanced(by: Seconds(-Self.lifetime))
         guard let use = try snapshot.use(ofToken: token, owner: owner, notBefore: horizon) else { return nil }
@@ -52,7 +52,7 @@ struct ClientTokens: Sendable {
         return AddTasks.Added(id: use.task, state: use.state, existing: true, removed: use.isRemoved ? true : nil)
     }
 
-    /// The tasks of a call that were added before, by their places in it.
+    /// Returns the tasks of a call that were added before, by their positions in it.
     /// - Throws: `request.token_reused`.
     func tasks(of specs: [TaskSpec], in snapshot: StoreSnapshot) throws -> [Int: AddTasks.Added] {
         var tasks: [Int: AddTasks.Added] = [:]

@@ -2,9 +2,9 @@ import FileKit
 import TransferModel
 import TransferRPC
 
-/// The same answer is known again after its secrets are forgotten: by a salted digest (SHA-256) of all that it was.
+/// Recognises a repeated answer after its secrets are forgotten, by a salted digest (SHA-256) of the whole answer.
 extension DecisionAnswer {
-    /// Without its secrets.
+    /// Returns the answer without its secrets.
     func redacted(salt: UInt64 = .random(in: .min ... .max)) throws -> DecisionAnswer {
         var answer = withoutSecrets
         guard answer != self else { return self }
@@ -15,7 +15,7 @@ extension DecisionAnswer {
         return answer
     }
 
-    /// - Parameter stored: maybe without its secrets.
+    /// - Parameter stored: possibly without its secrets.
     func isSame(as stored: DecisionAnswer) -> Bool {
         guard let salt = stored.mark.flatMap({ UInt64($0.prefix { $0 != ":" }, radix: 16) }) else {
             return self == stored

@@ -6,7 +6,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Takes the answers of clients, and tells what is asked.
+/// Lists questions, and takes the answers of clients.
 struct DecisionService: DecisionServing {
     let store: TransferStore
     let runs: RunTable
@@ -57,7 +57,7 @@ struct DecisionService: DecisionServing {
         case .useCredential, .trust, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
             .allow, .continue, .newRequest, .store, .memoryOnly, .doNotStore:
             stored = try await store(answer, to: id)
-            // Its answer is held; by now perhaps another one, if the same was said before.
+            // The task holds its answer. If the same decision was made before, it may hold another one by now.
             if stored.isNew, known.question.isAboutHeldAnswer { runs[known.task]?.isDecided(answer.action) }
         }
         if let outcome = stored.outcome {
@@ -70,7 +70,7 @@ struct DecisionService: DecisionServing {
         return AnswerDecision.Result(decision: id, task: known.task, action: answer.action)
     }
 
-    /// Its part goes first, as with what a client cancels otherwise.
+    /// The part file is removed first, as for any cancellation.
     private func cancelled(
         _ known: DecisionRecord, by answer: DecisionAnswer
     ) async throws -> Stored {
@@ -83,7 +83,7 @@ struct DecisionService: DecisionServing {
         }
     }
 
-    /// The answer comes once more, into a file.
+    /// The answer is fetched again, into a file.
     private func becameDownload(
         _ known: DecisionRecord, by answer: DecisionAnswer
     ) async throws -> Stored {
@@ -120,7 +120,8 @@ struct DecisionService: DecisionServing {
         }
     }
 
-    /// What became of an answer, and of its task if that changed. It is not new if the same had been given before.
+    /// Whether an answer is new, and the outcome of its task if that changed. An answer that repeats an earlier one is
+    /// not new.
     private typealias Stored = (isNew: Bool, outcome: TaskTransitions.Outcome?)
 
     /// - Throws: `decision.gone`.
@@ -153,7 +154,7 @@ struct DecisionService: DecisionServing {
                 return (true, try transitions.apply(.preempted(), to: decision.task, in: transaction))
             case .becomeDownload, .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .follow,
                 .followWith, .refuse, .allow, .continue, .newRequest, .store, .memoryOnly, .doNotStore:
-                // A task that does not wait for this runs on, or finds the answer in its next attempt.
+                // A task that does not wait for this answer continues, or finds the answer in its next attempt.
                 guard record.status.awaitsAnswer else { return (true, nil) }
                 return (true, try transitions.apply(.conditionCleared, to: decision.task, in: transaction))
             }
@@ -162,7 +163,7 @@ struct DecisionService: DecisionServing {
 }
 
 extension Question {
-    /// The task may run on while it is asked.
+    /// The task may continue to run while the question is open.
     fileprivate var isAboutHeldAnswer: Bool {
         switch kind {
         case .response, .cache: true
@@ -170,7 +171,7 @@ extension Question {
         }
     }
 
-    /// What `trust` trusts.
+    /// The key that `trust` trusts.
     fileprivate var trusted: TrustedKey? {
         guard let origin = protectionSpace?.origin, let key else { return nil }
         return TrustedKey(origin: origin, key: key)
@@ -178,7 +179,7 @@ extension Question {
 }
 
 extension TransferError {
-    /// The same for a question of somebody else, for one that never was and for one that is over.
+    /// The error is the same for another user's question, a question that never existed and one that is closed.
     static func gone(_ id: DecisionID) -> TransferError {
         TransferError(
             .decisionGone, "There is no open question \(id); decision.list shows the open ones.",
@@ -188,9 +189,9 @@ extension TransferError {
 
 extension AnswerDecision.Parameters {
     /// - Throws: `request.bad_field`, `request.unsupported`; `permission.denied` if an administrator gives secrets for
-    ///   another's task.
+    ///   another user's task.
     fileprivate func answer(to decision: DecisionRecord, by peer: Peer) throws(TransferError) -> DecisionAnswer {
-        // What this task does not offer is refused further down, with the reason.
+        // An action that this task does not offer is refused later, with the reason.
         guard decision.question.actionsOfKind.contains(action) else {
             let actions = decision.question.actions
             throw Self.bad("action", "say one of \(actions.map(\.rawValue).joined(separator: ", ")).")

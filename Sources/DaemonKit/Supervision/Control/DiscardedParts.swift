@@ -1,15 +1,15 @@
 import TransferModel
 import TransferStore
 
-/// What was seen of tasks, and done with their part files, before a request was stored.
+/// What was found and done with the part files of tasks before a request is stored.
 struct DiscardedParts {
-    /// Tasks that had been attempted: who was not has neither part nor file.
+    /// Tasks that were attempted. Others have neither a part file nor a file.
     var attempted: [TaskRecord] = []
     var wasFinal: [TaskID: Bool] = [:]
-    /// Their disk is away.
+    /// Part files whose disk is unavailable.
     var left: [LeftPart] = []
 
-    /// Those of tasks that were changed: the others may still want theirs.
+    /// The part files of tasks that were changed. Other tasks may still need theirs.
     func left(by results: [ControlledTask]) -> [LeftPart] {
         guard !left.isEmpty else { return [] }
         let changed = Set(
@@ -21,7 +21,7 @@ struct DiscardedParts {
 }
 
 extension LeftParts {
-    /// Removes the part files of those tasks whose bytes go with this action.
+    /// Removes the part files of the tasks that lose their bytes by this action.
     func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> DiscardedParts {
         guard action.isLast else { return DiscardedParts() }
         var parts = try await patience.store.read { snapshot in
@@ -37,7 +37,7 @@ extension LeftParts {
 }
 
 extension TaskAction {
-    /// Whether nothing follows by itself that would take up a part file.
+    /// Tells whether nothing follows automatically that would use a part file.
     fileprivate var isLast: Bool {
         switch self {
         case .cancel, .remove: true
@@ -45,7 +45,7 @@ extension TaskAction {
         }
     }
 
-    /// Whether the task's bytes go with this action: also bytes that could not be resumed from.
+    /// Tells whether the task loses its bytes by this action, including bytes from which it could not resume.
     fileprivate func discardsPart(of head: TaskHead) -> Bool {
         switch self {
         case .cancel(let keepPartial): !head.status.state.isFinal && !(keepPartial && head.hasCheckpoint)

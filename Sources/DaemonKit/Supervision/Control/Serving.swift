@@ -2,12 +2,12 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Who is asking, as the kernel says (SO_PEERCRED), and what that identity may do here.
+/// The user who asks, as the kernel reports it (SO_PEERCRED), and what that user may do.
 package struct Peer: Sendable, Hashable {
     package var uid: UserID
     package var gid: UInt32
     package var pid: Int32
-    /// root, or in system mode a member of the admin group: may see and touch everybody's objects.
+    /// root or, in system mode, a member of the admin group. An administrator may see and control everybody's objects.
     package var isAdmin: Bool
 
     package init(uid: UserID, gid: UInt32, pid: Int32, isAdmin: Bool) {
@@ -26,7 +26,7 @@ extension OwnerScope {
         }
     }
 
-    /// For queries where nil means all owners.
+    /// For queries, in which nil means all owners.
     package var owner: UserID? {
         switch self {
         case .user(let uid): uid
@@ -43,7 +43,7 @@ package enum TaskAction: Sendable, Hashable {
     case remove(deleteFile: Bool)
 }
 
-/// The tasks a control method works on; `states` narrows either form.
+/// The tasks that a control method selects. `states` narrows either scope.
 package struct ControlTarget: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         case ids([TaskID])
@@ -62,7 +62,7 @@ package struct ControlTarget: Sendable, Hashable {
     }
 }
 
-/// What moves now (bytes per second), and what moved since the daemon started.
+/// The current rates (bytes per second), and the bytes transferred since the daemon started.
 package struct Throughput: Sendable, Hashable {
     package var downloadRate: Int64 = 0
     package var uploadRate: Int64 = 0
@@ -85,7 +85,7 @@ package struct ProgressFigures: Sendable, Hashable {
 
 /// What `task.add` needs.
 package protocol TaskAdding: Sendable {
-    /// Admits all tasks or none; durable when it returns.
+    /// Admits all tasks or none. They are durable when this returns.
     func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddTasks.Added]
 }
 
@@ -100,41 +100,41 @@ package protocol TaskUpdating: Sendable {
     func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
 }
 
-/// What a task's owner alone is told of its request and the answer, besides its record.
+/// What only a task's owner may see of its request and answer, besides its record.
 package struct KeptExchange: Sendable, Hashable {
-    /// nil if the record has all of it.
+    /// nil if the record has the whole header.
     package var head: WholeHead?
     package var request: KeptBody?
     package var response: KeptBody?
 }
 
-/// What methods need that only look.
+/// What read-only methods need.
 package protocol TaskReading: Sendable {
-    /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
+    /// - Throws: `task.not_found`, also for a task of a user whom the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
     func live(_ id: TaskID) -> TaskView.Live?
-    /// What a queued task waits for; nil if its turn comes as soon as the tasks before it have theirs.
+    /// What a queued task waits for; nil if it runs as soon as the tasks before it have run.
     func queueing(of record: TaskRecord) async -> TaskView.Queueing?
-    /// A sentence that names the disk of a running task if it does not answer; nil otherwise.
+    /// A sentence that names the disk of a running task if the disk does not answer; otherwise nil.
     func silentDisk(of record: TaskRecord) async -> String?
-    /// Parts of a running download, in order; empty if there is one stream only.
+    /// The segments of a running download, in order; empty if there is only one stream.
     func segments(_ id: TaskID) -> [SegmentView]
     /// Every running task, for progress events and `daemon.stats`.
     func progressSnapshot() -> [ProgressFigures]
     func throughput() -> Throughput
-    /// The head of the task's last answer; nil if what `task.list` shows of it is all.
+    /// The header of the task's last answer; nil if `task.list` already shows all of it.
     func wholeHead(of id: TaskID) async throws -> WholeHead?
-    /// What the exchanges of the task took that are over.
+    /// The metrics of the task's finished exchanges.
     func metrics(of record: TaskRecord) async throws -> TaskMetrics
     /// What the store keeps of the task's request and answer beyond its record.
     func exchange(of id: TaskID) async throws -> KeptExchange
     /// A piece of a data task's kept response body.
-    /// - Throws: `task.not_found`; `task.wrong_state` if none is kept.
+    /// - Throws: `task.not_found`; `task.wrong_state` if no body is kept.
     func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece
 }
 
 extension AddTasks.Added {
-    /// Its client token added it before.
+    /// A client token has added it before.
     var isExisting: Bool { existing == true }
 }
 
@@ -146,28 +146,29 @@ package struct BodyPiece: Sendable, Hashable {
 
 /// What decision.list and decision.answer need.
 package protocol DecisionServing: Sendable {
-    /// Open questions, as many as one answer takes; and whether there are more.
+    /// Returns as many open questions as fit into one answer, and whether there are more.
     /// - Parameters:
-    ///   - owner: nil for everybody's.
+    ///   - owner: nil for all owners.
     ///   - sessions: identifiers; nil for all.
-    ///   - peer: who is told, and so of others' tasks what administrators may answer.
+    ///   - peer: the user who asks. For other users' tasks, only the actions of administrators are shown.
     func list(
         owner: UserID?, sessions: [String]?, tasks: [TaskID]?, for peer: Peer
     ) async throws -> (decisions: [DecisionView], isCut: Bool)
-    /// - Throws: `decision.gone`, also for a task of somebody the peer may not see; `request.*`; `permission.denied`.
+    /// - Throws: `decision.gone`, also for a task of a user whom the peer may not see; `request.*`;
+    ///   `permission.denied`.
     func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result
 }
 
 /// What the session methods need.
 package protocol SessionServing: Sendable {
     /// Creates the session, or attaches to it and, with `configuration`, changes it.
-    /// - Parameter kind: of a new session.
+    /// - Parameter kind: the kind of a new session.
     func open(
         _ key: SessionKey, kind: SessionKind, configuration: SessionConfiguration?, by peer: Peer
     ) async throws -> SessionRecord
     func finish(_ key: SessionKey) async throws -> SessionRecord
     func invalidate(_ key: SessionKey) async throws -> SessionRecord
-    /// Durably; when it returns, no task of the session runs.
+    /// Durable. When it returns, no task of the session runs.
     func pause(_ key: SessionKey) async throws -> SessionRecord
     func resume(_ key: SessionKey) async throws -> SessionRecord
 }

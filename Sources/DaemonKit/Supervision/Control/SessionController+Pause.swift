@@ -4,13 +4,13 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Paused sessions: a mark on the session keeps its tasks from being claimed, however many there are. Tasks keep the state
-/// that they have: one that was paused itself stays so when the session is resumed.
+/// Pauses sessions. A mark on the session prevents claims of its tasks, however many there are. Tasks keep their
+/// states: a task that was paused by itself stays paused when the session is resumed.
 extension SessionController {
     func pause(_ key: SessionKey) async throws -> SessionRecord {
         let now = time.reading()
         let session = try await change(key, .sessionPaused, at: now) { $0.begin(at: now) }
-        // Also if it was paused before: that request may have met a disk that did not answer.
+        // Repeated even if the session was paused before, because that request may have met a disk that did not answer.
         try await stopRuns(of: key)
         return session
     }
@@ -40,8 +40,8 @@ extension SessionController {
         }
     }
 
-    /// Stores a change of a session, and notes its clock while the transaction runs: one thread runs them all, so the clock
-    /// is the one of the last commit, however many clients change the session at once.
+    /// Stores a change of a session and notes its clock within the transaction. One thread runs all transactions, so
+    /// the noted clock is that of the last commit, even if many clients change the session at once.
     func notingClock(
         of key: SessionKey, _ change: @escaping @Sendable (StoreTransaction) throws -> SessionRecord
     ) async throws -> SessionRecord {
@@ -53,13 +53,14 @@ extension SessionController {
                 return session
             }
         } catch {
-            // The commit may have failed after the note. A write again: whatever is committed meanwhile notes its own.
+            // The commit may have failed after the note. Noting again in a write is safe, because every commit in
+            // between notes its own clock.
             _ = try? await store.write { try $0.session(key).map(clocks.note) }
             throw error
         }
     }
 
-    /// What was claimed before the session was paused is queued again.
+    /// Queues again the tasks that were claimed before the session was paused.
     private func stopRuns(of key: SessionKey) async throws {
         let running = TaskSelector(owner: key.owner, session: key.identifier, states: [.running])
         var last: TaskID?
@@ -76,7 +77,7 @@ extension SessionController {
                 try await store.write { transaction in
                     for id in ids {
                         guard let record = try transaction.task(id), record.status.state == .running else { continue }
-                        // It may have been resumed meanwhile: the task is claimed again then.
+                        // The session may have been resumed meanwhile. Then the task is claimed again.
                         _ = try transitions.apply(.preempted(.sessionPaused), to: record, in: transaction)
                     }
                 }
@@ -84,8 +85,8 @@ extension SessionController {
         }
     }
 
-    /// To be called before any task counts its time.
-    /// - Parameter boot: the kernel's name of it; nil if that is not known.
+    /// Must be called before any task counts its time.
+    /// - Parameter boot: the kernel's boot id; nil if unknown.
     func recallPauses(in boot: String? = BootName.current) async throws {
         let (now, clocks) = (time.reading(), transitions.clocks)
         try await store.write { transaction in

@@ -7,7 +7,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Sessions: opened by attaching, changed while their tasks run, ended with them.
+/// Sessions: a client opens one by attaching, may change it while its tasks run, and it ends with its tasks.
 struct SessionController: SessionServing {
     let store: TransferStore
     let files: TransferFiles
@@ -34,7 +34,7 @@ struct SessionController: SessionServing {
         let isNew = Guarded(false)
         let session = try await notingClock(of: key) { transaction in
             let known = try transaction.session(key)
-            // One that is over comes back as a new one: nothing of its configuration or pause stays.
+            // An ended session is opened as a new one. Nothing remains of its configuration or pause.
             let reopens = known?.state == .invalidated
             isNew.withLock { $0 = known == nil || reopens }
             if known == nil || reopens, try transaction.openSessionCount(of: key.owner) >= Bounds.sessions {
@@ -62,7 +62,7 @@ struct SessionController: SessionServing {
             }
             return session
         }
-        // One that has ended by itself left its own.
+        // A session that ended by itself left its cookies and credentials.
         if isNew.withLock({ $0 }) {
             cookies.forget(place(of: key))
             credentials.forget(place(of: key))
@@ -74,7 +74,7 @@ struct SessionController: SessionServing {
         return session
     }
 
-    /// What it says, and the files and the folder that it names: as if a task named them.
+    /// Checks the configuration, and the files and the folder that it names, as if a task named them.
     private func check(_ configuration: SessionConfiguration, of owner: UserID) async throws {
         try SpecRules(path: "configuration").check(configuration)
         let certificate = configuration.clientCertificate
@@ -85,7 +85,8 @@ struct SessionController: SessionServing {
         try await files.checkReadable(
             named.compactMap { field, path in path.map { ("configuration.\(field)", $0) } }, owner: owner)
         if let launch = configuration.launch {
-            // Whether such a launch is allowed at all comes first: who may not have it learns nothing of the file.
+            // First checks whether such a launch is allowed at all. A user who may not launch must learn nothing about
+            // the file.
             var named = SessionConfiguration()
             named.launch = launch
             try launches.check(named)
@@ -111,17 +112,18 @@ struct SessionController: SessionServing {
             ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
         let session = try await end(key)
         cookies.forget(place(of: key))
-        // Durable sessions have none.
+        // Durable sessions have no cache of their own.
         if store.isInMemory { cache?.forget(key) }
         credentials.forget(place(of: key))
         return session
     }
 
-    /// What the session has for itself; a session of the other store may have the same name.
+    /// The session's own storage. A session of the other store may have the same name.
     private func place(of key: SessionKey) -> CookieKeeper.Place { store.isInMemory ? .volatile(key) : .session(key) }
 
-    /// Takes no more tasks; a session without unfinished ones is over at once.
-    /// - Parameter endsLaunches: until `session.open` asks for them again; else what ends later still starts the program.
+    /// Refuses new tasks from now on. A session without unfinished tasks ends at once.
+    /// - Parameter endsLaunches: ends launches until `session.open` asks for them again. Otherwise tasks that end later
+    ///   still start the program.
     private func end(_ key: SessionKey, endsLaunches: Bool = false) async throws -> SessionRecord {
         guard key.identifier != SessionKey.sharedIdentifier else {
             throw TransferError(
@@ -147,6 +149,6 @@ struct SessionController: SessionServing {
 }
 
 extension SessionConfiguration {
-    /// Whether a change sets or unsets the time windows.
+    /// Tells whether a change sets or unsets the time windows.
     fileprivate var namesSchedule: Bool { schedule != nil || cleared.contains(.schedule) }
 }

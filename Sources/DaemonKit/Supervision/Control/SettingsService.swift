@@ -6,7 +6,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Changes global settings durably and puts them in force, on running transfers too.
+/// Changes global settings durably and applies them, also to running transfers.
 package final class SettingsService: Sendable {
     private let registry: SettingsRegistry
     private let store: TransferStore
@@ -15,7 +15,7 @@ package final class SettingsService: Sendable {
     private let logger: Logger
     private let applied: @Sendable () -> Void
 
-    /// - Parameter applied: called after each change that is in force.
+    /// - Parameter applied: called after each change has been applied.
     package init(
         registry: SettingsRegistry, store: TransferStore, time: any TimeSource, pool: BlockingPool, logger: Logger,
         applied: @escaping @Sendable () -> Void
@@ -44,7 +44,7 @@ package final class SettingsService: Sendable {
         }
     }
 
-    /// Null removes a stored value. All or none.
+    /// Applies all changes or none. Null removes a stored value.
     /// - Throws: `request.unknown_field`, `request.bad_field` (pinned by a stronger origin, or not accepted).
     package func set(_ changes: [String: JSONValue], by peer: Peer) async throws {
         let checked = try registry.check(changes)

@@ -5,7 +5,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Admits tasks and stores them: everything that can be refused is refused before anything is stored.
+/// Admits tasks and stores them. Everything that can be refused is refused before anything is stored.
 struct TaskAdder: TaskAdding {
     let store: TransferStore
     let files: TransferFiles
@@ -33,7 +33,7 @@ struct TaskAdder: TaskAdding {
                 Dictionary(uniqueKeysWithValues: queued.map { (downloads[$0.key], $0.value) })
             )
         }
-        // Whatever has become of their session meanwhile, and of the files that they name.
+        // Whatever has happened since to their session and to the files that they name.
         if !known.isEmpty, known.count == specs.count { return specs.indices.compactMap { known[$0] } }
         if session == nil, key.identifier != SessionKey.sharedIdentifier {
             throw TransferError.noSession(key.identifier)
@@ -44,7 +44,7 @@ struct TaskAdder: TaskAdding {
             owner: peer.uid, session: record, configuration: configuration(), files: files,
             answers: answers?.answers(in: record))
         let admitted = try await admission.admit(specs, except: Set(known.keys))
-        // Before anything is stored: all or none.
+        // Checked before anything is stored: all or none.
         guard admitted.count + known.count == specs.count else {
             throw TransferError(
                 .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
@@ -55,7 +55,7 @@ struct TaskAdder: TaskAdding {
         defer { if isDueSoon { signal.changed() } else if mayRun { signal.queueChanged() } }
         let earliest: Timestamp?
         (added, earliest) = try await insert(admitted, admission.session, tokens)
-        // The alarms look by themselves before anything later is due.
+        // The alarms look again by themselves before anything later is due.
         isDueSoon = earliest.map { $0 <= time.reading().wall.advanced(by: Alarms.longestSleep) } ?? false
         mayRun = added.contains { !$0.state.isFinal }
         for task in added where task.state == .completed && !task.isExisting {
@@ -67,7 +67,7 @@ struct TaskAdder: TaskAdding {
         return Self.naming(queued, in: all, downloads.filter { known[$0] == nil }, specs)
     }
 
-    /// Notes which tasks have the URL of one that is queued already, also of the same call.
+    /// Notes which tasks have the URL of a task that is already queued, or of an earlier task in the same call.
     private static func naming(
         _ queued: [Int: TaskID], in added: [AddTasks.Added], _ downloads: [Int], _ specs: [TaskSpec]
     ) -> [AddTasks.Added] {
@@ -84,8 +84,8 @@ struct TaskAdder: TaskAdding {
         return added
     }
 
-    /// Gives parts that came with resume data their tasks' names at once: under the old ones they would go with the tasks
-    /// that had them. What fails here is done by the attempts; a running task does it itself.
+    /// Renames part files named by resume data at once. Under the old names, they would be removed together with the
+    /// tasks that had them. If this fails, an attempt does it; a running task does it itself.
     private func takeOverParts(_ ids: [TaskID]) async throws {
         guard !ids.isEmpty else { return }
         await runs.claims.hold(ids)
@@ -107,7 +107,7 @@ struct TaskAdder: TaskAdding {
                 return false
             }
         }
-        // If they were given up meanwhile, the old names were looked for.
+        // If a task was given up meanwhile, only the old name was searched for.
         await leftParts.note(await files.discardParts(of: givenUp.map(\.record), at: time.reading().wall))
     }
 
@@ -119,8 +119,9 @@ struct TaskAdder: TaskAdding {
             details: ["session": .string(session.key.identifier)])
     }
 
-    /// All or none, in one transaction; what a client token already added is returned as it stands.
-    /// - Returns: the tasks, and when the first of them is due for anything; nil if none ever is.
+    /// Inserts all tasks or none, in one transaction. A task that a client token has already added is returned as it
+    /// is.
+    /// - Returns: the tasks, and the earliest time at which one of them is due; nil if none ever is.
     private func insert(
         _ tasks: [AdmittedTask], _ seen: SessionRecord, _ tokens: ClientTokens
     ) async throws -> (tasks: [AddTasks.Added], earliestTime: Timestamp?) {
@@ -140,7 +141,7 @@ struct TaskAdder: TaskAdding {
                 session = SessionRecord(key: key, createdAt: now.wall)
                 try transaction.insertSession(session)
             }
-            // It may have been changed or paused since it was read.
+            // The session may have been changed or paused since it was read.
             let isCurrent = try session.configuration == ready.configuration && ready.mayAnswer(in: transaction)
             let fitting = isCurrent ? ready : batch(session.configuration, answering: false)
             let added = try fitting.store(in: transaction) {
@@ -153,7 +154,7 @@ struct TaskAdder: TaskAdding {
         return (added, ready.earliestTime)
     }
 
-    /// A new task whose deadline has passed is over before anything is sent for it.
+    /// A new task whose deadline has passed ends before any request is sent.
     private static func failLate(
         _ added: [AddTasks.Added], _ transitions: TaskTransitions, at now: Timestamp, in transaction: StoreTransaction
     ) throws -> ([AddTasks.Added], [TaskTransitions.Outcome]) {
@@ -167,7 +168,7 @@ struct TaskAdder: TaskAdding {
             states[added[index].id] = outcome.record.status.state
             outcomes.append(outcome)
         }
-        // Also of an entry that has the token of one before it.
+        // This includes entries that repeat the token of an earlier one.
         for index in added.indices { added[index].state = states[added[index].id] ?? added[index].state }
         return (added, outcomes)
     }

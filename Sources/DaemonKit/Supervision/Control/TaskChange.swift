@@ -7,7 +7,7 @@ import TransferStore
 /// A change that `task.update` makes to one task, after everything that it names was checked.
 struct TaskChange: Sendable {
     let parameters: UpdateTask.Parameters
-    /// Where the file goes from now on.
+    /// The new destination of the file.
     let destination: MovedDestination?
 
     struct MovedDestination: Sendable {
@@ -15,7 +15,7 @@ struct TaskChange: Sendable {
         var device: UInt64
     }
 
-    /// Whether a run of the task has to stop for it.
+    /// Tells whether the change requires a run of the task to stop.
     func stopsRun(at now: Timestamp) -> Bool {
         parameters.changesRequest || destination != nil || parameters.conflictPolicy != nil
             || parameters.earliestBeginAt.map { $0 > now } ?? false
@@ -40,11 +40,11 @@ struct TaskChange: Sendable {
         try parameters.requirePossible(for: record)
         let spec = applied(to: record.spec)
         let target = try URLRules.parse(spec.url ?? "")
-        // At another URL an upload begins anew; the one that was begun is ended where it is.
+        // At another URL, an upload starts over. The unfinished one is ended at its server.
         if let upload = record.upload {
             try follow(upload, of: record, spec, target, at: now.wall, in: transaction)
         } else if parameters.s3 != nil {
-            // It may be the first that says how the upload is ended.
+            // The change may be the first to specify how the upload is ended.
             try transaction.setUpload(record.id, spec.s3Progress(of: record.source, at: now.wall))
         }
         if let held = record.checkpoint, let named = Origins.renamed(held, from: record.spec, to: spec) {
@@ -69,7 +69,7 @@ struct TaskChange: Sendable {
         var isSame = true
         if let new = parameters.s3, let old = record.spec.s3 {
             isSame = new.isSameUpload(as: old)
-            // Parts of another size are in other places, and replace those that are there.
+            // Parts of another size have other offsets, and replace those at the server.
             if isSame, new.partSize != old.partSize { try transaction.setUpload(record.id, nil) }
         }
         if !isSame || !upload.belongs(to: target) {
@@ -81,8 +81,8 @@ struct TaskChange: Sendable {
         }
     }
 
-    /// The part now belongs elsewhere. The names that it has, or may have, are noted in the same commit, so that they are
-    /// cleaned up even if the daemon dies before the part has moved.
+    /// Gives the part file its new destination. The names that it has or may have are stored in the same commit, so
+    /// that they are removed even if the daemon dies before the part file has moved.
     private func move(
         _ record: TaskRecord, to moved: MovedDestination, at now: ClockReading, _ storeID: String,
         in transaction: StoreTransaction
@@ -134,7 +134,7 @@ extension UpdateTask.Parameters {
         ].filter(\.1).map(\.0)
     }
 
-    /// The spec with every change but that of the destination.
+    /// The spec with every change except that of the destination.
     func applied(to spec: TaskSpec) -> TaskSpec {
         var spec = spec
         spec.priority = priority ?? spec.priority

@@ -5,7 +5,8 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Pause, resume, cancel, retry, remove: a machine event for each selected task, in batches that do not delay others.
+/// Pause, resume, cancel, retry and remove: one event of the task machine for each selected task, in batches that do
+/// not delay others.
 struct TaskController: TaskControlling {
     let store: TransferStore
     let files: TransferFiles
@@ -40,7 +41,7 @@ struct TaskController: TaskControlling {
     private static let losesAll =
         "It cannot continue from what it has done so far: after resume it begins again from 0."
 
-    /// Tasks of one transaction: some milliseconds of the writer, and each commit is progress that stays.
+    /// Tasks in one transaction. That takes the writer a few milliseconds, and each commit is lasting progress.
     private static let chunkSize = 256
 
     private func control(
@@ -66,7 +67,8 @@ struct TaskController: TaskControlling {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
         let losing = losing(by: action, among: meant)
         var done = try await stops.stopping(action.stopsRuns ? meant.map(\.id) : []) {
-            // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
+            // Part files are removed first. If the daemon dies in between, an unwanted task starts over, but no file is
+            // left behind.
             let parts = try await leftParts.discardParts(of: meant.map(\.id), for: action)
             let sources = action == .resend ? await sources(of: meant.map(\.id)) : [:]
             let results = try await store.write { [transitions] transaction in
@@ -106,7 +108,8 @@ struct TaskController: TaskControlling {
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.look(at: session) } }
     }
 
-    /// The files that these tasks send, as they are now. One whose content the store keeps is copied again.
+    /// Returns the files that these tasks send, as they are now. If the store keeps the content, the file is copied
+    /// again.
     private func sources(of ids: [TaskID]) async -> [TaskID: Result<FreshSource, TransferError>] {
         var sources: [TaskID: Result<FreshSource, TransferError>] = [:]
         for record in (try? await store.read({ try $0.tasks(ids) })) ?? [] {
@@ -122,8 +125,8 @@ struct TaskController: TaskControlling {
         return sources
     }
 
-    /// Tries each held host at once, with the first of its tasks that were retried. A queued task can be retried if its host holds
-    /// it back.
+    /// Tries each held host at once, with the first of its retried tasks. A queued task can be retried if its host
+    /// holds it back.
     private func tryHeldHosts(_ results: [ControlledTask], _ heads: [TaskHead]) async throws -> [ControlledTask] {
         guard gates.mayHoldHosts else { return results }
         let queued = Dictionary(heads.filter { $0.status.state == .queued }.map { ($0.id, $0) }) { first, _ in first }
@@ -155,7 +158,7 @@ struct TaskController: TaskControlling {
         }
     }
 
-    /// Runs that `action` stops although what they have done so far would be of use, and is lost.
+    /// Returns the runs that `action` would stop with a loss of useful progress.
     private func losing(by action: TaskAction, among heads: [TaskHead]) -> Set<TaskID> {
         switch action {
         case .pause: Set(heads.map(\.id).filter { runs[$0]?.losesByStop == true })
@@ -163,7 +166,7 @@ struct TaskController: TaskControlling {
         }
     }
 
-    /// One line for many tasks: a hundred thousand lines help nobody.
+    /// Logs one line for many tasks: a hundred thousand lines help nobody.
     private func log(_ action: TaskAction, _ changed: [TaskHead]) {
         guard let first = changed.first, let last = changed.last else { return }
         guard changed.count > Self.mostLogged else {
@@ -186,15 +189,15 @@ struct TaskController: TaskControlling {
     }
 }
 
-/// What became of the tasks of one transaction.
+/// The results of one transaction.
 private struct ControlBatch {
     var results: [ControlledTask]
-    /// Those that had been attempted, as they were.
+    /// The tasks that had been attempted, as they were before.
     var attempted: [TaskRecord]
 }
 
 extension TaskAction {
-    /// The states that an action without a selector of states means when it is asked of many tasks.
+    /// The states that an action without a selector of states applies to if it selects many tasks.
     var natural: Set<TaskState> {
         switch self {
         case .pause: [.queued, .running, .waiting]
@@ -212,7 +215,7 @@ extension TaskAction {
         }
     }
 
-    /// Whether a subscriber who is not there may have to hear of it.
+    /// Tells whether a disconnected subscriber may have to be told.
     fileprivate var isEnding: Bool {
         switch self {
         case .cancel: true

@@ -4,7 +4,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Tells clients how tasks are doing; changes nothing.
+/// Tells clients about their tasks, and changes nothing.
 struct TaskReader: TaskReading {
     let store: TransferStore
     let runs: RunTable
@@ -15,7 +15,7 @@ struct TaskReader: TaskReading {
 
     func queueing(of record: TaskRecord) async -> TaskView.Queueing? { await reason.queueing(of: record) }
 
-    /// Asks the disk of a running task that does not move.
+    /// Asks the disk of a running task that makes no progress.
     func silentDisk(of record: TaskRecord) async -> String? {
         guard let live = live(record.id), live.rate == 0, let need = disks.need(of: record),
             await !conditions.disk.answers(need)
@@ -43,7 +43,7 @@ struct TaskReader: TaskReading {
     func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
 
     func metrics(of record: TaskRecord) async throws -> TaskMetrics {
-        // Taken first: once the run's end is stored, the store has them.
+        // Read first: once the run's end is stored, the store has the metrics.
         let live = runs[record.id]?.metrics
         let (status, stored) = try await store.read {
             (try $0.status(of: record.id), try $0.metrics(of: record.id))

@@ -7,7 +7,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Changes a task in place, and packs one into resume data.
+/// Changes a task in place, or packs it into resume data.
 struct TaskUpdater: TaskUpdating {
     let store: TransferStore
     let engine: any ExchangePerforming
@@ -33,7 +33,7 @@ struct TaskUpdater: TaskUpdating {
             let change = try await admitted(parameters, of: known)
             let changed = try await store(change, over: known)
             rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
-            // The host was held for another request.
+            // The host was held because of another request.
             if parameters.changesRequest, changed.status.state == .queued {
                 _ = gates.tryNow(id, host: changed.host, owner: changed.session.owner)
             }
@@ -42,7 +42,7 @@ struct TaskUpdater: TaskUpdating {
         logger.info(
             "updated", metadata: ["task": "\(id)", "fields": "\(parameters.changedFields.joined(separator: ","))"])
         signal.changed()
-        // A copy to another file system may take longer than clients wait: it continues after the answer.
+        // A copy to another file system may take longer than clients wait. It continues after the answer.
         if isMoving {
             await moves.finish(id, waitingAtMost: Self.patienceWithMoves)
             leftParts.sweepAgain()
@@ -56,7 +56,7 @@ struct TaskUpdater: TaskUpdating {
         let (id, now, transitions, storeID) = (known.id, time.reading(), transitions, store.identifier)
         return try await stops.stopping(change.stopsRun(at: now.wall) ? [id] : []) {
             if change.destination != nil { try await requireUndelivered(id) }
-            // Bytes that the journal alone knows of might make the file whole, and the new URL would not be asked.
+            // Bytes that only the journal knows of could complete the file, and the new URL would not be asked.
             if change.parameters.url != nil { engine.journal?.forget(id) }
             return try await store.write { transaction in
                 guard let record = try transaction.task(id) else { throw TransferError.noTask(id) }
@@ -65,7 +65,7 @@ struct TaskUpdater: TaskUpdating {
         }
     }
 
-    /// Everything that can be refused is refused here, before anything stops or is stored.
+    /// Refuses everything that can be refused before anything stops or is stored.
     private func admitted(_ parameters: UpdateTask.Parameters, of record: TaskRecord) async throws -> TaskChange {
         try parameters.requirePossible(for: record)
         let admission = try await admission(for: record)
@@ -89,13 +89,14 @@ struct TaskUpdater: TaskUpdating {
             configuration: configuration(), files: files)
     }
 
-    /// A daemon that died between a delivery and its record left the file under its final name; the next run finds it there.
+    /// A daemon that died between a delivery and its record left the file under its final name. The next run finds it
+    /// there.
     /// - Throws: `task.wrong_state` if the file is there.
     private func requireUndelivered(_ id: TaskID) async throws {
         guard let known = try await store.read({ try $0.task(id) }), TaskHead(known).mayHavePart,
             let session = try await store.read({ try $0.session(known.session) })
         else { return }
-        // As the next attempt looks for it.
+        // The next attempt will search in the same way.
         var record = known
         record.status.attempts += 1
         let plan = try DestinationPlan(record.spec.destination)
@@ -116,14 +117,14 @@ struct TaskUpdater: TaskUpdating {
         }
         try Self.requireResumable(before)
         if let outcome = try await cancelKeepingPart(id) { followUp.log(outcome) }
-        // Resume data names a part that is beside its destination.
+        // Resume data names a part file beside its destination.
         try await moves.finishNow(id)
         let record = try await reader.record(id, for: peer)
         try Self.requireResumable(record)
         return try ResumeData(of: record).encoded()
     }
 
-    /// Cancels a task that has not ended. A run that is past stopping delivers its file first.
+    /// Cancels a task that has not ended. A run that cannot be stopped any more delivers its file first.
     /// - Throws: `task.wrong_state` if the file is there.
     private func cancelKeepingPart(_ id: TaskID) async throws -> TaskTransitions.Outcome? {
         let transitions = transitions
@@ -152,7 +153,7 @@ struct TaskUpdater: TaskUpdating {
 }
 
 extension Destination {
-    /// What is not said stays as it was.
+    /// Missing values stay as they were.
     fileprivate func completed(by present: DestinationPlan) -> Destination {
         guard path == nil else { return self }
         return Destination(directory: directory ?? present.folder, filename: filename ?? present.name)

@@ -4,14 +4,14 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// All cookies: those of owners and their sessions, which are stored, and in memory those of volatile sessions and of
-/// tasks between two attempts.
+/// All cookies: the stored ones of owners and their sessions and, in memory, those of volatile sessions and of tasks
+/// between two attempts.
 ///
-/// What a server sets is handed to the store before the response's body is read, so it is stored no later than the end
-/// of its task.
+/// Cookies that a server sets are handed to the store before the response's body is read. So they are stored no later
+/// than the end of their task.
 package final class CookieKeeper: Sendable {
     private struct Waiting {
-        /// Grows with each that comes.
+        /// Grows with each new entry.
         var number: Int64
         var owner: UserID
         var jar: CookieJar
@@ -22,9 +22,9 @@ package final class CookieKeeper: Sendable {
         var owners: [UserID: CookieStorage] = [:]
         var volatile: [SessionKey: CookieStorage] = [:]
         var waiting: [TaskID: Waiting] = [:]
-        /// Of the last that came to `waiting`.
+        /// The number of the newest entry in `waiting`.
         var number: Int64 = 0
-        /// What a full disk kept from the store; the owner's next change takes it along.
+        /// Changes that a full disk kept out of the store. The owner's next change stores them too.
         var unstored: [UserID: [String: [Cookie.Identity]]] = [:]
     }
 
@@ -32,13 +32,13 @@ package final class CookieKeeper: Sendable {
     private let store: TransferStore
     private let time: any TimeSource
 
-    /// - Parameter store: the one on the disk.
+    /// - Parameter store: the store on the disk.
     package init(store: TransferStore, time: any TimeSource = SystemTime()) {
         self.store = store
         self.time = time
     }
 
-    /// Reads what is stored; before anything else is asked.
+    /// Reads the stored cookies. Must be called before any other function.
     func load() async throws {
         guard state.withLock({ $0.owners.isEmpty }) else { return }
         let now = time.reading().wall
@@ -68,7 +68,7 @@ package final class CookieKeeper: Sendable {
 
     // MARK: Tasks
 
-    /// nil for a task that has none.
+    /// nil for a task that has no cookies.
     func cookies(of record: TaskRecord, _ policy: CookiePolicy) -> TaskCookies? {
         let url = record.spec.url ?? ""
         switch policy.storage {
@@ -92,7 +92,8 @@ package final class CookieKeeper: Sendable {
         }
     }
 
-    /// An attempt has ended, and the task is not over. Over their owner's bound, those that have waited longest lose theirs.
+    /// Keeps the cookies of a task between two attempts. Above their owner's limit, the tasks that have waited longest
+    /// lose theirs.
     func keep(_ cookies: TaskCookies, of task: TaskID, _ owner: UserID) {
         guard let jar = cookies.leftover else { return }
         let bytes = jar.bytes
@@ -109,13 +110,13 @@ package final class CookieKeeper: Sendable {
         }
     }
 
-    /// The task is over.
+    /// Drops the cookies of an ended task.
     func forget(_ task: TaskID) {
         state.withLock { if !$0.waiting.isEmpty { $0.waiting[task] = nil } }
     }
 
-    /// The session is over, and with it what it had for itself.
-    /// - Parameter place: of a session.
+    /// Drops the cookies that an ended session had for itself.
+    /// - Parameter place: the jar of a session.
     func forget(_ place: Place) {
         guard case .session(let session) = place else {
             if case .volatile(let session) = place { state.withLock { $0.volatile[session] = nil } }
@@ -142,7 +143,8 @@ package final class CookieKeeper: Sendable {
         }
     }
 
-    /// Writes each cookie as it is by then: whichever change comes last to the store, the last one counts.
+    /// Writes each cookie as it is at the time of the write. The newest value is stored, in whatever order the changes
+    /// reach the store.
     private func storing(
         _ keys: [String: [Cookie.Identity]], of owner: UserID
     ) -> @Sendable (StoreTransaction) throws -> Void {
@@ -163,7 +165,7 @@ package final class CookieKeeper: Sendable {
 
     // MARK: Clients
 
-    /// Whose cookies a client means.
+    /// Identifies the jar that a client means.
     package enum Place: Hashable, Sendable {
         case shared(UserID)
         case session(SessionKey)
@@ -178,19 +180,19 @@ package final class CookieKeeper: Sendable {
         }
     }
 
-    /// Those that have not ended, in the order in which they were set.
+    /// The cookies that have not expired, in the order in which they were set.
     package func list(_ place: Place) -> [Cookie] {
         let (storage, name, _) = find(place)
         let now = time.reading().wall
         return storage.jar(name).all.filter { $0.expires.map { $0 > now } ?? true }
     }
 
-    /// Sets cookies, each in place of the one with its name, domain and path; stored when it returns.
+    /// Sets cookies. Each replaces the one with its name, domain and path. They are stored when this returns.
     package func set(_ cookies: [Cookie], in place: Place) async throws {
         let (storage, name, owner) = find(place)
         let now = time.reading().wall
         var keys: [String: [Cookie.Identity]] = [:]
-        // In pieces: a request that waits for the lock waits for few of them.
+        // Done in pieces, so that a request that waits for the lock waits only for a few cookies.
         for start in stride(from: 0, to: cookies.count, by: Self.piece) {
             let some = cookies[start..<min(start + Self.piece, cookies.count)]
             let changed = storage.change(name, at: now) { jar in
@@ -209,7 +211,7 @@ package final class CookieKeeper: Sendable {
         return jar.put(cookie, at: now)
     }
 
-    /// Removes the cookies that satisfy this; stored when it returns.
+    /// Removes the cookies that satisfy the condition. The removal is stored when this returns.
     /// - Returns: how many.
     package func remove(in place: Place, where isMeant: @Sendable (Cookie) -> Bool) async throws -> Int {
         let (storage, name, owner) = find(place)
@@ -223,8 +225,8 @@ package final class CookieKeeper: Sendable {
         return count
     }
 
-    /// Stores changes; what the store does not take, the owner's next change takes along.
-    /// - Parameter owner: nil if they are stored nowhere.
+    /// Stores changes. If the store fails, the owner's next change stores them too.
+    /// - Parameter owner: nil if they are not stored.
     private func write(_ keys: [String: [Cookie.Identity]], of owner: UserID?) async throws {
         guard let owner, !keys.isEmpty else { return }
         do {

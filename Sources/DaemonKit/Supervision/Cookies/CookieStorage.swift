@@ -2,9 +2,9 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The cookies of one owner: those of all tasks, and those of sessions that have their own. They share a bound.
+/// The cookies of one owner: the jar for all tasks, and the jars of sessions that have their own. They share a limit.
 final class CookieStorage: Sendable {
-    /// By session; the empty name is everybody's.
+    /// The jars by session. The empty name is the jar for all tasks.
     private let jars: Guarded<[String: CookieJar]>
     private let most: Int
 
@@ -21,7 +21,7 @@ final class CookieStorage: Sendable {
         jars.withLock { $0[name]?.entry(key) }
     }
 
-    /// As `CookieJar.field`.
+    /// See `CookieJar.field`.
     func field(_ name: String, _ request: CookieRequest, at now: Timestamp, without names: Set<String>) -> String? {
         jars.withLock { $0[name]?.field(for: request, at: now, without: names) }
     }
@@ -30,13 +30,13 @@ final class CookieStorage: Sendable {
         jars.withLock { $0[name, default: CookieJar(most: most)].restore(stored, created: created) }
     }
 
-    /// - Returns: the keys of what changed, by session.
+    /// - Returns: the keys of the changed cookies, by session.
     func change(
         _ name: String, at now: Timestamp, _ body: (inout CookieJar) -> [CookieJar.Change]
     ) -> [String: [Cookie.Identity]] {
         jars.withLock { jars in
             var changed = [name: body(&jars[name, default: CookieJar(most: most)]).map(\.key)]
-            // Over the common bound, what has ended goes first; then the session with the most cookies gives one up.
+            // Above the common limit, expired cookies go first. Then the session with the most cookies loses one.
             if Self.count(jars) > most {
                 for name in Array(jars.keys) {
                     let ended = jars[name]?.expire(at: now) ?? []

@@ -3,7 +3,7 @@ import DaemonSetup
 import TransferCore
 import TransferModel
 
-/// The cookies of one task while it runs, as its session's policy has them.
+/// The cookies of one running task, as its session's policy allows them.
 final class TaskCookies: CookieKeeping {
     private let storage: CookieStorage
     private let name: String
@@ -13,9 +13,9 @@ final class TaskCookies: CookieKeeping {
     private let changed: (@Sendable ([String: [Cookie.Identity]]) -> Void)?
 
     /// - Parameters:
-    ///   - name: which of the storage's jars.
-    ///   - url: the task's own.
-    ///   - changed: called at once, with what is to be stored.
+    ///   - name: the jar in the storage.
+    ///   - url: the task's own URL.
+    ///   - changed: called at once with the cookies to store.
     init(
         _ storage: CookieStorage, _ name: String, _ policy: CookiePolicy, url: String, time: any TimeSource,
         changed: (@Sendable ([String: [Cookie.Identity]]) -> Void)? = nil
@@ -28,13 +28,13 @@ final class TaskCookies: CookieKeeping {
         self.changed = changed
     }
 
-    /// What the next attempt goes on with; nil if there is nothing that is the task's own.
+    /// The cookies for the next attempt; nil if the task has none of its own.
     var leftover: CookieJar? {
         guard policy.storage == .task, !storage.isEmpty(name) else { return nil }
         return storage.jar(name)
     }
 
-    /// No request gets any.
+    /// No request gets any cookie.
     var isEmpty: Bool { !policy.sends || storage.isEmpty(name) }
 
     func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?

@@ -6,17 +6,17 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The program of `credentialHelper`, which speaks git's credential protocol (git-credential(1), INPUT/OUTPUT FORMAT): it gives
-/// credentials, and hears which worked and which did not.
+/// The program of `credentialHelper`, which speaks git's credential protocol (git-credential(1), INPUT/OUTPUT FORMAT).
+/// It supplies credentials, and is told which were accepted and which were refused.
 ///
-/// It runs with the rights of the daemon's user, so a system daemon has none. Whatever it does costs 10 s and 64 KiB at most, and
-/// 30 s for those that wait for their turn.
+/// It runs with the rights of the daemon's user, so a system daemon has none. Each call takes at most 10 s and 64 KiB;
+/// a caller waits at most 30 s, including its turn.
 package struct CredentialHelper: Sendable {
     private static let patience = 10
-    /// Seconds for its turn and its answer.
+    /// Seconds for a call, including the wait for its turn.
     private static let longestWait = 30
     private static let mostOutput = 64 << 10
-    /// Programs at one time: a thousand tasks that are asked for credentials need not be a thousand processes.
+    /// The number of programs at a time. A thousand tasks that need credentials must not start a thousand processes.
     private static let width = 4
 
     private let command: @Sendable () -> String?
@@ -25,13 +25,13 @@ package struct CredentialHelper: Sendable {
     private let turns: Turnstile
 
     /// - Parameters:
-    ///   - environment: of the daemon; only what a program of the user needs is handed on.
-    ///   - command: the setting as it is now: a program and its arguments, between spaces; nil for none.
+    ///   - environment: the daemon's environment; the program gets only what a user's program needs.
+    ///   - command: returns the current setting: a program and its arguments, separated by spaces; nil for none.
     package init(
         environment: [String: String], logger: Logger, command: @escaping @Sendable () -> String?
     ) {
         var handedOn = LaunchRunner.handedOn(of: environment)
-        // Nobody is there whom it could ask.
+        // There is no user whom the program could ask.
         handedOn["GIT_TERMINAL_PROMPT"] = "0"
         self.environment = handedOn
         self.logger = logger
@@ -43,7 +43,7 @@ package struct CredentialHelper: Sendable {
 
     private var words: [String] { (command() ?? "").split(separator: " ").map(String.init) }
 
-    /// A program that fails, or says what nobody can use, is logged.
+    /// Asks the program for credentials. A failure or an unusable answer is logged.
     func get(for demand: ProtectionSpace) async -> HelperAnswer {
         switch await run("get", GitCredential.request(for: demand)) {
         case .failure(let error): return .failed(error.message)
@@ -54,18 +54,18 @@ package struct CredentialHelper: Sendable {
         }
     }
 
-    /// What it gave has worked.
+    /// Tells the program that its credential was accepted.
     func store(_ username: String, _ password: String, for demand: ProtectionSpace) async {
         _ = await run("store", GitCredential.request(for: demand, username, password))
     }
 
-    /// What it gave was refused.
+    /// Tells the program that its credential was refused.
     func erase(_ username: String, _ password: String, for demand: ProtectionSpace) async {
         _ = await run("erase", GitCredential.request(for: demand, username, password))
     }
 
-    /// - Returns: its output, or why it failed, which is logged. If the task is cancelled that is at once; the program is
-    ///   killed.
+    /// - Returns: the output, or why the program failed, which is logged. If the task is cancelled, this returns at
+    ///   once and the program is killed.
     private func run(_ action: String, _ input: [UInt8]?) async -> Call.Result {
         let words = words
         guard !words.isEmpty else { return .failure(TransferError(.internal, "There is none.")) }
@@ -94,7 +94,7 @@ package struct CredentialHelper: Sendable {
         logger.warning("the credential helper failed", metadata: ["action": "\(action)", "error": "\(reason)"])
     }
 
-    /// Runs the program on a thread of its own, and leaves the turnstile after it.
+    /// Runs the program on its own thread, and leaves the turnstile afterwards.
     private func start(_ call: Call, _ argv: [String], _ input: [UInt8]) {
         guard call.isWanted else { return turns.leave() }
         let isStarted = NamedThread.start("dld-launch") {
@@ -119,14 +119,14 @@ package struct CredentialHelper: Sendable {
         }
         switch output.status {
         case 0: return output.bytes
-        // What the shell says (sh(1), EXIT STATUS).
+        // The statuses of the shell (sh(1), EXIT STATUS).
         case 126, 127: throw TransferError(.internal, "It cannot be run; check the path in credentialHelper.")
         default: throw TransferError(.internal, "It ended with status \(output.status).")
         }
     }
 }
 
-/// One wait for a program, which ends once: with what the program says, or because nobody wants that any more.
+/// One call of the program. It ends once: with the program's answer, or because nobody wants it any more.
 private final class Call: Sendable {
     typealias Result = Swift.Result<[UInt8], TransferError>
 
@@ -147,7 +147,7 @@ private final class Call: Sendable {
         if let result { continuation.resume(returning: result) }
     }
 
-    /// The first end counts.
+    /// Only the first end counts.
     func end(_ result: Result) {
         let waiting = state.withLock { state in
             guard state.result == nil else { return nil as CheckedContinuation<Result, Never>? }

@@ -5,9 +5,9 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// All credentials: those of owners and of durable sessions, which are stored, and in memory those of volatile sessions.
+/// All credentials: the stored ones of owners and durable sessions and, in memory, those of volatile sessions.
 ///
-/// It is the one place that says what answers a demand for credentials where nobody is asked.
+/// Only this class decides which credential answers a challenge if no client is asked.
 package final class CredentialKeeper: Sendable {
     package typealias Place = CookieKeeper.Place
 
@@ -15,7 +15,7 @@ package final class CredentialKeeper: Sendable {
     struct User: Sendable {
         var session: SessionKey
         var isVolatile: Bool
-        /// Those that all of its owner's tasks share too.
+        /// The task may also use the credentials that all its owner's tasks share.
         var hasOwners: Bool
 
         init(_ record: TaskRecord, _ policy: EffectivePolicy) {
@@ -34,22 +34,22 @@ package final class CredentialKeeper: Sendable {
     }
 
     private let lists = Guarded<[Place: CredentialList]>([:])
-    /// What helpers gave and servers refused: as long as the daemon runs, no task sends it again.
+    /// Credentials that helpers gave and servers refused. As long as the daemon runs, no task sends them again.
     private let refusedGifts = Guarded<[UserID: RefusedGifts]>([:])
     private let store: TransferStore
     private let helper: CredentialHelper?
     private let logger: Logger
 
     /// - Parameters:
-    ///   - store: the one on the disk.
-    ///   - helper: nil if there is none, as in the system daemon.
+    ///   - store: the store on the disk.
+    ///   - helper: nil if there is none, as in a system daemon.
     package init(store: TransferStore, helper: CredentialHelper? = nil, logger: Logger) {
         self.store = store
         self.helper = helper
         self.logger = logger
     }
 
-    /// Reads what is stored; before anything else is asked.
+    /// Reads the stored credentials. Must be called before any other function.
     func load() async throws {
         guard lists.withLock({ $0.isEmpty }) else { return }
         let stored = try await store.write { transaction in
@@ -66,7 +66,7 @@ package final class CredentialKeeper: Sendable {
 
     // MARK: Tasks
 
-    /// Whether anything could answer a demand without asking a client.
+    /// Tells whether a challenge could be answered without asking a client.
     func mayAnswer(_ user: User) -> Bool {
         if user.hasOwners, helper?.isSet == true { return true }
         return lists.withLock { lists in
@@ -74,8 +74,8 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    /// What the store has for a demand: the session's own goes first.
-    /// - Parameter places: that are looked at.
+    /// Returns the stored credential for a challenge. The session's own credentials come first.
+    /// - Parameter places: the lists to search.
     func found(for demand: ProtectionSpace, in places: [Place]) -> FoundCredential? {
         let choice = lists.withLock { lists in
             for place in places {
@@ -86,7 +86,7 @@ package final class CredentialKeeper: Sendable {
         return choice.map { FoundCredential(username: $0.username, password: $0.password, source: .store) }
     }
 
-    /// A claimed task, with the credentials that the store has by now for what it was asked.
+    /// Returns a claimed task with the credentials that the store now has for its earlier challenges.
     func lookingUp(_ claimed: TaskRecord, _ user: User) -> TaskRecord {
         guard let settled = claimed.settled else { return claimed }
         var record = claimed
@@ -96,9 +96,10 @@ package final class CredentialKeeper: Sendable {
         return record
     }
 
-    /// What becomes of a demand that ended an attempt. What was sent is noted as refused.
-    /// - Parameter asking: called before the helper is asked, which may take its time; a cancelled task does not wait for it.
-    /// - Returns: nil if nothing was demanded that credentials answer.
+    /// Finds credentials for a challenge that ended an attempt. What was sent is noted as refused.
+    /// - Parameter asking: called before the helper is asked, which may take a while. A cancelled task does not wait
+    ///   for it.
+    /// - Returns: nil if there is no challenge that credentials could answer.
     func offer(
         after failure: AttemptFailure, of record: TaskRecord, _ policy: EffectivePolicy,
         asking: @Sendable () -> Void = {}
@@ -115,7 +116,7 @@ package final class CredentialKeeper: Sendable {
         var offer = CredentialOffer(space: demand)
         offer.isStoredRefused = isRefused(demand, in: user.places)
         if policy.asks.contains(.challenge) {
-            // The client has said of those that they are for all of its tasks; others it is asked about.
+            // The client itself stored these for all tasks of the session. It is asked about all others.
             offer.found = found(for: demand, in: [user.own]).flatMap { isNew($0) ? $0 : nil }
             offer.proposedUser = found(for: demand, in: user.places)?.username
             return offer
@@ -141,7 +142,7 @@ package final class CredentialKeeper: Sendable {
         refusedGifts.withLock { $0[user.session.owner]?.contains(given, for: demand) == true }
     }
 
-    /// - Returns: what was sent, and is not to be sent again.
+    /// - Returns: what was sent, and must not be sent again.
     private func noteRefused(
         _ sent: SettledDecisions.Space?, of record: TaskRecord, _ demand: ProtectionSpace, _ user: User,
         _ policy: EffectivePolicy
@@ -150,7 +151,7 @@ package final class CredentialKeeper: Sendable {
         if let own = TaskTransitions.ownCredential(of: record, for: demand, policy) {
             refused.append((own.username, own.password ?? ""))
         }
-        // It was sent whatever the realm: the server may have named another one, or another method, before.
+        // It was sent for any realm, because the server may have named another realm or method before.
         if let sent, let name = sent.username {
             refused.append((name, sent.password ?? ""))
             if sent.source == .helper { refuse(gift: sent, by: demand, of: user.session.owner) }
@@ -159,14 +160,14 @@ package final class CredentialKeeper: Sendable {
         return refused
     }
 
-    /// Whether something is stored that would answer, had it not been refused.
+    /// Tells whether a stored credential would answer the challenge if it had not been refused.
     private func isRefused(_ demand: ProtectionSpace, in places: [Place]) -> Bool {
         lists.withLock { lists in
             places.contains { lists[$0]?.all.contains { $0.isRefused && $0.space.covers(demand) } == true }
         }
     }
 
-    /// The helper hears of it, and nobody waits for it.
+    /// Tells the helper, without waiting for it.
     private func refuse(gift: SettledDecisions.Space, by demand: ProtectionSpace, of owner: UserID) {
         let (username, password) = (gift.username ?? "", gift.password ?? "")
         let given = FoundCredential(username: username, password: password, source: .helper)
@@ -182,7 +183,7 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    /// Credentials have worked: they are kept where their persistence says.
+    /// Keeps credentials that were accepted, according to their persistence.
     func worked(_ spaces: [SettledDecisions.Space], for user: User) {
         for space in spaces {
             guard let username = space.username, let password = space.password, let demand = space.demand else {
@@ -212,11 +213,11 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    /// The session is over, and with it what it had for itself.
+    /// Drops the credentials that an ended session had for itself.
     func forget(_ place: Place) { lists.withLock { $0[place] = nil } }
 
-    /// Hears of what was committed: sessions also end by themselves, with their last tasks.
-    /// - Parameter isVolatile: of volatile sessions; a durable one may have the same name.
+    /// Watches committed events, because sessions also end by themselves with their last tasks.
+    /// - Parameter isVolatile: the events are those of volatile sessions. A durable session may have the same name.
     func follow(_ events: [EventRecord], isVolatile: Bool) {
         for event in events where event.type == .sessionInvalidated {
             forget(isVolatile ? .volatile(event.session) : .session(event.session))
@@ -241,16 +242,17 @@ package final class CredentialKeeper: Sendable {
             "You have \(Bounds.credentials) credentials, which is the most; remove some with credentials.remove.")
     }
 
-    /// Hands a change to the store and does not wait: the next one takes along what the store did not take.
+    /// Hands a change to the store and does not wait. If the store fails, the next change stores it too.
     private func write(_ place: Place) { store.write(storing(place)) { _ in } }
 
-    /// Writes the credentials as they are by then: whichever change comes last to the store, the last one counts.
+    /// Writes the credentials as they are at the time of the write. The newest ones are stored, in whatever order the
+    /// changes reach the store.
     private func storing(_ place: Place) -> @Sendable (StoreTransaction) throws -> Void {
         { [self] transaction in
             let all = list(place)
             switch place {
             case .shared(let owner):
-                // What lasts as long as the daemon is in memory alone.
+                // Credentials that last as long as the daemon stay in memory only.
                 try transaction.setCredentials(
                     all.filter { $0.persistence == .permanent }, owner: owner, session: "")
             case .session(let key):
@@ -266,21 +268,22 @@ package final class CredentialKeeper: Sendable {
     /// In the order in which they were stored.
     package func list(_ place: Place) -> [StoredCredential] { lists.withLock { $0[place]?.all ?? [] } }
 
-    /// Stores a credential in place of the one of its space and user name; durable when it returns.
-    /// - Parameter isDefault: nil = it is, unless its space has another one.
-    /// - Throws: `limit.reached`, and what the store throws: then it is in force, and stored with the next change.
+    /// Stores a credential, which replaces the one with the same space and user name. It is durable when this returns.
+    /// - Parameter isDefault: nil to make it the default unless its space has another one.
+    /// - Throws: `limit.reached`, and what the store throws. In the latter case the credential is in use, and is stored
+    ///   with the next change.
     package func set(_ credential: StoredCredential, isDefault: Bool?, in place: Place) async throws {
         try keep(credential, isDefault: isDefault, in: place)
         allowGifts(at: credential.space, of: place.owner)
         try await store.write(storing(place))
     }
 
-    /// Whoever changes what is stored for a space lets its helper's be tried again too.
+    /// A change of the stored credentials for a space also allows the helper's to be tried again.
     private func allowGifts(at space: CredentialSpace, of owner: UserID) {
         refusedGifts.withLock { $0[owner]?.remove(at: space) }
     }
 
-    /// Removes those of a server or proxy; durable when it returns.
+    /// Removes the credentials of a server or proxy. The removal is durable when this returns.
     /// - Returns: how many.
     package func remove(at space: CredentialSpace, username: String?, in place: Place) async throws -> Int {
         allowGifts(at: space, of: place.owner)

@@ -1,9 +1,9 @@
 import TransferCore
 import TransferModel
 
-/// What was found for a demand for credentials that ended an attempt.
+/// The credentials found for a challenge that ended an attempt.
 struct CredentialOffer: Sendable {
-    /// What a helper had that is no help.
+    /// Why a helper's answer did not help.
     enum Helper: String, Sendable {
         case nothing, refused, failed
     }
@@ -11,14 +11,14 @@ struct CredentialOffer: Sendable {
     var space: ProtectionSpace
     /// Sent without asking.
     var found: FoundCredential?
-    /// Of the credential that a client who is asked has stored.
+    /// The user name of a stored credential that may be proposed to the client.
     var proposedUser: String?
-    /// Something stored would answer the demand, and was refused.
+    /// A stored credential would answer the challenge, but was refused.
     var isStoredRefused = false
-    /// nil if it was not asked, or has given `found`.
+    /// nil if the helper was not asked, or has supplied `found`.
     var helper: Helper?
 
-    /// Says in the error of a demand that stays unanswered where credentials were looked for, and for what.
+    /// Adds to the error of an unanswered challenge where credentials were searched, and for what.
     func explain(_ error: inout TransferError) {
         guard found == nil, error.code == .authRequired else { return }
         error.details["protectionSpace"] = .string(space.origin)

@@ -1,18 +1,18 @@
 import TransferCore
 import TransferModel
 
-/// Remembers what a helper gave and a server refused, without the passwords: what is compared are hashes whose key lasts as long as
-/// the process.
+/// Remembers which credentials a helper gave and a server refused, without the passwords. It compares hashes, whose key
+/// lasts as long as the process.
 struct RefusedGifts: Sendable {
     private struct Gift: Hashable {
         var demand: ProtectionSpace
         var hash: Int
     }
 
-    /// The latest last.
+    /// The newest is last.
     private var gifts: [Gift] = []
 
-    /// Of more than `Bounds.credentials` the oldest is forgotten.
+    /// If there are more than `Bounds.credentials`, the oldest is forgotten.
     mutating func add(_ given: FoundCredential, for demand: ProtectionSpace) {
         let gift = Gift(demand: demand, hash: given.hashValue)
         gifts.removeAll { $0 == gift }
@@ -24,6 +24,6 @@ struct RefusedGifts: Sendable {
         gifts.contains(Gift(demand: demand, hash: given.hashValue))
     }
 
-    /// A realm or method that is nil is every one.
+    /// A nil realm or method stands for every one.
     mutating func remove(at space: CredentialSpace) { gifts.removeAll { space.covers($0.demand) } }
 }

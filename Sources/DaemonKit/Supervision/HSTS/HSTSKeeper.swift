@@ -5,17 +5,17 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// The hosts that tasks reach over https alone (RFC 6797): those of owners, which are stored, and in memory those of ephemeral
-/// sessions.
+/// The known hosts, which tasks reach over https only (RFC 6797): the stored ones of owners and, in memory, those of
+/// ephemeral sessions.
 ///
-/// What a server says is handed to the store before the response's body is read, so it is stored no later than the end of
-/// its task.
+/// A server's policy is handed to the store before the response's body is read. So it is stored no later than the end
+/// of its task.
 package final class HSTSKeeper: Sendable {
     package typealias Place = CookieKeeper.Place
 
     private struct State {
         var lists: [Place: HSTSList] = [:]
-        /// What a full disk kept from the store; the owner's next change takes it along.
+        /// Changes that a full disk kept out of the store. The owner's next change stores them too.
         var unstored: [UserID: [String]] = [:]
     }
 
@@ -23,13 +23,13 @@ package final class HSTSKeeper: Sendable {
     private let store: TransferStore
     private let time: any TimeSource
 
-    /// - Parameter store: the one on the disk.
+    /// - Parameter store: the store on the disk.
     package init(store: TransferStore, time: any TimeSource = SystemTime()) {
         self.store = store
         self.time = time
     }
 
-    /// Reads what is stored; before anything else is asked.
+    /// Reads the stored hosts. Must be called before any other function.
     func load() async throws {
         guard state.withLock({ $0.lists.isEmpty }) else { return }
         let now = time.reading().wall
@@ -45,7 +45,7 @@ package final class HSTSKeeper: Sendable {
 
     // MARK: Tasks
 
-    /// What a task of this session obeys and learns; nil if it does neither.
+    /// Returns the list that a task of this session obeys and learns into; nil if it ignores HSTS.
     func hosts(of session: SessionKey, _ policy: EffectivePolicy) -> TaskHSTS? {
         guard policy.$network.wrappedValue.obeysHSTS else { return nil }
         return TaskHSTS(self, policy.usesOwnersStores ? .shared(session.owner) : .volatile(session))
@@ -69,7 +69,7 @@ package final class HSTSKeeper: Sendable {
         }
     }
 
-    /// Hears of what was committed for volatile sessions: what one had for itself ends with it.
+    /// Watches the committed events of volatile sessions. What a session had for itself ends with it.
     func follow(_ events: [EventRecord]) {
         for event in events where event.type == .sessionInvalidated {
             state.withLock { $0.lists[.volatile(event.session)] = nil }
@@ -78,7 +78,8 @@ package final class HSTSKeeper: Sendable {
 
     // MARK: The store
 
-    /// Writes each host as it is by then: whichever change comes last to the store, the last one counts.
+    /// Writes each host as it is at the time of the write. The newest value is stored, in whatever order the changes
+    /// reach the store.
     private func storing(_ domains: [String], of owner: UserID) -> @Sendable (StoreTransaction) throws -> Void {
         { [self] transaction in
             for domain in Set(domains) {
@@ -93,14 +94,14 @@ package final class HSTSKeeper: Sendable {
 
     // MARK: Clients
 
-    /// Those that have not expired, by name.
+    /// The hosts that have not expired, by name.
     package func list(_ place: Place) -> [HSTSHost] {
         let now = time.reading().wall
         return state.withLock { $0.lists[place]?.all(at: now) ?? [] }
     }
 
-    /// Forgets a domain and the names below it, or all; durable when it returns. What the store does not take, the owner's
-    /// next change takes along.
+    /// Forgets a domain and the names below it, or all domains. This is durable when it returns. If the store fails,
+    /// the owner's next change stores it too.
     /// - Returns: how many were known.
     package func forget(_ domain: String?, in place: Place) async throws -> Int {
         let now = time.reading().wall
@@ -120,7 +121,7 @@ package final class HSTSKeeper: Sendable {
     }
 }
 
-/// The same for one task while it runs.
+/// The known hosts for one running task.
 final class TaskHSTS: HSTSKeeping {
     private let keeper: HSTSKeeper
     private let place: HSTSKeeper.Place
@@ -134,7 +135,7 @@ final class TaskHSTS: HSTSKeeping {
 
     func receive(_ field: String, from host: String) { keeper.receive(field, from: host, in: place) }
 
-    /// The URL over https; nil if it is not one of http, or its host is not known.
+    /// Returns the URL with https; nil if its scheme is not http, or if its host is not a known host.
     func secured(_ url: String) -> String? {
         guard let parsed = try? URLRules.parse(url), parsed.scheme == .http, isKnown(parsed.host) else { return nil }
         return StrictTransportSecurity.secured(parsed.requestURL)

@@ -1,7 +1,7 @@
 import Threading
 import TransferModel
 
-/// What file systems had free when they were looked at last: of a thousand tasks that begin together one looks.
+/// The free space of file systems at the last check. Of a thousand tasks that begin together, only one checks.
 final class KnownSpace: Sendable {
     private struct Look {
         var free: ByteCount
@@ -9,9 +9,9 @@ final class KnownSpace: Sendable {
         var time: Int64
     }
 
-    /// A look counts for so many milliseconds.
+    /// Milliseconds for which a check is valid.
     private static let validity: Int64 = 500
-    /// What others may write meanwhile.
+    /// The space that others may use meanwhile.
     private static let margin = ByteCount.mebibytes(256)
 
     private let looks = Guarded<[UInt64: Look]>([:])
@@ -20,7 +20,7 @@ final class KnownSpace: Sendable {
         looks.withLock { $0[device] = Look(free: free, time: now) }
     }
 
-    /// False if there may be too little: then somebody has to look.
+    /// Returns false if there may be too little space; then the caller must check.
     func hasSpace(on device: UInt64, leaving minimum: ByteCount, at now: Int64) -> Bool {
         guard let look = looks.withLock({ $0[device] }) else { return false }
         return now - look.time <= Self.validity && look.free >= minimum + Self.margin

@@ -5,14 +5,15 @@ import Threading
 import TransferModel
 import TransferStore
 
-/// Removes part files that have to go: of tasks that were given up while their disk was away, and under names that parts
-/// had before their tasks' destinations changed.
+/// Removes part files that are not needed any more: those of tasks that were given up while their disk was unavailable,
+/// and those under names from before a change of the destination.
 final class LeftParts: Sendable {
-    /// When parts that were left behind are looked for next.
+    /// When left part files are looked for next.
     private struct SweepMemory: Sendable {
-        /// Of the mounts that were there at the last look.
+        /// The generation of the mount table at the last look.
         var generation: Int?
-        /// Some were noted since, or a file system failed or did not answer: on the boot clock, not before this.
+        /// Part files were noted since, or a file system failed or did not answer. The next look is not before this
+        /// time, in milliseconds of the boot clock.
         var next: Int64? = 0
     }
 
@@ -38,12 +39,12 @@ final class LeftParts: Sendable {
         self.logger = logger
     }
 
-    /// Removes what a task held here. An upload that was begun at a server is ended by `UploadEndings`.
+    /// Removes what a task held here. `UploadEndings` ends its upload at the server.
     func discard(_ record: TaskRecord) async {
         await note(await files.discardParts(of: [record], at: time.reading().wall))
     }
 
-    /// Remembers parts that could not be removed.
+    /// Stores the part files that could not be removed.
     func note(_ parts: [LeftPart]) async {
         guard !parts.isEmpty else { return }
         do {
@@ -54,7 +55,7 @@ final class LeftParts: Sendable {
         }
     }
 
-    /// They are in the store.
+    /// Notes that the part files are in the store.
     func didNote(_ parts: [LeftPart]) {
         guard !parts.isEmpty else { return }
         let next = time.reading().boot + Self.sweepInterval
@@ -62,25 +63,24 @@ final class LeftParts: Sendable {
         logger.info("parts are left to be removed later", metadata: ["count": "\(parts.count)"])
     }
 
-    /// Milliseconds between two looks while nothing is mounted.
+    /// Milliseconds between two looks if no file system is mounted meanwhile.
     private static let sweepInterval: Int64 = 60_000
     private static let sweepBatch = 256
-    /// Nobody waits longer for a disk.
+    /// A part file is forgotten if its disk was unavailable for this long.
     private static let longestAbsence = Seconds(365 * 86400)
-    /// The others that come after it wait no longer for a part that moves.
+    /// How long a part file that moves may delay the ones after it.
     private static let longestMove: Duration = .seconds(5)
 
-    /// Whether parts may be found now that were not there before.
+    /// Tells whether part files may have become reachable.
     func isSweepDue(at boot: Int64) -> Bool {
-        // In place nothing is mounted by itself.
+        // Without threads (in simulations), mounts do not change.
         let generation = files.pool.width > 0 ? MountTable.current.generation : 0
         return memory.withLock { memory in
             (memory.generation ?? generation) != generation || memory.next.map { $0 <= boot } ?? false
         }
     }
 
-    /// Looks for all parts that were left behind, removes those that are there, and goes on with moves that were
-    /// interrupted.
+    /// Looks for all left part files, removes those that it finds, and continues interrupted moves.
     func sweep() async {
         let generation = files.pool.width > 0 ? MountTable.current.generation : 0
         memory.withLock { $0 = SweepMemory(generation: generation, next: nil) }
@@ -99,7 +99,7 @@ final class LeftParts: Sendable {
         }
     }
 
-    /// Looks for what is left, after a while.
+    /// Schedules another look for what is left.
     func sweepAgain() {
         let next = time.reading().boot + Self.sweepInterval
         memory.withLock { $0.next = $0.next ?? next }
@@ -109,7 +109,7 @@ final class LeftParts: Sendable {
         let ids = Set(page.map(\.task)).sorted()
         let taken = try await removeUnwanted(page, of: ids)
         guard !taken.isEmpty else { return }
-        // Until nothing is left of them.
+        // Repeats this until nothing is left of them.
         sweepAgain()
         var stuck = Set(taken.filter { moves.isBusy($0.id) }.map { Way($0, page) })
         for record in taken where !Task.isCancelled {
@@ -119,7 +119,7 @@ final class LeftParts: Sendable {
         }
     }
 
-    /// The file systems between which a part moves.
+    /// The file systems between which a part file moves.
     private struct Way: Hashable {
         var from: UInt64?
         var to: UInt64?
@@ -130,10 +130,10 @@ final class LeftParts: Sendable {
         }
     }
 
-    /// Removes the parts of tasks that want none.
+    /// Removes the part files of tasks that need none.
     /// - Returns: the other tasks.
     private func removeUnwanted(_ page: [LeftPart], of ids: [TaskID]) async throws -> [TaskRecord] {
-        // A task that is tried again has a part of the same name.
+        // Held, because a task that is tried again has a part file of the same name.
         await runs.claims.hold(ids)
         defer {
             runs.claims.release(ids)
@@ -155,6 +155,6 @@ final class LeftParts: Sendable {
 }
 
 extension TaskRecord {
-    /// Whether it has a part, or may make one.
+    /// Tells whether the task has a part file, or may create one.
     var isTaken: Bool { !status.state.isFinal || checkpoint != nil }
 }

@@ -5,17 +5,17 @@ import Threading
 import TransferModel
 import TransferStore
 
-/// Has part files follow the destinations of their tasks, and removes what they leave behind.
+/// Moves part files when the destinations of their tasks change, and removes what they leave behind.
 ///
-/// The store says first where a part is to be (`TaskChange`), and names it there once it is. In between, whoever comes by
-/// finishes the move: the update that asked for it, the next attempt, the next daemon.
+/// The store first names the new destination (`TaskChange`), and names the part file there after the move. In between,
+/// the move is finished by whichever comes first: the update that requested it, the next attempt, or the next daemon.
 final class PartMoves: Sendable {
     private let patience: StorePatience
     private let files: TransferFiles
     private let engine: any ExchangePerforming
     private let runs: RunTable
     private let logger: Logger
-    /// A task may be claimed again.
+    /// Called when a task may be claimed again.
     private let released: @Sendable () -> Void
     private let queues = TaskQueues()
 
@@ -31,7 +31,7 @@ final class PartMoves: Sendable {
         self.released = released
     }
 
-    /// Runs `body` when nobody else changes the destination of the task, or moves its part.
+    /// Runs `body` while nothing else changes the destination of the task or moves its part file.
     func alone<T: Sendable>(_ id: TaskID, _ body: () async throws -> T) async throws -> T {
         await queues.enter(id)
         defer { queues.leave(id) }
@@ -45,8 +45,9 @@ final class PartMoves: Sendable {
         return checkpoint.partPath == files.goal(of: record, place.plan, in: place.folder).path
     }
 
-    /// Brings the task's part to its destination; nobody else may touch it meanwhile.
-    /// - Returns: its checkpoint, which is stored; nil if it is gone, and as it was where it is out of reach.
+    /// Moves the task's part file to its destination. Nothing else may touch it meanwhile.
+    /// - Returns: its checkpoint, which is stored; nil if the part file is gone; the old checkpoint if the part file is
+    ///   unreachable.
     /// - Throws: `disk.*`, `destination.*`, `cancelled`, and what the store throws.
     func bring(_ record: TaskRecord, to place: PartPlace) async throws -> Checkpoint? {
         guard let checkpoint = record.checkpoint, !isInPlace(record, place) else { return record.checkpoint }
@@ -68,13 +69,13 @@ final class PartMoves: Sendable {
         do {
             try await clean(record.id)
         } catch {
-            // What cannot be cleaned now is looked for again by and by; the part is where it belongs.
+            // The part file is in its place. A later sweep removes what could not be removed now.
             logger.warning("cannot remove what a part left", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
         return moved
     }
 
-    /// - Returns: false if somebody gave the task up meanwhile, who looked for the part where it was.
+    /// - Returns: false if the task was given up meanwhile, with a search for the part file in its old place.
     private func replace(_ known: Checkpoint, of id: TaskID, with moved: Checkpoint?) async throws -> Bool {
         try await patience.persistently { transaction in
             guard try transaction.task(id)?.checkpoint == known else { return false }
@@ -83,9 +84,10 @@ final class PartMoves: Sendable {
         }
     }
 
-    /// Removes what the task's part has left behind; nobody else may touch it meanwhile.
+    /// Removes what the task's part file has left behind. Nothing else may touch it meanwhile.
     private func clean(_ id: TaskID) async throws {
-        // A database that cannot be read for a moment is not to leave the part there until the next sweep.
+        // Persistent, because a database that cannot be read for a moment must not delay the removal until the next
+        // sweep.
         let (parts, record) = try await patience.persistently { (try $0.leftParts(of: id), try $0.task(id)) }
         guard !parts.isEmpty else { return }
         var own: Set<String> = []
@@ -101,8 +103,9 @@ final class PartMoves: Sendable {
 
     // MARK: When nothing runs
 
-    /// Brings the part of a task that does not run, and cleans behind it. A task that runs does so itself.
-    /// - Throws: as `bring`.
+    /// Moves the part file of a task that does not run, and removes what it leaves behind. A running task does this
+    /// itself.
+    /// - Throws: what `bring` throws.
     func finishNow(_ id: TaskID) async throws {
         try await alone(id) {
             await runs.claims.hold([id])
@@ -120,7 +123,7 @@ final class PartMoves: Sendable {
         }
     }
 
-    /// As `finishNow`; what fails is left to the task's next attempt, and to the keeping of the house.
+    /// Like `finishNow`, but leaves failures to the task's next attempt and to the next sweep.
     func finish(_ id: TaskID) async {
         do {
             try await finishNow(id)
@@ -129,17 +132,17 @@ final class PartMoves: Sendable {
         }
     }
 
-    /// As `finish`, which goes on by itself if it takes longer than `limit`.
+    /// Like `finish`, which continues in the background if it takes longer than `limit`.
     /// - Returns: whether it is over.
     @discardableResult func finish(_ id: TaskID, waitingAtMost limit: Duration) async -> Bool {
         await files.pool.answers(of: [id], within: limit) { [self] id, _ in await finish(id) }[0] != nil
     }
 
-    /// Whether somebody changes the task's destination, or moves its part.
+    /// Tells whether the task's destination or part file is being changed.
     func isBusy(_ id: TaskID) -> Bool { queues.isBusy(id) }
 }
 
-/// Lets one in at a time for each task, in order.
+/// A first-in, first-out lock for each task.
 final class TaskQueues: Sendable {
     private let waiting = Guarded([TaskID: [CheckedContinuation<Void, Never>]]())
 

@@ -3,14 +3,14 @@ import Glibc
 import TransferModel
 import TransferStore
 
-/// Removes part files that nobody wants any more, and says which may still be there. All calls block: run them in a
+/// Removes part files that are not needed any more, and reports which may still exist. All calls block: run them in a
 /// `BlockingPool`.
 struct PartRemoval: Sendable {
-    /// What may still be there.
+    /// The part files that may still exist.
     struct Left: Sendable, Hashable {
-        /// Their file systems are away: nothing changes before one is mounted.
+        /// Their file systems are unavailable: nothing changes before one is mounted.
         var away: [LeftPart] = []
-        /// Their file systems did not let them go, or did not answer: the next try may succeed.
+        /// Their file systems did not remove them or did not answer: the next try may succeed.
         var failed: [LeftPart] = []
 
         var all: [LeftPart] { away + failed }
@@ -19,11 +19,11 @@ struct PartRemoval: Sendable {
     let access: FileAccess
     let storeID: String
 
-    /// Removes parts, durably: one that came back with the next boot would be no task's any more.
+    /// Removes part files durably. A part file that came back with the next boot would belong to no task.
     /// - Parameters:
-    ///   - parts: neighbours share their folder.
-    ///   - isStopped: nobody waits for the answer any more; asked before each change.
-    /// - Returns: those that may still be there.
+    ///   - parts: sorted so that those of one folder are together.
+    ///   - isStopped: tells whether nobody waits for the answer any more. It is called before each change.
+    /// - Returns: the part files that may still exist.
     func remove(_ parts: [LeftPart], isStopped: () -> Bool) -> Left {
         var left = Left()
         var rest = parts[...]
@@ -44,7 +44,8 @@ struct PartRemoval: Sendable {
         return left
     }
 
-    /// Its folder is missing: it is gone with the folder, or with the file system.
+    /// Examines a part file whose folder is missing: it may be gone with the folder, or its file system may be
+    /// unavailable.
     private func lookFor(_ part: LeftPart, into left: inout Left) {
         do throws(TransferError) {
             if !(try isGone(part)) { left.away.append(part) }
@@ -60,7 +61,7 @@ struct PartRemoval: Sendable {
         for part in parts {
             do throws(TransferError) {
                 guard let status = try folder.status(of: part.name) else {
-                    // Nothing has the name: of another file system that says nothing.
+                    // No file has the name. On another file system, that proves nothing.
                     if let device = part.device, device != folder.device { left.away.append(part) }
                     continue
                 }
@@ -74,11 +75,12 @@ struct PartRemoval: Sendable {
                 left.failed.append(part)
             }
         }
-        // A disk that cannot promise it keeps nobody from giving up a task.
+        // A disk that cannot make this durable must not prevent giving up a task.
         if isChanged { try? folder.sync() }
     }
 
-    /// A name with this store's and the task's says whose it is; another part's name only with the very file behind it.
+    /// A name that contains this store and the task identifies its owner. A part file with another name is ours only if
+    /// device and inode match.
     private func isOurs(_ part: LeftPart, _ status: stat, in folder: Folder) -> Bool {
         guard isRegular(status), PartName.isPartName(part.name) else { return false }
         if PartName.task(of: part.name, store: storeID) == part.task { return true }
@@ -86,8 +88,8 @@ struct PartRemoval: Sendable {
         return FileIdentity(status) == FileIdentity(device: device, inode: inode)
     }
 
-    /// Whether the folder is missing on the file system that it was on, rather than with it.
-    /// - Throws: the error of the file system if it answers neither.
+    /// Tells whether the folder is missing on its own file system, rather than together with it.
+    /// - Throws: the error of the file system if neither can be determined.
     private func isGone(_ part: LeftPart) throws(TransferError) -> Bool {
         guard let device = part.device else { return true }
         var path = PathRules.normalized(part.folder)

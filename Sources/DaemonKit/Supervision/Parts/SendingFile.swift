@@ -6,14 +6,14 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// What a task sends, open, and proven to be what it was when the task was added.
+/// The open file that a task sends. It is proven to be the same as when the task was added.
 struct SendingFile: Sendable {
     let file: UploadSource
-    /// As the task knows it: of a body that the store keeps, its length only.
+    /// The identity that the task recorded. For a body that the store keeps, that is only the length.
     let identity: SourceIdentity
 
-    /// A body kept in the store, as a file without a name: it is streamed like any other.
-    /// - Parameter folder: nil if it may only be in memory.
+    /// Makes an unnamed file from a body kept in the store, so that it is streamed like any other.
+    /// - Parameter folder: nil if the body may only be in memory.
     /// - Throws: `disk.*` if the state folder has no room for it.
     static func spooled(_ content: [UInt8], in folder: String?) throws(TransferError) -> SendingFile {
         let descriptor = try temporary(in: folder)
@@ -41,7 +41,7 @@ struct SendingFile: Sendable {
         }
         let (descriptor, _) = retrying { Glibc.open(folder, DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600) }
         if descriptor >= 0 { return descriptor }
-        // Not every file system has files without names.
+        // Not every file system supports unnamed files.
         var template = Array("\(folder)/body-XXXXXX".utf8CString)
         let (named, code) = retrying { mkstemp(&template) }
         guard named >= 0 else {
@@ -53,8 +53,8 @@ struct SendingFile: Sendable {
         return named
     }
 
-    /// The file at its place.
-    /// - Parameter recorded: what it was when the task was added.
+    /// Opens the file at its path.
+    /// - Parameter recorded: its identity when the task was added.
     /// - Throws: `source.changed`, `source.unreadable`, `permission.denied`.
     static func open(
         _ path: String, as recorded: SourceIdentity?, _ access: FileAccess, owner: UserID
@@ -64,7 +64,7 @@ struct SendingFile: Sendable {
         guard descriptor >= 0 else { throw .source(errno: errno, path) }
         let file = try UploadSource.adopt(descriptor, path: path)
         guard let recorded else {
-            // What is sent must have the length that is announced.
+            // The length sent must be the length announced.
             guard file.hasItsLength else {
                 throw TransferError(
                     .sourceUnreadable,
@@ -83,7 +83,7 @@ struct SendingFile: Sendable {
 }
 
 extension SourceIdentity {
-    /// Of a body that the store keeps: nothing can change about it.
+    /// The identity of a body that the store keeps, which cannot change.
     static func kept(_ size: ByteCount) -> SourceIdentity {
         SourceIdentity(device: 0, inode: 0, size: size, modified: 0)
     }
@@ -101,7 +101,7 @@ extension TaskSpec {
     /// The body is in the store.
     var isBodyKept: Bool { body?.isKept ?? false }
 
-    /// As strategies see it: a body that the store keeps is a file to them, one without a name.
+    /// The spec for strategies. To them, a body that the store keeps is an unnamed file.
     var namingKeptBody: TaskSpec {
         guard isBodyKept else { return self }
         var spec = self
@@ -115,7 +115,7 @@ extension RequestBody {
 }
 
 extension Boxed<TaskSpec> {
-    /// As `TaskSpec.namingKeptBody`.
+    /// See `TaskSpec.namingKeptBody`.
     var namingKeptBody: Boxed {
         wrappedValue.body?.isKept == true ? Boxed(wrappedValue: wrappedValue.namingKeptBody) : self
     }
@@ -123,7 +123,7 @@ extension Boxed<TaskSpec> {
 
 /// Computes the digests that a request carries.
 enum PayloadHasher {
-    /// Blocks; run it in a `BlockingPool`.
+    /// Blocks: run it in a `BlockingPool`.
     /// - Throws: `cancelled`, `disk.io`.
     static func fields(
         of exchange: Exchange, _ sending: SendingFile?, isCancelled: () -> Bool

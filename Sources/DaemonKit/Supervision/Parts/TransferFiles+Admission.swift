@@ -4,18 +4,18 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// What is looked at when a task is added.
+/// The checks when a task is added.
 extension TransferFiles {
-    /// - Parameter url: with a scheme that dld does not know.
+    /// - Parameter url: a URL whose scheme dld does not know.
     /// - Throws: `request.bad_url` if no helper serves it.
     func requireHelper(for url: ParsedURL) async throws(TransferError) {
         guard let helpers else { throw URLRules.unknown(scheme: url.schemeName) }
         try await pool.run { () throws(TransferError) in _ = try helpers.program(of: url.schemeName) }
     }
 
-    /// Creates what is missing of the destinations' folders and looks at what is there: one visit for neighbours that share
-    /// their folder.
-    /// - Returns: the device of each, in order; ends with the first refusal.
+    /// Creates missing folders of the destinations and checks existing ones. Neighbours that share their folder are
+    /// checked once.
+    /// - Returns: the device of each, in order. The list ends with the first refusal.
     func admit(_ plans: [DestinationPlan], owner: UserID) async -> [Result<UInt64, TransferError>] {
         var looks: [Result<UInt64, TransferError>] = []
         looks.reserveCapacity(plans.count)
@@ -32,8 +32,8 @@ extension TransferFiles {
         return looks
     }
 
-    /// - Parameter field: what names the folder.
-    /// - Returns: its device; it is made where it is missing.
+    /// - Parameter field: the field that names the folder.
+    /// - Returns: the folder's device. A missing folder is created.
     /// - Throws: `destination.*`, `permission.denied`, `disk.*`, each with its field.
     func admit(_ plan: DestinationPlan, owner: UserID, field: String) async throws -> UInt64 {
         do {
@@ -67,7 +67,7 @@ extension TransferFiles {
         return looks
     }
 
-    /// Refuses local files that the owner may not read, by the field that names them.
+    /// Refuses local files that the owner may not read, and names the field at fault.
     func checkReadable(_ files: [(field: String, path: String)], owner: UserID) async throws {
         for file in files {
             try await opening(file.path) { [access] in
@@ -80,8 +80,8 @@ extension TransferFiles {
         }
     }
 
-    /// Refuses a certificate that cannot be shown: its key is missing, is another's, or is not opened by the pass phrase.
-    /// - Parameter field: that holds it.
+    /// Refuses an unusable certificate: its key is missing, does not match, or cannot be opened with the pass phrase.
+    /// - Parameter field: the field that contains it.
     func check(_ client: ClientCertificate, field: String, owner: UserID) async throws {
         let certificate = try await content(client.certificate, field: "\(field).certificate", owner: owner)
         var key: [UInt8]?
@@ -116,8 +116,8 @@ extension TransferFiles {
         }
     }
 
-    /// A body that is small enough is copied, so that its file may go; a larger one is only looked at.
-    /// - Parameter field: that names it.
+    /// Copies a small body, so that its file may be removed. A larger body is only checked.
+    /// - Parameter field: the field that names the file.
     func admitBody(
         _ path: String, field: String, owner: UserID, copyingUpTo limit: ByteCount
     ) async throws -> AdmittedBody {
@@ -135,13 +135,13 @@ extension TransferFiles {
         }
     }
 
-    /// The file that an upload sends, as it is now.
+    /// Returns the identity of the file that an upload sends, as it is now.
     func admitSource(_ path: String, field: String, owner: UserID) async throws -> SourceIdentity {
         try await opening(path) { [access] in try Self.look(at: path, field: field, access, owner).identity }
     }
 
-    /// The file that a task was added with, under the same rules: the content of one that the store keeps, if it is
-    /// still short.
+    /// Returns the file that a task was added with, as it is now and under the same rules. If the store keeps its
+    /// content, the content is copied again, provided that it is still short.
     func fresh(_ path: String, of record: TaskRecord, copyingUpTo limit: ByteCount) async throws -> FreshSource {
         let owner = record.session.owner
         guard record.source?.isKept ?? false else {
@@ -164,7 +164,7 @@ extension TransferFiles {
         }
     }
 
-    /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
+    /// Checks resume data. Returns the checkpoint of a part file that this owner may continue, or nil.
     func checked(_ resumeData: ResumeData, owner: UserID) async throws -> Checkpoint? {
         let plan = try DestinationPlan(resumeData.destination)
         return try await opening(plan.folder) { [access] () throws(TransferError) in
@@ -176,18 +176,18 @@ extension TransferFiles {
 /// The file that a task sends, as it is now.
 struct FreshSource: Sendable {
     var identity: SourceIdentity
-    /// What the store is to keep of it.
+    /// The content that the store must keep.
     var content: [UInt8]?
 }
 
-/// What became of a file that is a request's body.
+/// How a file that is a request's body was admitted.
 enum AdmittedBody: Sendable {
     case copied([UInt8])
     case referenced(SourceIdentity)
 }
 
 extension TransferError {
-    /// The same of a field of the request.
+    /// The same error, with the field of the request that is at fault.
     fileprivate func naming(_ field: String) -> TransferError {
         TransferError(
             code, "\(field): \(message)", details: details.merging(["field": .string(field)]) { old, _ in old })

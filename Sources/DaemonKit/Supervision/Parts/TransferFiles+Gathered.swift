@@ -4,9 +4,10 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Delivery of bodies that were gathered in memory: no part file, no look at the store, one stay on a thread that blocks.
+/// Delivers bodies that were gathered in memory, without a part file, without reading the store, and in one job on a
+/// blocking thread.
 extension TransferFiles {
-    /// What an earlier run of the task delivered without living to tell.
+    /// Returns what an earlier run of the task delivered if its daemon died before it recorded that.
     func delivered(
         before record: TaskRecord, as name: String, in folder: Folder, _ policy: EffectivePolicy
     ) async throws -> GatheredDelivery.Placed? {
@@ -18,20 +19,20 @@ extension TransferFiles {
         }
     }
 
-    /// What became of a body that was to be delivered from memory.
+    /// The result of a delivery from memory.
     enum MemoryDelivery: Sendable {
-        /// - Parameter sha256: if it was computed of this very body.
+        /// - Parameter sha256: the digest, if it was computed for this body.
         case placed(GatheredDelivery.Placed, sha256: String?)
-        /// The file system cannot do it without a part file.
+        /// The file system needs a part file for this.
         case impossible
         /// `commit` did not allow it.
         case stopped
     }
 
-    /// Checks a body against the digests that are known of it, and brings it under its name: one job for all of it.
+    /// Compares a body with its known digests and puts it under its name, all in one job.
     /// - Parameters:
-    ///   - mayBeThere: an earlier run of the task may have delivered it without living to tell.
-    ///   - commit: called when the body is proven; false if it must not be delivered.
+    ///   - mayBeThere: an earlier run of the task may have delivered it before its daemon died.
+    ///   - commit: called when the body is verified. Returns false if the body must not be delivered.
     ///   - then: called once, on any thread. Fails with `integrity.checksum`, `destination.*`, `disk.*`.
     func deliver(
         _ delivery: GatheredDelivery, expected: [DigestAlgorithm: String], mayBeThere: Bool,
@@ -53,7 +54,7 @@ extension TransferFiles {
         }
     }
 
-    /// Puts a gathered body into its part file after all.
+    /// Writes a gathered body into its part file after all.
     func write(_ bytes: [UInt8], to part: PartFile) async throws {
         try await pool.run(on: part.device) { () throws(TransferError) in
             try part.open()
@@ -63,8 +64,8 @@ extension TransferFiles {
 }
 
 extension BlockingPool {
-    /// Runs `body`, then waits for a sync of `folder`, shared with others, where `body` returns a file beside its value.
-    /// No thread waits for the sync.
+    /// Runs `body`. If it returns a file with its value, waits for a sync of `folder` that is shared with other
+    /// deliveries. No thread waits for the sync.
     func runSynced<T: Sendable>(
         in folder: Folder,
         _ body: @escaping @Sendable () throws(TransferError) -> (value: T, unsynced: Descriptor?)
@@ -75,7 +76,7 @@ extension BlockingPool {
         return try result.get()
     }
 
-    /// As above; calls `then` once, on any thread.
+    /// Like the function above. Calls `then` once, on any thread.
     func runSynced<T: Sendable>(
         in folder: Folder,
         _ body: @escaping @Sendable () throws(TransferError) -> (value: T, unsynced: Descriptor?),
@@ -93,8 +94,8 @@ extension BlockingPool {
     }
 }
 
-/// Takes the marks off delivered files that the store knows of: with the next delivery to their file system, or soon if
-/// none comes.
+/// Removes the marks from delivered files that the store knows: with the next delivery to their file system, or soon if
+/// there is none.
 final class MarkCleaner: Sendable {
     private struct State {
         /// By device.
@@ -108,7 +109,7 @@ final class MarkCleaner: Sendable {
 
     init(pool: BlockingPool) { self.pool = pool }
 
-    /// Returns at once; the file stays open until its mark is gone.
+    /// Returns at once. The file stays open until its mark is removed.
     func remove(from file: Descriptor, on device: UInt64) {
         let isFirst = state.withLock { state in
             state.files[device, default: []].append(file)
@@ -124,7 +125,7 @@ final class MarkCleaner: Sendable {
         }
     }
 
-    /// Takes off what waits on this file system; blocks.
+    /// Removes the pending marks on this file system. Blocks.
     func clean(on device: UInt64) {
         let batch = state.withLock { $0.files.removeValue(forKey: device) ?? [] }
         for file in batch { DeliveryMark.remove(from: file.rawValue) }

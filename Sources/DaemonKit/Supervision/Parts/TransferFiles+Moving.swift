@@ -5,20 +5,20 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Part files that follow their tasks' destinations.
+/// Moves part files to the new destinations of their tasks.
 ///
-/// A rename keeps the file: whoever finds it under the new name knows it by device and inode. Another file system gets a
-/// copy, which is durable before the store names it; only then the first one goes. A daemon that dies at any moment
-/// leaves a part that the store names or that is known again, and beside it at most what the next move replaces, or what
-/// the store has noted as left.
+/// A rename keeps the file, which is recognised under the new name by device and inode. Another file system gets a
+/// copy, which is durable before the store names it. Only then is the original removed. If the daemon dies at any
+/// moment, it leaves a part file that the store names or that can be recognised. Besides it there is at most a file
+/// that the next move replaces, or one that the store has noted as left.
 extension TransferFiles {
-    /// Where a task's part belongs, and under which name.
+    /// The new folder and name of a task's part file.
     struct PartGoal: Sendable {
         var task: TaskID
         var owner: UserID
         var folder: Folder
         var name: String
-        /// What was written of the part may be holes.
+        /// The written bytes of the part file may contain holes.
         var mayHaveHoles: Bool
 
         var path: String { folder.path(of: name) }
@@ -32,15 +32,15 @@ extension TransferFiles {
     }
 
     enum PartMove: Sendable {
-        /// The part is at its goal, durable; this is to be stored.
+        /// The part file is at its goal and durable. This checkpoint must be stored.
         case done(Checkpoint)
-        /// Its folder is not there; it may come back.
+        /// Its folder is not there, but may come back.
         case outOfReach
-        /// It is not there any more, or not what it was.
+        /// It does not exist any more, or is another file.
         case gone
     }
 
-    /// Brings a part to its goal.
+    /// Moves a part file to its goal.
     /// - Throws: `disk.*`, `destination.*`, `cancelled`.
     func move(
         _ checkpoint: Checkpoint, to goal: PartGoal, journal: OffsetJournal?, isStopping: @escaping @Sendable () -> Bool
@@ -59,7 +59,7 @@ extension TransferFiles {
         return copied.map { .done($0) } ?? .gone
     }
 
-    /// Removes a copy that nobody wants any more.
+    /// Removes a copy that is not needed any more.
     func removePart(_ checkpoint: Checkpoint, owner: UserID) async {
         await opening(Self.folder(of: checkpoint.partPath)) { [access] in
             guard let folder = try? access.openFolder(Self.folder(of: checkpoint.partPath), owner: owner, create: false)
@@ -74,7 +74,7 @@ extension TransferFiles {
 
     // MARK: - Steps, which block
 
-    /// The folder that the part is in; nil if there is none any more.
+    /// The folder of the part file; nil if it does not exist any more.
     private static func origin(
         of checkpoint: Checkpoint, _ access: FileAccess, _ owner: UserID
     ) throws(TransferError) -> Folder? {
@@ -85,7 +85,7 @@ extension TransferFiles {
         }
     }
 
-    /// - Returns: nil if the part is not at its goal and cannot be renamed there.
+    /// - Returns: nil if the part file is not at its goal and cannot be renamed there.
     private static func renamed(
         _ checkpoint: Checkpoint, from origin: Folder?, to goal: PartGoal
     ) throws(TransferError) -> Checkpoint? {
@@ -101,7 +101,7 @@ extension TransferFiles {
             isThere = true
         }
         guard isThere else { return nil }
-        // Both: a name that came back after a power cut would be nobody's.
+        // Both are synced: a name that came back after a power cut would belong to no task.
         try goal.folder.sync()
         try origin?.sync()
         var moved = checkpoint
@@ -116,7 +116,7 @@ extension TransferFiles {
         return isRegular(status) && status.st_nlink == 1 && FileIdentity(status) == FileIdentity(checkpoint)
     }
 
-    /// - Returns: nil if the part is not what it was.
+    /// - Returns: nil if the part file is not the same any more.
     private static func copied(
         _ checkpoint: Checkpoint, from origin: Folder, to goal: PartGoal, journal: OffsetJournal?,
         isCancelled: () -> Bool
@@ -126,7 +126,7 @@ extension TransferFiles {
                 checkpoint, task: goal.task, journal: journal, directory: origin.fileDescriptor,
                 mayHaveHoles: goal.mayHaveHoles)
         else {
-            // An earlier copy that nobody took note of would be nobody's.
+            // An earlier unrecorded copy would belong to no task.
             goal.folder.unlinkDurably([goal.name])
             return nil
         }
@@ -150,7 +150,7 @@ extension TransferFiles {
         return moved
     }
 
-    /// What would not fit is not begun: it would be copied for long, and again with each attempt.
+    /// Checks the space first. Otherwise a long copy would fail, and again with each attempt.
     private static func requireSpace(for held: ByteCount, in goal: PartGoal) throws(TransferError) {
         guard let free = goal.folder.freeSpace, free < held else { return }
         throw TransferError(
@@ -162,7 +162,7 @@ extension TransferFiles {
             ])
     }
 
-    /// Only what is held: the gaps between parts stay gaps.
+    /// Copies only the held ranges; gaps stay gaps.
     private static func copy(
         _ held: Checkpoint, from old: PartFile, to new: PartFile, isCancelled: () -> Bool
     ) throws(TransferError) {

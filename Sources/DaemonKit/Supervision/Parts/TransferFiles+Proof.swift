@@ -4,7 +4,7 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// What changes when somebody writes to a file.
+/// The attributes that change when somebody writes to a file.
 struct PartStamp: Sendable, Hashable {
     var bytes: Int64
     /// Nanoseconds since 1970.
@@ -18,12 +18,13 @@ struct PartStamp: Sendable, Hashable {
     }
 }
 
-/// What is known of a part file without reading it.
+/// What can be checked of a part file without reading it.
 extension TransferFiles {
-    /// Looks at a part that is whole: it has its name, its length, and none of its bytes is missing.
-    /// - Parameter findingHoles: needed if no digest is compared.
-    /// - Throws: `disk.io` if the folder was removed; `integrity.checksum` if the part is damaged: it is worth another fetch.
-    @inline(never)  // Kept off the frames that wait.
+    /// Checks a complete part file: it has its name, its length and all its bytes.
+    /// - Parameter findingHoles: must be true if no digest is compared.
+    /// - Throws: `disk.io` if the folder was removed; `integrity.checksum` if the part file is damaged, in which case
+    ///   fetching again may help.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func look(
         at part: PartFile, of total: ByteCount, in folder: Folder, findingHoles: Bool = false
     ) async throws -> PartStamp {
@@ -41,7 +42,7 @@ extension TransferFiles {
         }
     }
 
-    /// Part files of such tasks may have holes that nobody made.
+    /// Part files of such tasks may have holes that are not damage.
     static func mayHaveHoles(_ record: TaskRecord) -> Bool {
         record.spec.url.flatMap { try? URLRules.parse($0) }?.scheme == .file
     }
@@ -58,8 +59,8 @@ extension TransferFiles {
                 + "It is not delivered; it is fetched again.", details: ["path": .string(part.path)])
     }
 
-    /// Judges a file that an earlier daemon seems to have delivered: somebody may have given the name to a part that was not
-    /// whole.
+    /// Verifies a file that an earlier daemon seems to have delivered, because somebody may have given the name to an
+    /// incomplete part file.
     /// - Returns: nil if it is not what the task wants.
     /// - Throws: `cancelled`, `disk.*`.
     func proven(

@@ -5,17 +5,17 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// What goes with tasks that are over.
+/// Removes the files of ended tasks.
 extension TransferFiles {
-    /// Removes tasks' part files: those that their checkpoints name, those they would be given, and decoded ones that a
-    /// daemon left behind which was killed.
-    /// - Returns: those that are to be removed later, since their disk is away or does not answer.
+    /// Removes the part files of tasks: those that their checkpoints name, those with the names that the tasks would
+    /// give them, and decoded ones left by a killed daemon.
+    /// - Returns: those to remove later, because their disk is unavailable or does not answer.
     func discardParts(of records: [TaskRecord], at now: Timestamp) async -> [LeftPart] {
         await remove(records.flatMap { LeftPart.all(of: $0, in: storeID, at: now) }).all
     }
 
     /// Removes part files, each on threads of its own file system, and waits a while for the answers.
-    /// - Returns: those that may still be there.
+    /// - Returns: those that may still exist.
     func remove(_ parts: [LeftPart]) async -> PartRemoval.Left {
         var groups: [[LeftPart]] = []
         var places: [UInt64: Int] = [:]
@@ -40,8 +40,8 @@ extension TransferFiles {
 
     private static let longestAnswer = Duration.seconds(5)
 
-    /// Removes part files of which nothing is proven, recorded or not: this attempt may need none, and once the task is
-    /// over nobody looks for them.
+    /// Removes part files of which nothing is proven, recorded or not. This attempt may need none, and nobody looks for
+    /// them after the task has ended.
     func removeUseless(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) async {
         guard record.status.attempts > 1 || record.checkpoint != nil else { return }
         await pool.run(on: folder.device) { [self] in
@@ -49,8 +49,8 @@ extension TransferFiles {
         }
     }
 
-    /// Removes the delivered file of a task that is being removed, where it is still what the task delivered: another task,
-    /// or the user, may have brought something else there since, or edited it.
+    /// Removes the delivered file of a task that is being removed, but only if it is still the file that the task
+    /// delivered. Another task or the user may have replaced or edited it.
     func deleteDelivered(_ record: TaskRecord) async -> RemovedFile {
         guard let result = record.result, let path = result.file else {
             return RemovedFile(id: record.id, fate: .absent)
@@ -67,7 +67,8 @@ extension TransferFiles {
 }
 
 extension LeftPart {
-    /// All that a task's part files may be found as: the names that it would give them, and what its checkpoint names.
+    /// Returns every name that a task's part files may have: those that the task would give them, and the one in its
+    /// checkpoint.
     static func all(of record: TaskRecord, in store: String, at now: Timestamp) -> [LeftPart] {
         guard record.spec.kind == .download, let plan = try? DestinationPlan(record.spec.destination)
         else { return [] }
@@ -78,7 +79,7 @@ extension LeftPart {
                 recordedAt: now)
         }
         if let held = record.checkpoint {
-            // One that came with resume data, or has not followed its destination yet.
+            // It came with resume data, or has not been moved to its new destination yet.
             let name = TransferFiles.lastComponent(held.partPath)
             if !parts.contains(where: { $0.path == held.partPath }), PartName.isPartName(name) {
                 parts.append(
@@ -91,7 +92,7 @@ extension LeftPart {
     }
 }
 
-/// Removes a file by its name, once it is known to be the one that was delivered under it.
+/// Removes a file by its name after recognising it as the delivered one.
 private struct DeliveredRemoval {
     private let result: TaskResult
     private let path: String
@@ -101,8 +102,8 @@ private struct DeliveredRemoval {
         self.path = path
     }
 
-    /// - Returns: whether there was anything.
-    /// - Throws: why the file is still there.
+    /// - Returns: whether there was a file.
+    /// - Throws: why the file still exists.
     func remove(_ access: FileAccess, owner: UserID) throws(TransferError) -> Bool {
         let name = TransferFiles.lastComponent(path)
         let place = TransferFiles.folder(of: path)
@@ -123,7 +124,7 @@ private struct DeliveredRemoval {
         return true
     }
 
-    /// Why it is not what was delivered; nil if it is.
+    /// Returns how the file differs from the delivered one; nil if it does not.
     private func difference(_ status: stat, _ name: String, in folder: Folder) throws(TransferError) -> String? {
         guard isRegular(status) else { return "it is no longer a file" }
         guard ByteCount(Int64(status.st_size)) == result.bytes else { return "its length has changed" }

@@ -7,7 +7,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// The file work of supervision, each piece on a thread that may block: destinations, part files, delivery.
+/// The file work of supervision: destinations, part files and delivery. Each piece runs on a thread that may block.
 final class TransferFiles: Sendable {
     let access: FileAccess
     let storeID: String
@@ -17,14 +17,14 @@ final class TransferFiles: Sendable {
     let helpers: HelperFolders?
     let pool: BlockingPool
     private let time: any TimeSource
-    /// For deliveries that are synced: they wait for the disk together, and a journal commits them together.
+    /// For synced deliveries. They wait for the disk together, so that a file system's journal commits them together.
     let syncing: BlockingPool
-    /// For what reads whole files, which takes minutes where they are large: nobody else waits behind it.
+    /// For jobs that read whole files. They take minutes for large files, and nothing else may wait behind them.
     let hashing: BlockingPool
     private let folders = FolderCache()
     private let unfoldings = UnfoldedSizes()
     private let spaces = KnownSpace()
-    /// Folders that were looked through for abandoned parts.
+    /// Folders that were searched for abandoned part files.
     private let searched = Guarded<Set<String>>([])
     let marks: MarkCleaner
 
@@ -44,7 +44,7 @@ final class TransferFiles: Sendable {
     }
 
     private static let syncsAtOnce = 32
-    /// Beyond, folders are looked through once more.
+    /// Above this number, folders are searched again.
     private static let foldersRemembered = 10_000
     private static let hashesAtOnce = 8
 
@@ -52,19 +52,19 @@ final class TransferFiles: Sendable {
         policy.durability.isSynced ? syncing : pool
     }
 
-    /// Runs what opens `path` where only its file system can hold it up.
+    /// Runs `body`, which opens `path`, so that only that path's file system can delay it.
     func opening<T: Sendable, E: Error>(
         _ path: String, _ body: @escaping @Sendable () throws(E) -> T
     ) async throws(E) -> T {
         try await pool.run(at: path, followsLinks: !access.isConfined, body)
     }
 
-    /// Where downloads without a folder go in system mode.
+    /// The folder for downloads without a folder, in system mode.
     func ownFolder(of owner: UserID) -> String? { access.homeFolder(of: owner) }
 
     // MARK: When it runs
 
-    /// What a task sends; nil if that is nothing.
+    /// Opens what a task sends; nil if it sends nothing.
     /// - Throws: `source.changed`, `source.unreadable`, `permission.denied`, `disk.*`.
     func openSending(of record: TaskRecord, store: TransferStore) async throws -> SendingFile? {
         guard let source = record.source else { return nil }
@@ -87,8 +87,8 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// The destination's folder, shared with other attempts that have it open.
-    @inline(never)  // Kept off the frames that wait.
+    /// Opens the destination's folder, which is shared with other attempts that have it open.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func open(_ plan: DestinationPlan, for record: TaskRecord) async throws -> Folder {
         let owner = record.session.owner
         if let folder = folders.folder(at: plan.folder, owner: owner) {
@@ -103,7 +103,7 @@ final class TransferFiles: Sendable {
         return folder
     }
 
-    /// What volatile sessions of a daemon that was killed left there: looked for once, and nobody waits for it.
+    /// Removes what volatile sessions of a killed daemon left in the folder. Nobody waits for this single search.
     private func removeAbandoned(from folder: Folder, owner: UserID) {
         let isNew = searched.withLock { searched in
             if searched.count >= Self.foldersRemembered { searched = [] }
@@ -115,7 +115,7 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// The destination's folder if another attempt has it open.
+    /// Returns the destination's folder if another attempt has it open.
     func openFolder(_ plan: DestinationPlan, for record: TaskRecord) -> Folder? {
         guard let folder = folders.folder(at: plan.folder, owner: record.session.owner),
             (try? plan.check(folder, device: record.destinationDevice)) != nil
@@ -123,11 +123,11 @@ final class TransferFiles: Sendable {
         return folder
     }
 
-    /// Something failed in this folder: the next attempt opens it by its path again.
+    /// Makes the next attempt open the folder by its path again, because something failed in it.
     func forget(_ folder: Folder, for record: TaskRecord) { folders.forget(folder, owner: record.session.owner) }
 
-    /// The part file with what is proven of it, or one that is planned.
-    @inline(never)  // Kept off the frames that wait.
+    /// Opens the part file with what is proven of it, or plans a new one.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func openPart(
         of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: any ExchangePerforming
     ) async throws -> HeldPart {
@@ -144,7 +144,7 @@ final class TransferFiles: Sendable {
             {
                 return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
             }
-            // Another file may get the number of one that is gone.
+            // Another file may get the inode number of a removed one.
             engine.journal?.forget(record.id)
             return nil
         }
@@ -153,7 +153,7 @@ final class TransferFiles: Sendable {
         return plannedPart(of: record, plan, in: folder)
     }
 
-    /// A part file that will be made when its first bytes must be stored.
+    /// A part file that will be created when its first bytes must be stored.
     func plannedPart(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) -> HeldPart {
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         let part = PartFile(
@@ -161,7 +161,7 @@ final class TransferFiles: Sendable {
         return HeldPart(part: part, checkpoint: nil)
     }
 
-    /// The checkpoint of a part that came with resume data, once the part has its task's name; nil if it is gone.
+    /// Renames a part file named by resume data and returns its checkpoint; nil if the part file is gone.
     /// - Throws: `disk.*`, `permission.denied`.
     func takenOver(_ checkpoint: Checkpoint, for record: TaskRecord) async throws -> Checkpoint? {
         let plan = try DestinationPlan(record.spec.destination)
@@ -172,10 +172,10 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it,
-    /// durably before the store says so. A daemon that died in between left it with this one's.
-    /// - Returns: the checkpoint with that name; nil if the part is gone.
-    /// - Throws: `disk.*`, `destination.*` if it cannot be had for now: who began anew would leave it behind.
+    /// Renames a part file named by resume data for this task, so that no two tasks write to it. The rename is durable
+    /// before the store records it. If the daemon died in between, the file already has the new name.
+    /// - Returns: the checkpoint with the new name; nil if the part file is gone.
+    /// - Throws: `disk.*`, `destination.*` if the file is unavailable for now. Starting over would leave it behind.
     private static func claimed(
         _ checkpoint: Checkpoint, as name: String, in folder: Folder
     ) throws(TransferError) -> Checkpoint? {
@@ -192,18 +192,18 @@ final class TransferFiles: Sendable {
             let (result, code) = retrying { renameat(directory, held, directory, name) }
             guard result == 0 else { throw .destination(errno: code, "rename", folder.path(of: held)) }
         }
-        // One that cannot be synced keeps no bytes from being used.
+        // If the folder cannot be synced, the bytes can still be used.
         try? folder.sync()
         checkpoint.partPath = folder.path(of: name)
         return checkpoint
     }
 
     /// Reads or opens the local files that a task names, so that no path is followed twice.
-    @inline(never)  // Kept off the frames that wait.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func pinned(_ network: Boxed<NetworkOptions>, _ url: String, owner: UserID) async throws -> PinnedFiles {
         if let pinned = pinnedAtOnce(network, url, owner: owner) { return pinned }
         let paths = PinnedFiles.paths(network.wrappedValue, url)
-        // Each is opened where only its own file system can hold that up, before all of them are read.
+        // First opens each file so that only its own file system can delay that, then reads all of them.
         for path in paths.dropFirst() {
             _ = try? await opening(path) { [access] in try access.openForReading(path, owner: owner) }
         }
@@ -212,14 +212,14 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// The same for a task that names none.
+    /// Does the same at once for a task that names no files.
     func pinnedAtOnce(_ network: Boxed<NetworkOptions>, _ url: String, owner: UserID) -> PinnedFiles? {
         guard !PinnedFiles.namesFiles(network), !access.isConfined || !PinnedFiles.isLocal(url)
         else { return nil }
         return try? PinnedFiles(network, url, access, owner: owner)
     }
 
-    /// Whether space was looked at just now, and was enough; tasks that begin together need one look.
+    /// Tells whether a recent check found enough space. Tasks that begin together need only one check.
     /// - Parameter now: milliseconds of the boot clock.
     func hasSpace(in folder: Folder, leaving minimum: ByteCount, at now: Int64) -> Bool {
         minimum == .zero || spaces.hasSpace(on: folder.device, leaving: minimum, at: now)
@@ -227,7 +227,7 @@ final class TransferFiles: Sendable {
 
     /// - Parameter now: milliseconds of the boot clock.
     /// - Throws: `disk.full` if less than `minimum` bytes would stay free.
-    @inline(never)  // Kept off the frames that wait.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func requireSpace(in folder: Folder, leaving minimum: ByteCount, at now: Int64) async throws {
         guard minimum > .zero else { return }
         try await pool.run(on: folder.device) { [spaces] in
@@ -249,8 +249,8 @@ final class TransferFiles: Sendable {
 
     // MARK: When it arrived
 
-    /// A file that an earlier daemon delivered without living to tell.
-    @inline(never)  // Kept off the frames that wait.
+    /// Returns a file that an earlier daemon delivered before it died without recording that.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func alreadyDelivered(
         _ plan: DestinationPlan, _ folder: Folder, _ record: TaskRecord, _ policy: EffectivePolicy
     ) async throws -> TaskResult? {
@@ -268,14 +268,14 @@ final class TransferFiles: Sendable {
                 folder: folder, partName: Self.lastComponent(checkpoint.partPath),
                 part: FileIdentity(checkpoint), name: name,
                 policy: policy.conflictPolicy, durability: policy.durability)
-            // Only a whole part was ever delivered; somebody may have moved a partial one there.
+            // Only a complete part file is ever delivered. Somebody may have moved an incomplete one there.
             return try delivery.recognised(expected: checkpoint.total ?? checkpoint.offset)
         }
         guard let found else { return nil }
         return try await proven(found, checkpoint, record, in: folder)
     }
 
-    /// Compares the whole part with the most trusted digest that is known: the user's, else the server's.
+    /// Compares the complete part file with the most trusted known digest: the user's, or else the server's.
     /// - Returns: every digest that was computed.
     /// - Throws: `integrity.checksum`, `cancelled`, `disk.io`.
     func verify(
@@ -288,7 +288,7 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// The pieces of a whole part that are wrong, by number from 0.
+    /// Returns the wrong pieces of a complete part file, numbered from 0.
     /// - Throws: `cancelled`, `disk.io`.
     func wrongPieces(of part: PartFile, _ pieces: PieceDigests, _ map: PieceMap) async throws -> [Int] {
         try await hashing.runCancellable(on: part.device) { isCancelled throws(TransferError) in
@@ -297,10 +297,10 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// A body that came coded in spite of our wish, decoded into a part of its own; nil if it is delivered as it came.
+    /// Decodes a body that came coded against our wish into another part file; nil if it is delivered as it came.
     /// - Parameters:
-    ///   - codings: what is undone, the outermost first.
-    ///   - told: hears of the bytes that are decoded.
+    ///   - codings: the codings to undo, outermost first.
+    ///   - told: called with the number of decoded bytes.
     func decoded(
         _ part: PartFile, undoing codings: [ContentCodingRules.Undoable], for record: TaskRecord,
         _ plan: DestinationPlan, in folder: Folder, told: @escaping @Sendable (ByteCount) -> Void = { _ in }
@@ -327,8 +327,8 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// Decodes an answer's body; `then` is called on a thread that may block, with nil if the body is longer than `limit`.
-    /// - Parameter codings: what is undone, the outermost first.
+    /// Decodes an answer's body. `then` runs on a thread that may block, and gets nil for a body longer than `limit`.
+    /// - Parameter codings: the codings to undo, outermost first.
     func decode(
         _ body: [UInt8], _ codings: [ContentCodingRules.Undoable], atMost limit: ByteCount,
         then: @escaping @Sendable (Result<[UInt8]?, TransferError>) -> Void
@@ -342,7 +342,7 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// Length of a part whose bytes are durable when this returns: only then may a checkpoint speak of them.
+    /// Syncs a part file and returns its length. Only durable bytes may be in a checkpoint.
     func syncedSize(of part: PartFile) async throws -> ByteCount {
         try await pool.run(on: part.device) { () throws(TransferError) in
             try part.sync()
@@ -357,7 +357,7 @@ final class TransferFiles: Sendable {
         return ByteCount(Int64(status.st_size))
     }
 
-    /// Gives a part that is whole its final name.
+    /// Delivers a complete part file under its final name.
     func deliver(
         _ part: PartFile, to folder: Folder, name: String, _ policy: EffectivePolicy, modificationTime: Int64?
     ) async throws -> DeliveredFile {
@@ -371,8 +371,8 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// A part without a byte is not worth its name: a failed task leaves nothing behind.
-    @inline(never)  // Kept off the frames that wait.
+    /// Removes an empty part file, so that a failed task leaves nothing behind.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func removeIfEmpty(_ part: PartFile, from folder: Folder) async {
         guard part.isOpen else { return }
         await pool.run(on: folder.device) {

@@ -1,10 +1,10 @@
 import Threading
 import TransferModel
 
-/// Keeps the dispatcher's hands off tasks that somebody is about to change.
+/// Keeps the dispatcher away from tasks that are about to be changed.
 ///
-/// Between the commit that says `running` and the run itself lies a moment in which a task has nothing that could be
-/// stopped: without this, a pause or cancel in that moment would be stored, and the run would begin all the same.
+/// Between the commit of `running` and the run itself, a task has no run that could be stopped. Without this gate, a
+/// pause or cancel in that moment would be stored, and the run would begin nevertheless.
 final class ClaimGate: Sendable {
     private struct Waiter {
         var pending: Set<TaskID>
@@ -13,14 +13,15 @@ final class ClaimGate: Sendable {
 
     private struct State {
         var claiming: Set<TaskID> = []
-        /// How many hold a task.
+        /// How many callers hold a task.
         var held: [TaskID: Int] = [:]
         var waiters: [Waiter] = []
     }
 
     private let state = Guarded(State())
 
-    /// Begins a claim of those of `ids` that nobody holds; `leave` ends it, when each has a run or will have none.
+    /// Begins a claim of those of `ids` that nobody holds. `leave` ends it, when each of them has a run or will have
+    /// none.
     func enter(_ ids: [TaskID]) -> [TaskID] {
         state.withLock { state in
             let free = ids.filter { state.held[$0] == nil }
@@ -39,7 +40,7 @@ final class ClaimGate: Sendable {
         for waiter in ready { waiter.continuation.resume() }
     }
 
-    /// From now to `release` none of `ids` is claimed; returns when claims of them that had begun are over.
+    /// Prevents claims of `ids` until `release`. Returns when the claims of them that had begun are over.
     func hold(_ ids: [TaskID]) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in

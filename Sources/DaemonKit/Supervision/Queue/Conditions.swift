@@ -3,7 +3,7 @@ import Synchronization
 import TransferCore
 import TransferModel
 
-/// What waiting tasks wait for outside the daemon: the network and the disk, as the monitors see them.
+/// The network and the disk, as the monitors see them. Waiting tasks wait for these conditions outside the daemon.
 package final class Conditions: Sendable {
     let network: NetworkMonitor
     let disk: DiskMonitor
@@ -14,12 +14,12 @@ package final class Conditions: Sendable {
         self.disk = disk
     }
 
-    /// Whether some task may wait for the disk, which nothing but asking tells about.
+    /// Tells whether some task may wait for the disk, which must be polled.
     var needsPolling: Bool { mayHaveDiskWaiters.load(ordering: .relaxed) }
     func set(needsPolling: Bool) { mayHaveDiskWaiters.store(needsPolling, ordering: .relaxed) }
 
-    /// A connection that failed while no network leads to the host waits for the network, not for a back-off.
-    /// - Parameter host: name or address the connection goes to; nil if a proxy stands between.
+    /// A connection that failed while no network leads to the host waits for the network instead of a back-off.
+    /// - Parameter host: the name or address of the connection; nil if there is a proxy.
     func adjusted(_ failure: AttemptFailure, for host: String?) -> AttemptFailure {
         let adjusted = failure.withoutNetwork
         guard let host, adjusted != failure, !network.isReachable(host: host) else { return failure }

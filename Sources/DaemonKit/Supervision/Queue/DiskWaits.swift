@@ -4,7 +4,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Tasks that wait for a disk: nothing but asking it tells when it is back or has room.
+/// Tasks that wait for a disk. Disks must be polled: nothing reports that one is back or has room.
 struct DiskWaits: Sendable {
     let store: TransferStore
     let conditions: Conditions
@@ -34,8 +34,8 @@ struct DiskWaits: Sendable {
         }
     }
 
-    /// How an attempt ended, as the monitor sees it: it would release a task that waits for a disk which looks well at once,
-    /// and again with each look.
+    /// Returns an attempt's ending, corrected by a check of the disk. If the disk looks well, the task must not wait
+    /// for it, because every check would release it at once.
     func adjusted(_ ending: AttemptEnding, of id: TaskID) async -> AttemptEnding {
         guard ending.waitsForDisk, let record = try? await store.read({ try $0.task(id) }),
             let need = need(of: record, ending.diskError)
@@ -46,7 +46,7 @@ struct DiskWaits: Sendable {
         }
     }
 
-    /// - Parameter error: what the task waits for; its own if nil.
+    /// - Parameter error: the error that the task waits for; nil to use the task's own.
     func need(of record: TaskRecord, _ error: TransferError? = nil) -> DiskNeed? {
         guard let plan = try? DestinationPlan(record.spec.destination) else { return nil }
         return DiskNeed(
@@ -56,12 +56,12 @@ struct DiskWaits: Sendable {
             partName: record.checkpoint.map { TransferFiles.lastComponent($0.partPath) })
     }
 
-    /// What a coded file takes that is here already.
+    /// The decoded size of a coded file that is already here.
     private func unfolded(_ error: TransferError?) -> ByteCount? {
         error?.details[ContentDecoding.neededMember]?.integerValue.map { ByteCount($0) }
     }
 
-    /// What the server said of a file of which nothing is held.
+    /// The length that the server announced for a file of which nothing is held.
     private func announced(_ record: TaskRecord) -> ByteCount? {
         guard record.checkpoint == nil, let length = record.response?.expectedLength, length > 0 else { return nil }
         return ByteCount(length)

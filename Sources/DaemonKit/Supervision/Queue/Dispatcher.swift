@@ -5,7 +5,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Fills free slots: asks the store for the best queued tasks, the scheduler which of them run, and starts those.
+/// Fills free slots: reads the best queued tasks from the store, lets the scheduler choose, and starts the chosen ones.
 actor Dispatcher {
     private let store: TransferStore
     private let runs: RunTable
@@ -21,23 +21,23 @@ actor Dispatcher {
 
     private let slots: SharedSlots
     private let gates: Gatekeeper
-    /// Among those who share the gates.
+    /// This dispatcher's number among those that share the gates.
     private let number: Int
-    /// When a running task has had its turn and another owner waits (boot clock, milliseconds).
+    /// When the turn of a running task ends for which another owner waits, in milliseconds of the boot clock.
     private let turnEnd = Guarded<Int64?>(nil)
     private var turns = SlotTurns()
-    /// What `nextLook()` was when the alarms were told of it.
+    /// The result of `nextLook()` that the alarms were last told.
     private var toldLook: Int64?
-    /// The marks are gone that an earlier daemon put on lanes of held hosts.
+    /// The marks of an earlier daemon on lanes of held hosts have been removed.
     private var hasForgottenMarks = false
     private let retry = Guarded<Int64?>(nil)
     private var ahead = LookAhead()
     private var hasHeard = false
 
     /// - Parameters:
-    ///   - closedUntil: when the session's next time window opens; nil if one is open.
-    ///   - asked: hears of tasks that ask a client before they begin.
-    ///   - begin: runs tasks that were claimed.
+    ///   - closedUntil: returns when the session's next time window opens; nil if one is open.
+    ///   - asked: called for tasks that ask their client before they begin.
+    ///   - begin: begins the attempts of claimed tasks.
     init(
         store: TransferStore, runs: RunTable, slots: SharedSlots, transitions: TaskTransitions,
         time: any TimeSource, settings: @escaping @Sendable () -> DaemonSettings, logger: Logger,
@@ -67,7 +67,7 @@ actor Dispatcher {
         while let heard = await news.next() { await fillSlots(isChange: heard.contains(.queue)) }
     }
 
-    /// - Parameter isChange: false if nothing has changed but slots that got free.
+    /// - Parameter isChange: false if nothing has changed except that slots became free.
     func fillSlots(isChange: Bool = true) async {
         retry.withLock { $0 = nil }
         if isChange { ahead.forget() }
@@ -89,37 +89,37 @@ actor Dispatcher {
         tellOfNextLook()
     }
 
-    /// What came meanwhile: what was read before may be stale, and another round is due.
+    /// Takes the news that came meanwhile: what was read before may be stale, and another round is due.
     private func hearNews() {
         guard let heard = news.take(), !heard.isEmpty else { return }
         hasHeard = true
         if heard.contains(.queue) { ahead.forget() }
     }
 
-    /// The alarms hear of another `nextLook()`.
+    /// Tells the alarms if `nextLook()` has changed.
     private func tellOfNextLook() {
         let next = nextLook()
         if next != nil, toldLook != next { signal.timesChanged() }
         toldLook = next
     }
 
-    /// Milliseconds after which tasks are to be started again that could not be.
+    /// Milliseconds until tasks are tried again that could not be started.
     private static let retryPause: Int64 = 5000
 
-    /// The store failed, and nothing else may ever change.
+    /// Schedules another round: the store failed, and perhaps nothing else will ever change.
     private func lookAgain() {
         let next = time.reading().boot + Self.retryPause
         retry.withLock { $0 = next }
     }
 
-    /// When somebody should kick although nothing has changed (boot clock, milliseconds): a host that is held back may be
+    /// When a new round is due although nothing has changed, in milliseconds of the boot clock: a held host may be
     /// tried, a turn is over, or the store failed.
     nonisolated func nextLook() -> Int64? {
         [gates.nextChange(), turnEnd.withLock { $0 }, retry.withLock { $0 }].compactMap(\.self).min()
     }
 
-    /// Lets lanes be read again whose hosts are not held any more. If that cannot be stored just now, the other lanes are still
-    /// served, and another round tries again soon.
+    /// Makes lanes readable again whose hosts are not held any more. If that cannot be stored now, the other lanes are
+    /// still served, and another round tries again soon.
     private func releaseLanes(_ now: ClockReading) async {
         let released = gates.takeReleased(by: number, at: now)
         guard !released.isEmpty || !hasForgottenMarks else { return }
@@ -133,16 +133,16 @@ actor Dispatcher {
         } catch {
             gates.putBack(released, by: number)
             logger.retried("cannot release hosts", error)
-            // Their tasks are in no lane that is read: what can be read may say that there is nothing to do.
+            // Their tasks are in lanes that are not read, so the readable lanes may show that there is nothing to do.
             lookAgain()
         }
     }
 
-    /// One round; true if another may start more.
+    /// Performs one round. Returns true if another one may start more.
     private func fill() async throws -> Bool {
         let now = time.reading()
         turnEnd.withLock { $0 = nil }
-        // Before all else: tasks of hosts that were held come back by it.
+        // Done first, because it brings back the tasks of hosts that were held.
         await releaseLanes(now)
         if ahead.isEmpty { return false }
         let settings = settings()
@@ -151,7 +151,7 @@ actor Dispatcher {
         var query = query(limits, now)
         let free = limits.maximumConcurrentTasks - active.count
         if let started = try await startFromAhead(query, free, active, now) { return started }
-        // What is read ahead has none of them.
+        // The tasks read ahead do not include these.
         query.excludedTasks = Set((active + slots.pendingEnds).map(\.task))
         query.order = { [turns, running = active.map(\.session)] in turns.order($0, running: running) }
         var isFirst = true
@@ -168,7 +168,7 @@ actor Dispatcher {
             let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
             preempt(decision, among: active)
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) != nil }
-            // A look further sees other tasks, and other turns.
+            // A further look sees other tasks and other turns.
             turnEnd.withLock { $0 = [$0, decision.nextLook].compactMap(\.self).min() }
             guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
                 active.count < limits.maximumConcurrentTasks || decision.leavesOwnerWithout && decision.nextLook == nil
@@ -193,7 +193,7 @@ actor Dispatcher {
         return query
     }
 
-    /// A hold of so many milliseconds is not worth a write.
+    /// Milliseconds below which a hold is not worth a write.
     private static let shortestHold: Int64 = 1000
 
     private func preempt(_ decision: Scheduler.Decision, among active: [TransferRun]) {
@@ -209,14 +209,15 @@ actor Dispatcher {
         }
     }
 
-    /// Fills slots with tasks that were read before, or knows that there is none to fill; nil if the store must be asked.
-    /// - Parameter free: slots that nothing holds.
+    /// Fills slots with tasks that were read before, or finds that there is none to fill; nil if the store must be
+    /// asked.
+    /// - Parameter free: the number of free slots.
     private func startFromAhead(
         _ query: CandidateQuery, _ free: Int, _ active: [TransferRun], _ now: ClockReading
     ) async throws -> Bool? {
         var query = query
-        // A lane fills no more than the free slots; the task after those shows whether it takes one from another. If a host is
-        // held, the one that may probe it can be any of them.
+        // A lane fills at most the free slots; one more task shows whether it takes a slot from another. If a host is
+        // held, any of its tasks may be the one that may probe it.
         if !gates.mayHoldHosts { query.perLane = min(query.perLane, max(0, free) + 1) }
         guard let candidates = ahead.candidates(query)?.tasks, !candidates.isEmpty else { return nil }
         let sessions = ahead.sessions
@@ -225,10 +226,11 @@ actor Dispatcher {
         guard decision.preempt.isEmpty else { return nil }
         if !decision.start.isEmpty {
             guard let claimed = try await start(decision.start, sessions, now) else { return false }
-            // One owner waits for no turn: without a free slot another round starts nothing.
+            // With only one owner, there are no turns to wait for: without a free slot, another round starts nothing.
             return claimed < free || Set(sessions.keys.map(\.owner)).count > 1
         }
-        // All slots are taken and every owner has one. The store knows no more, and nothing changes before one gets free.
+        // All slots are taken and every owner has one. The store knows no more, and nothing changes before a slot
+        // becomes free.
         guard free <= 0, !decision.leavesOwnerWithout else { return nil }
         turnEnd.withLock { $0 = decision.nextLook }
         return false
@@ -243,7 +245,7 @@ actor Dispatcher {
             gates: gates.snapshot, turns: turns, policy: slots.scheduling, at: now)
     }
 
-    /// - Returns: how many of `ids` were claimed; nil if none may be just now.
+    /// - Returns: how many of `ids` were claimed; nil if none may be claimed now.
     private func start(
         _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
     ) async throws -> Int? {
@@ -265,7 +267,7 @@ actor Dispatcher {
         return claimed.count
     }
 
-    /// Asks the store; the answer may serve later rounds too.
+    /// Reads from the store. The answer may serve later rounds too.
     private func lookAhead(
         _ query: CandidateQuery, _ running: Set<SessionKey>
     ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
@@ -300,8 +302,8 @@ actor Dispatcher {
         return try await store.write { try transitions.claim(ids, sessions: sessions, in: $0) }
     }
 
-    /// Tasks of a session outside its time windows wait for the next one: of its windows as they are by then, for whoever
-    /// changed them has looked through those that wait already.
+    /// Makes tasks of a session outside its time windows wait for the next window. It uses the current windows, because
+    /// a change of them has already reconsidered the waiting tasks.
     private func block(_ tasks: [QueuedTask], _ now: ClockReading) async throws {
         let (transitions, closedUntil) = (transitions, closedUntil)
         try await store.write { transaction in
@@ -321,8 +323,8 @@ extension CandidateQuery {
     /// More lanes than any store has.
     private static let most = 1 << 30
 
-    /// None of the best tasks may start: their hosts or sessions are full or held back. Those that come after them may: one of
-    /// each lane, and more lanes and sessions each time.
+    /// Looks for further tasks if none of the best may start, because their hosts or sessions are full or held. It
+    /// reads one task of each lane, and each time more lanes and sessions.
     fileprivate mutating func lookFurther(past candidates: [QueuedTask]) {
         excludedTasks.formUnion(candidates.map(\.id))
         perLane = 1

@@ -3,13 +3,13 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The gates of hosts, shared by the runs that report how hosts do, the dispatcher that asks which take tasks, and the
-/// clients who want one tried.
+/// The gates of hosts. Runs report the state of their hosts, the dispatcher asks which hosts take tasks, and clients
+/// may request that a host is tried.
 final class Gatekeeper: Sendable {
     private let gates: Guarded<HostGates>
     private let time: any TimeSource
     private let signal: SupervisionSignal
-    /// Released hosts that a dispatcher has not heard of, by its number.
+    /// For each dispatcher, by its number: the released hosts that it does not know yet.
     private let released = Guarded<[Set<String>]>([])
 
     init(policy: SchedulingPolicy = SchedulingPolicy(), time: any TimeSource, signal: SupervisionSignal) {
@@ -26,7 +26,7 @@ final class Gatekeeper: Sendable {
         gates.withLock { $0.report(report, host: host, owner: owner, task: task, startedAt: startedAt, at: now) }
     }
 
-    /// A transfer of `host` is answered: tasks that were held for it need not wait for the transfer's end.
+    /// Notes that `host` has answered a transfer. Tasks that were held for it need not wait for the transfer's end.
     func hostAnswered(_ host: String, owner: UserID, task: TaskID, startedAt: Int64) {
         let now = time.reading()
         let isHeld = gates.withLock { gates in
@@ -38,7 +38,7 @@ final class Gatekeeper: Sendable {
         if isHeld { signal.queueChanged() }
     }
 
-    /// A transfer of `host` receives bytes.
+    /// Notes that a transfer receives bytes from `host`.
     func hostSends(_ host: String) {
         let now = time.reading()
         if gates.withLock({ $0.received(from: host, at: now) }) { signal.queueChanged() }
@@ -46,16 +46,16 @@ final class Gatekeeper: Sendable {
 
     // MARK: What clients ask
 
-    /// A client wants `task` to be tried now; false if its host does not hold it.
+    /// Lets `task` be tried now, as a client requested; false if its host is not held.
     func tryNow(_ task: TaskID, host: String, owner: UserID) -> Bool {
         let now = time.reading()
         return gates.withLock { $0.tryNow(host: host, owner: owner, task: task, at: now) }
     }
 
-    /// Whether any host may be held back.
+    /// Tells whether any host may be held.
     var mayHoldHosts: Bool { gates.withLock { !$0.isEmpty } }
 
-    /// Why `host` takes no task of `owner` now.
+    /// Returns why `host` takes no task of `owner` now.
     func hold(host: String, owner: UserID, heedsSilence: Bool = true) -> HostGates.Hold? {
         let now = time.reading()
         return gates.withLock { $0.hold(host: host, owner: owner, at: now, heedsSilence: heedsSilence) }
@@ -63,7 +63,7 @@ final class Gatekeeper: Sendable {
 
     // MARK: What the dispatcher asks
 
-    /// The gates as they are now.
+    /// The current gates.
     var snapshot: HostGates { gates.withLock { $0 } }
 
     func permission(
@@ -82,8 +82,8 @@ final class Gatekeeper: Sendable {
         }
     }
 
-    /// Hosts that were held and may be tried since this was asked last.
-    /// - Parameter dispatcher: its number. Each hears of every host, because the lanes of its store are its own.
+    /// Returns the hosts that were held and may be tried, since the last call.
+    /// - Parameter dispatcher: its number. Each dispatcher gets every host, because it has the lanes of its own store.
     func takeReleased(by dispatcher: Int, at now: ClockReading) -> [String] {
         let hosts = gates.withLock { $0.takeReleased(at: now) }
         let (own, othersWait) = released.withLock { released -> ([String], Bool) in
@@ -96,7 +96,7 @@ final class Gatekeeper: Sendable {
         return own
     }
 
-    /// The number of one more dispatcher.
+    /// Returns the number of a new dispatcher.
     func addDispatcher() -> Int {
         released.withLock { released in
             released.append([])
@@ -104,11 +104,11 @@ final class Gatekeeper: Sendable {
         }
     }
 
-    /// The caller could not release what it took.
+    /// Returns hosts that the caller could not release.
     func putBack(_ hosts: [String], by dispatcher: Int) {
         released.withLock { $0[dispatcher].formUnion(hosts) }
     }
 
-    /// When the next host may be tried, in milliseconds of the boot clock; nil if none waits for its time.
+    /// When the next host may be tried, in milliseconds of the boot clock; nil if no host waits for a time.
     func nextChange() -> Int64? { gates.withLock { $0.nextChange() } }
 }

@@ -2,10 +2,11 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Queued tasks that were read for later rounds too. While nothing changes but slots that get free, no round asks the store.
+/// Queued tasks that were read for later rounds. As long as nothing changes except that slots become free, no round
+/// asks the store.
 ///
-/// It answers as the store would, or not at all. Every other change of the queue makes it stale. Hosts are numbers here:
-/// each round looks at every task that is known.
+/// It answers exactly as the store would, or not at all. Any other change of the queue makes it stale. Hosts are
+/// numbered here, because each round examines every known task.
 struct LookAhead: Sendable {
     private static let deepest = 8
 
@@ -13,9 +14,9 @@ struct LookAhead: Sendable {
         let session: SessionKey
         /// Best first.
         let tasks: [QueuedTask]
-        /// For each of `tasks` the index of its host; `removed` if it is not queued any more.
+        /// The index of each task's host; `removed` if the task is not queued any more.
         private(set) var lanes: [Int] = []
-        /// Before it all are removed.
+        /// All tasks before this index are removed.
         private(set) var first = 0
         private var removedCount = 0
         private(set) var hosts: [String] = []
@@ -56,7 +57,7 @@ struct LookAhead: Sendable {
         }
 
         var hasTasks: Bool { removedCount < tasks.count }
-        /// Neither here nor in the store is a task of it.
+        /// Neither this nor the store has a task of the session.
         var isEmpty: Bool { !hasTasks && !isCut && cutLanes.isEmpty }
     }
 
@@ -65,19 +66,19 @@ struct LookAhead: Sendable {
     /// The store has more sessions with tasks.
     private var isCut = false
     private(set) var sessions: [SessionKey: SessionRecord] = [:]
-    /// Of these sessions, as they were configured then.
+    /// The limits of these sessions as they were configured then.
     private(set) var limits = SlotLimits(global: 0, perHost: 0)
-    /// How many rounds' worth is read next: more each time that what was read was used up.
+    /// How many rounds are read at a time. It grows each time everything that was read has been used.
     private var depth = 1
     /// Counts the changes that made it stale.
     private(set) var version = 0
 
-    /// The store has no queued task that may run, and nothing has changed since it said so.
+    /// The store had no queued task that may run, and nothing has changed since.
     var isEmpty: Bool {
         !isCut && known?.allSatisfy(\.isEmpty) ?? false
     }
 
-    /// What to ask the store for, so that rounds of `query` can be answered.
+    /// Widens `query`, so that several rounds can be answered.
     func widened(_ query: CandidateQuery) -> CandidateQuery {
         var wide = query
         wide.perLane *= depth
@@ -85,7 +86,7 @@ struct LookAhead: Sendable {
         return wide
     }
 
-    /// Takes what the store answered at `version`: something may have changed since.
+    /// Takes the store's answer to a query made at `version`. It is dropped if something has changed since.
     mutating func fill(
         _ found: Candidates, _ sessions: [SessionKey: SessionRecord], _ limits: SlotLimits, at version: Int
     ) {
@@ -97,24 +98,24 @@ struct LookAhead: Sendable {
         self.limits = limits
     }
 
-    /// The queue changed.
+    /// Forgets everything, because the queue changed.
     mutating func forget() {
         let version = version + 1
         self = LookAhead()
         self.version = version
     }
 
-    /// These are not queued any more, or soon will not be.
+    /// Removes tasks that are not queued any more, or soon will not be.
     mutating func remove(_ ids: [TaskID]) {
         guard var known else { return }
-        // As one value: in place, each access would copy it.
+        // Changed as a local value, because each access in place would copy it.
         self.known = nil
         for index in known.indices { known[index].remove(ids) }
         known.removeAll(where: \.isEmpty)
         self.known = known
     }
 
-    /// The store's answer to `query`; nil if that is not known.
+    /// Returns the store's answer to `query`; nil if it is not known.
     func candidates(_ query: CandidateQuery) -> Candidates? {
         guard let known, !isCut, query.wantedTasks.isEmpty else { return nil }
         let most = query.perSession(among: known.count)

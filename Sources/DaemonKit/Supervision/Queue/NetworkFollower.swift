@@ -4,8 +4,8 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Follows the network and the files that say how names are resolved: what waits for them resumes, what lost its route
-/// waits.
+/// Follows the network and the files that configure name resolution. Tasks that wait for them resume, and tasks that
+/// have lost their route wait.
 struct NetworkFollower: Sendable {
     let store: TransferStore
     let network: NetworkMonitor
@@ -17,8 +17,8 @@ struct NetworkFollower: Sendable {
     let signal: SupervisionSignal
     let logger: Logger
 
-    /// Follows the network until it is cancelled: what waits for it goes on, what lost it waits.
-    /// - Parameter all: those who hear of it; it tells one listener only.
+    /// Follows the network until it is cancelled.
+    /// - Parameter all: everyone to be told, because the monitor has only one consumer.
     func followNetwork(with all: [NetworkFollower]) async {
         for await state in network.changes {
             logger.notice(state.isUp ? "the network is up" : "there is no network")
@@ -45,7 +45,7 @@ struct NetworkFollower: Sendable {
         }
     }
 
-    /// What becomes of a run to whose host no network leads.
+    /// Returns what happens to a run if no network leads to its host.
     private func lost(_ run: TransferRun, _ host: String) -> TaskEvent {
         let error = TransferError(.networkLost, "No network leads to \(host) now.")
         guard run.waitsForConnectivity else {
@@ -55,8 +55,8 @@ struct NetworkFollower: Sendable {
         return .blocked(.network, error, nextAttemptAt: next)
     }
 
-    /// Follows the files that say how names are resolved: tasks whose host had no address are tried at once.
-    /// - Parameter all: those who hear of it; it tells one listener only.
+    /// Follows the files that configure name resolution. Tasks whose host had no address are tried at once.
+    /// - Parameter all: everyone to be told, because the monitor has only one consumer.
     func followResolver(with all: [NetworkFollower]) async {
         for await _ in network.resolverChanges {
             for follower in all { await follower.tryNames() }
@@ -67,7 +67,7 @@ struct NetworkFollower: Sendable {
         do {
             var last: TaskID?
             var count = 0
-            // The first task of each host is the one that tries it.
+            // The first task of each host tries it.
             var tried: Set<HostGates.Scope> = []
             while true {
                 let after = last

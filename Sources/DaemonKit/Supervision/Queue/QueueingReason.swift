@@ -5,7 +5,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Says what a queued task waits for.
+/// Explains what a queued task waits for.
 struct QueueingReason: Sendable {
     let store: TransferStore
     let runs: RunTable
@@ -52,7 +52,7 @@ struct QueueingReason: Sendable {
         }
     }
 
-    /// - Parameter setting: that says how many there are.
+    /// - Parameter setting: the setting for the number of slots.
     static func taken(_ slots: Int, _ whose: String, _ setting: String) -> String {
         slots == 1
             ? "The only slot \(whose) is taken (\(setting))." : "All \(slots) slots \(whose) are taken (\(setting))."
@@ -76,7 +76,7 @@ struct QueueingReason: Sendable {
         }
     }
 
-    /// - Parameter boot: of the boot clock, in milliseconds.
+    /// - Parameter boot: milliseconds of the boot clock.
     private func wallTime(_ boot: Int64) -> Timestamp {
         let now = time.reading()
         return Timestamp(milliseconds: now.wall.rawValue + max(0, boot - now.boot))

@@ -8,7 +8,7 @@ package final class SharedSlots: Sendable {
     let gates: Gatekeeper
     let scheduling: SchedulingPolicy
     let hosts = HostConnections()
-    /// One dispatcher at a time fills slots: two that saw the same free slot would both take it.
+    /// Only one dispatcher fills slots at a time. Otherwise two could take the same free slot.
     let rounds = Turnstile(width: 1)
     private let tables = Guarded<[RunTable]>([])
 
@@ -17,17 +17,17 @@ package final class SharedSlots: Sendable {
         gates = Gatekeeper(policy: scheduling, time: time, signal: signal)
     }
 
-    /// The runs of one more supervision.
+    /// Makes the table of another supervision's runs.
     func makeTable() -> RunTable {
         let table = RunTable()
         tables.withLock { $0.append(table) }
         return table
     }
 
-    /// Everything that holds a slot, whoever supervises it.
+    /// All runs that hold a slot, in any supervision.
     var holders: [TransferRun] { gathered(\.withSlot) }
 
-    /// Everything without a slot whose end is not committed yet.
+    /// All runs without a slot whose end is not committed yet.
     var pendingEnds: [TransferRun] { gathered(\.pendingEnds) }
 
     private func gathered(_ runs: (RunTable) -> [TransferRun]) -> [TransferRun] {

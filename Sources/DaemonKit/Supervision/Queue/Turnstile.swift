@@ -1,7 +1,7 @@
 import DequeModule
 import Threading
 
-/// A turnstile for each file system, or each user: what is slow there delays only its own.
+/// A turnstile for each file system or user, so that a slow one delays only its own callers.
 final class Turnstiles: Sendable {
     private let width: Int
     private let known = Guarded<[UInt64: Turnstile]>([:])
@@ -18,7 +18,7 @@ final class Turnstiles: Sendable {
     }
 }
 
-/// Lets a fixed number through at a time. Later callers wait in order and take no memory but for the call meanwhile.
+/// A semaphore that serves callers in order. A waiting caller takes no memory except for its call.
 final class Turnstile: Sendable {
     private struct State {
         var free: Int
@@ -29,7 +29,7 @@ final class Turnstile: Sendable {
 
     init(width: Int) { state = Guarded(State(free: width)) }
 
-    /// Calls `body` now, or when others have left; each who came has to leave.
+    /// Calls `body` now, or after others have left. Each entry needs one `leave`.
     func enter(_ body: @escaping @Sendable () -> Void) {
         let mayPass = state.withLock { state in
             guard state.free > 0 else {
@@ -42,7 +42,7 @@ final class Turnstile: Sendable {
         if mayPass { body() }
     }
 
-    /// Returns when the caller may pass; each who came has to leave.
+    /// Returns when the caller may pass. Each entry needs one `leave`.
     func enter() async {
         let mayPass = state.withLock { state in
             guard state.free > 0 else { return false }

@@ -2,20 +2,20 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Queues tasks that waited, when their time or their condition has come.
+/// Queues waiting tasks when their time has come or their condition is met.
 struct WaitingTasks: Sendable {
     let store: TransferStore
     let transitions: TaskTransitions
     let signal: SupervisionSignal
 
-    /// Queues waiting tasks whose next attempt is due; returns how many were due.
+    /// Queues waiting tasks whose next attempt is due. Returns how many were due.
     func wake(at now: ClockReading, limit: Int) async throws -> Int {
         let due = try await store.read { try $0.dueWaiting(at: now.wall, limit: limit) }
         try await clear(due)
         return due.count
     }
 
-    /// The condition of these waiting tasks holds no more.
+    /// Queues these waiting tasks, because their condition is met.
     func clear(_ ids: [TaskID]) async throws {
         guard !ids.isEmpty else { return }
         let transitions = transitions
@@ -29,14 +29,14 @@ struct WaitingTasks: Sendable {
                 } catch let error as TransferError
                     where error.code == .taskWrongState || error.code == .taskNotFound
                 {
-                    continue  // a client was faster
+                    continue  // A client's change came first.
                 }
             }
         }
         signal.queueChanged()
     }
 
-    /// Queues every task that waits for `reason` and that `holds` says may continue.
+    /// Queues every task that waits for `reason` and for which `holds` returns true.
     func clear(_ reason: WaitReason, where holds: @escaping @Sendable (TaskRecord) async -> Bool) async throws {
         var last: TaskID?
         while true {

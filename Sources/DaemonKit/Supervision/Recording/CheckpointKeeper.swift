@@ -3,24 +3,25 @@ import Threading
 import TransferModel
 import TransferStore
 
-/// Whose checkpoint is to be stored.
+/// A run whose checkpoint must be stored.
 protocol CheckpointSource: AnyObject, Sendable {
-    /// The latest checkpoint, to be stored now; nil if none is left.
+    /// Takes the latest checkpoint in order to store it now; nil if there is none.
     func takeCheckpoint() -> CheckpointChange?
-    /// What was taken is durable, or, with false, is not: the next one covers it.
+    /// Reports whether the checkpoint is durable. If not, the next one covers it.
     func checkpointStored(_ isStored: Bool)
 }
 
-/// Gathers the checkpoints that come while others are being stored: a thousand slow transfers need not be a thousand
-/// bodies of transactions each second.
+/// Batches the checkpoints that come while others are being stored, because a thousand slow transfers must not cause a
+/// thousand transactions each second.
 final class CheckpointKeeper: Sendable {
-    /// Most checkpoints in one body: bounds how long others wait for the store.
+    /// The most checkpoints in one transaction; limits how long others wait for the store.
     private static let most = 512
 
     private let store: TransferStore
     private let logger: Logger
     private let line = Guarded(WaitingLine<any CheckpointSource>())
-    /// Tasks at one time that store notes of runs: of a thousand that begin together each would wait with its own.
+    /// Limits the Swift tasks that store notes of runs at a time. Otherwise a thousand runs that begin together would
+    /// each wait with its own.
     private let storing = Turnstile(width: 256)
 
     init(store: TransferStore, logger: Logger) {
@@ -28,12 +29,12 @@ final class CheckpointKeeper: Sendable {
         self.logger = logger
     }
 
-    /// Stores the latest checkpoint of `source` soon, and tells it.
+    /// Stores the latest checkpoint of `source` soon, and reports that to it.
     func keep(_ source: any CheckpointSource) {
         if line.withLock({ $0.add(source) }) { Task { await storeAll() } }
     }
 
-    /// Stores what is more than a checkpoint, soon.
+    /// Soon stores notes that are more than a checkpoint.
     func store(_ notes: @escaping @Sendable () async -> Void) {
         storing.enter { [self] in
             Task {
@@ -47,7 +48,7 @@ final class CheckpointKeeper: Sendable {
         while let sources = line.withLock({ $0.take(atMost: Self.most) }) { await store(sources) }
     }
 
-    /// A store that fails loses checkpoints, never a byte: the next ones cover them.
+    /// If the store fails, checkpoints are lost, but no bytes: the next checkpoints cover them.
     private func store(_ sources: [any CheckpointSource]) async {
         let changes = sources.compactMap { $0.takeCheckpoint() }
         do {

@@ -2,8 +2,8 @@ import Threading
 import TransferModel
 import TransferStore
 
-/// Gathers the ends of runs that come while others are being stored: a thousand small files need not be a thousand bodies
-/// of transactions.
+/// Batches the ends of runs that come while others are being stored, because a thousand small files must not cause a
+/// thousand transactions.
 final class Completions: Sendable {
     typealias Answer = Result<TaskTransitions.Outcome, TransferError>
 
@@ -12,7 +12,7 @@ final class Completions: Sendable {
         var then: @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void
     }
 
-    /// Most ends in one body: bounds how long others wait for the store.
+    /// The most ends in one transaction; limits how long others wait for the store.
     private static let most = 256
 
     private let patience: StorePatience
@@ -25,7 +25,7 @@ final class Completions: Sendable {
     }
 
     /// Stores the end of a run, however long the store is out of space.
-    /// - Parameter then: called once, on any thread; fails with `task.not_found`, `task.wrong_state`, or what the store
+    /// - Parameter then: called once, on any thread. Fails with `task.not_found`, `task.wrong_state`, or what the store
     ///   throws when the daemon stops.
     func store(
         _ run: CompletedRun, then: @escaping @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void
@@ -46,7 +46,7 @@ final class Completions: Sendable {
                 item.then(answer.mapError { $0 })
             }
         } catch  where items.count > 1 && !patience.isStopping() {
-            // One of them may spoil it for all: each is stored by itself.
+            // One of them may make all fail, so each is stored by itself.
             for item in items { await store([item]) }
         } catch {
             for item in items { item.then(.failure(error)) }

@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// What was observed of a run and is not stored yet, made ready outside the transaction that will store it.
+/// Observations of a run that are not stored yet, prepared outside the transaction that will store them.
 struct PendingNotes: Sendable {
     private enum Change: Sendable {
         case response(StoredDocument)
@@ -12,14 +12,14 @@ struct PendingNotes: Sendable {
 
     private let task: TaskID
     private let session: SessionKey
-    /// The task's own.
+    /// The task's own URL.
     private let url: String
-    /// nil if there is nothing.
+    /// nil if there is nothing to note.
     private let time: Timestamp?
     private var changes: [Change] = []
-    /// In order; to be appended with what the notes store.
+    /// In order. The transaction that stores the notes must append them.
     private(set) var events: [EventRecord] = []
-    /// Somebody waits for these to be durable.
+    /// Somebody waits for the notes to be durable.
     private(set) var mustBeStored = false
     @BoxedOptional private(set) var lastCheckpoint: Checkpoint?
 
@@ -43,7 +43,7 @@ struct PendingNotes: Sendable {
         lastCheckpoint = checkpoint
     }
 
-    /// A later one is stored.
+    /// Drops checkpoints, because a later one is stored.
     mutating func dropCheckpoints() {
         changes.removeAll { if case .checkpoint = $0 { true } else { false } }
         lastCheckpoint = nil
@@ -54,7 +54,7 @@ struct PendingNotes: Sendable {
         mustBeStored = true
     }
 
-    /// - Parameter head: that `response` is of.
+    /// - Parameter head: the header that `response` describes.
     mutating func add(_ response: ResponseInfo, of head: ResponseHead) {
         add(StoredDocument(response, whole: WholeHead(head, beyond: response)))
     }
@@ -76,7 +76,8 @@ struct PendingNotes: Sendable {
             ])
     }
 
-    /// The answer is of another version, or of a server without ranges: what was held is replaced.
+    /// Notes that an answer replaces what was held, because it is another version or the server does not support
+    /// ranges.
     mutating func addRestart(_ checkpoint: Checkpoint) {
         add(checkpoint)
         add(
@@ -93,7 +94,7 @@ struct PendingNotes: Sendable {
         if !events.isEmpty { try transaction.append(events) }
     }
 
-    /// As `store`, without the events.
+    /// Like `store`, but without the events.
     func storeRows(in transaction: StoreTransaction) throws {
         for change in changes {
             switch change {

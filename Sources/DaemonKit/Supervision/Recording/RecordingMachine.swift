@@ -1,72 +1,72 @@
 import TransferCore
 import TransferModel
 
-/// Decides which notes of a run are stored when, and in which order.
+/// Decides when and in which order the notes of a run are stored.
 ///
-/// Notes of an exchange that is over at once wait for the run's end, whose commit takes them along. Checkpoints that come
+/// If an exchange is short, its notes wait for the run's end and are stored in the same commit. Checkpoints that come
 /// faster than the store commits are merged: only the last one matters.
 ///
-/// `Ticket` is whatever waits until a note is stored.
+/// A `Ticket` is whatever waits until a note is stored.
 struct RecordingMachine<Ticket: Sendable>: Sendable {
     enum Note: Sendable {
-        /// - Parameter status: nil if the host is one that is reached over https alone, and no server redirected.
+        /// - Parameter status: nil if no server redirected, because HSTS turned the URL into https.
         case redirected(to: String, status: Int?)
         case responded(ResponseHead, Verdict, Ticket?)
-        /// The part file is there: should the daemon die between the delivery and its record, the delivered file is
-        /// recognised by this.
+        /// The part file exists. If the daemon dies between the delivery and its record, the delivered file is
+        /// recognised by this checkpoint.
         case reachedFile(Checkpoint, Ticket)
-        /// The latest checkpoint, whichever that is when the note is stored.
+        /// The checkpoint that is the latest when the note is stored.
         case checkpoint
         case uploaded(UploadProgress)
         case restarting(Checkpoint, Ticket)
     }
 
     enum Event: Sendable {
-        /// - Parameter isUrgent: notes are stored as they come, from now on.
+        /// - Parameter isUrgent: from now on, notes are stored as they come.
         case observed(Note, isUrgent: Bool = false)
-        /// The exchange is not over at once.
+        /// The exchange takes longer.
         case lingers
         case checkpointed(Checkpoint)
         /// What was held is being replaced.
         case restarting(Checkpoint, Ticket)
-        /// Follows `.storeNotes`, and each batch: what is to be stored now.
+        /// Follows `.storeNotes` and each batch, and asks what must be stored now.
         case mayStore
         /// A batch is durable, with this checkpoint.
         case stored(Checkpoint?)
-        /// The store did not take a batch.
+        /// The store did not accept a batch.
         case notStored(PendingNotes)
-        /// The checkpoint that was taken is durable; false if the next one has to cover it.
+        /// The checkpoint that was taken is durable; if false, the next one must cover it.
         case checkpointStored(Bool)
         /// No more notes come.
         case close
-        /// This checkpoint was stored past the notes.
+        /// This checkpoint was stored separately from the notes.
         case replaced(Checkpoint?)
     }
 
     enum Action: Sendable {
-        /// `.mayStore` is due, soon.
+        /// `.mayStore` must follow soon.
         case storeNotes
-        /// `takeCheckpoint` is due, soon.
+        /// `takeCheckpoint` must follow soon.
         case storeCheckpoint
         case store(Batch)
-        /// Nothing is on its way any more; the batch goes with what ends the run.
+        /// Nothing is being stored any more. The batch is stored with the end of the run.
         case closed(Batch)
     }
 
     /// Notes to be stored in one transaction.
     struct Batch: Sendable {
-        /// What an earlier transaction did not take comes first.
+        /// What an earlier transaction did not store comes first.
         var earlier: PendingNotes?
         var notes: [Note]
-        /// For `.checkpoint` among the notes.
+        /// The value for `.checkpoint` in the notes.
         @BoxedOptional var checkpoint: Checkpoint?
     }
 
-    /// What is on its way into the store.
+    /// What is being stored.
     enum Work: Sendable, Equatable {
         case nothing
         case notes
-        /// A checkpoint alone, with those of other runs; nil until it is taken.
+        /// Only a checkpoint, together with those of other runs; nil until it is taken.
         case checkpoint(Checkpoint?)
     }
 
@@ -75,11 +75,11 @@ struct RecordingMachine<Ticket: Sendable>: Sendable {
     private(set) var work = Work.nothing
     private(set) var isClosing = false
     private(set) var notes: [Note] = []
-    /// Not stored yet.
+    /// The latest checkpoint that is not being stored yet.
     @BoxedOptional private(set) var latest: Checkpoint?
     /// The checkpoint that the store has of this run's part file, or of an earlier one.
     @BoxedOptional private(set) var known: Checkpoint?
-    /// The store did not take it: the run's end covers it, unless a later one is stored.
+    /// A checkpoint that the store did not accept. The run's end covers it, unless a later one is stored.
     @BoxedOptional private(set) var lost: Checkpoint?
     private(set) var unstored: PendingNotes?
 
@@ -118,7 +118,7 @@ struct RecordingMachine<Ticket: Sendable>: Sendable {
         }
     }
 
-    /// The latest checkpoint, which is on its way from here on; nil if there is none any more.
+    /// Takes the latest checkpoint in order to store it; nil if there is none any more.
     mutating func takeCheckpoint() -> Checkpoint? {
         guard case .checkpoint = work, let checkpoint = latest else { return nil }
         latest = nil
@@ -126,13 +126,13 @@ struct RecordingMachine<Ticket: Sendable>: Sendable {
         return checkpoint
     }
 
-    /// Notes that could not be stored past the others go with what is stored next.
+    /// Returns notes that could not be stored separately. They are stored with the next ones.
     mutating func putBack(_ notes: PendingNotes) { unstored = notes }
 
     private mutating func checkpointed(_ checkpoint: Checkpoint) -> [Action] {
         let isFirst = latest == nil
         isUrgent = true
-        // As it is said of a file that is still empty.
+        // The same checkpoint is reported for a file that is still empty.
         if isFirst, work == .nothing, notes.isEmpty, known == checkpoint { return [] }
         latest = checkpoint
         guard isFirst else { return [] }

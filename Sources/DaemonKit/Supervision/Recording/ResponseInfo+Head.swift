@@ -24,18 +24,18 @@ extension ResponseInfo {
         show(head.headers, atMost: Self.keptHeaderBytes)
     }
 
-    /// Most bytes of header fields in lists and events: each attempt of a server that sends more would grow the event log
-    /// by what libcurl lets through, 300 KiB. `WholeHead` has them all.
+    /// The most bytes of header fields in lists and events. Otherwise each attempt with a server that sends more would
+    /// grow the event log by what libcurl accepts, 300 KiB. `WholeHead` has all fields.
     static let keptHeaderBytes = 16 << 10
 
-    /// Fields that most answers have, and that tell no secret.
+    /// Fields that most answers have, and that contain no secret.
     static let plain = [
         "server", "date", "content-type", "content-length", "last-modified", "connection", "etag", "accept-ranges",
         "cache-control", "expires", "vary", "age", "content-encoding", "transfer-encoding", "content-range",
         "keep-alive", "content-disposition",
     ]
 
-    /// `plain` by the length of the name: of one length there are few.
+    /// `plain` by the length of the name, because only few have the same length.
     private static let plainByLength = (0...(plain.map(\.utf8.count).max() ?? 0)).map { length in
         plain.filter { $0.utf8.count == length }
     }
@@ -49,8 +49,8 @@ extension ResponseInfo {
     /// Fields whose value is a URL.
     private static let placing = ["location", "content-location", "refresh"]
 
-    /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance; those that fit. Credentials are
-    /// masked here already: the event that tells of an answer is stored as it is.
+    /// Shows the fields that fit, with repeats joined by commas (RFC 9110 section 5.3), in the order of first
+    /// appearance. Credentials are masked here, because the event about an answer is stored unchanged.
     mutating func show(_ headers: [HeaderField], atMost limit: Int = .max) {
         var result: [HeaderField] = []
         result.reserveCapacity(headers.count)
@@ -73,14 +73,14 @@ extension ResponseInfo {
         self.headers = result
     }
 
-    /// What of the body remains coded is said by the file's name.
+    /// The coding of the body that remains, which the file's name shows.
     var contentCoding: String? {
         ContentCodingRules.coding(of: ResponseHead(url: url, headers: headers))
     }
 }
 
 extension WholeHead {
-    /// nil if `response` shows all of it: as nearly all answers, it is stored once then.
+    /// nil if `response` shows the whole header, as for nearly all answers. Then it is stored only once.
     init?(_ head: ResponseHead, beyond response: ResponseInfo) {
         guard head.url != response.url || head.headers != response.headers else { return nil }
         self.init(url: head.url, headers: head.headers)

@@ -7,35 +7,35 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Carries what the engine observes of one run into the store, in order, without making the engine wait.
+/// Stores what the engine observes of one run, in order, without making the engine wait.
 ///
-/// `RecordingMachine` decides what is stored when. Checkpoints that come alone go into one transaction with other runs'
-/// (`CheckpointKeeper`).
+/// `RecordingMachine` decides what is stored when. A checkpoint without notes is stored in one transaction with those
+/// of other runs (`CheckpointKeeper`).
 final class RunRecorder: TransferObserver {
-    /// Puts the head of an answer to the client, and calls back when its body may come.
+    /// Shows the header of an answer to the client, and calls back when its body may follow.
     typealias Asking = @Sendable (ResponseHead, @escaping @Sendable () -> Void) -> Void
 
     private typealias Machine = RecordingMachine<@Sendable () -> Void>
 
     private struct State {
         var machine: Machine
-        /// Waits for what is on its way.
+        /// Waits for what is being stored.
         var closer: (@Sendable (Machine.Batch) -> Void)?
     }
 
     private let record: TaskRecord
     private let run: TransferRun
-    /// False if nothing is written to a file: then only the last answer counts, and whoever asked stores it.
+    /// False if nothing is written to a file. Then only the last answer counts, and the caller stores it.
     private let keepsAnswers: Bool
-    /// Told when the client knows of an answer whose body goes to it.
+    /// Told when the client knows the answer whose body it receives.
     private let stream: BodyStream?
-    /// Told of each answer's head.
+    /// Told of each answer's header.
     private let cache: TaskCache?
     private let patience: StorePatience
     private let keeper: CheckpointKeeper
     private let time: any TimeSource
     private let logger: Logger
-    /// nil if nobody is asked.
+    /// nil if no client is asked.
     private let ask: Asking?
     private let state: Guarded<State>
 
@@ -63,7 +63,7 @@ final class RunRecorder: TransferObserver {
 
     // MARK: What is observed
 
-    /// An exchange is about to begin.
+    /// Notes that an exchange is about to begin.
     func begins(_ exchange: Exchange) {
         note("exchange", Self.fields(of: exchange))
     }
@@ -71,7 +71,7 @@ final class RunRecorder: TransferObserver {
     private static func fields(of exchange: Exchange) -> Logger.Metadata {
         var fields: Logger.Metadata = ["url": "\(URLRules.redacted(exchange.url))"]
         if let method = exchange.method { fields["method"] = "\(method)" }
-        // HTTP says in a field where it begins, other protocols have a command for that.
+        // HTTP states the offset in a field; other protocols have a command for it.
         if let range = exchange.headers.first(where: { $0.isNamed("Range") }) { fields["range"] = "\(range.value)" }
         if exchange.startOffset > 0 { fields["offset"] = "\(exchange.startOffset)" }
         return fields
@@ -183,9 +183,9 @@ final class RunRecorder: TransferObserver {
 
     // MARK: The end
 
-    /// No more notes come.
-    /// - Parameter then: called once, on any thread, maybe before this returns, with the notes that are not stored: they go
-    ///   with what ends the run.
+    /// Ends the recording: no more notes come.
+    /// - Parameter then: called once, on any thread, possibly before this function returns, with the notes that are not
+    ///   stored. They are stored with the end of the run.
     func close(then: @escaping @Sendable (PendingNotes) -> Void) {
         let actions = state.withLock { state in
             state.closer = { then(self.pending($0)) }
@@ -198,18 +198,19 @@ final class RunRecorder: TransferObserver {
         await withCheckedContinuation { continuation in close { continuation.resume(returning: $0) } }
     }
 
-    /// No more notes come; returns once those that came are stored.
+    /// Ends the recording, and returns after all notes are stored.
     func drain() async {
         let rest = await close()
         if !rest.isEmpty { handle(await keep(rest, isLast: true)) }
     }
 
-    /// No more notes come, and `part`, which is whole, is about to get its name. Should the daemon die between that and
-    /// its record, the file is known again by device, inode and length: where the store does not have those (a body of
-    /// unknown length, a decoded one, one that was gathered, a store that failed on the way), they are stored now.
-    /// - Parameter size: syncs `part` and tells its length.
+    /// Ends the recording before the complete `part` gets its name. If the daemon dies between the rename and its
+    /// record, the file is recognised by device, inode and length. If the store does not have these (for a body of
+    /// unknown length, a decoded or gathered one, a part file that was gone, or after a failure of the store), they are
+    /// stored now.
+    /// - Parameter size: syncs `part` and returns its length.
     /// - Returns: what is not stored, for the transaction that ends the run.
-    /// - Throws: what `size` and the store do.
+    /// - Throws: what `size` and the store throw.
     func close(
         delivering part: FileIdentity, at path: String, size: () async throws -> ByteCount
     ) async throws -> PendingNotes {
@@ -219,12 +220,12 @@ final class RunRecorder: TransferObserver {
         return PendingNotes(record: record, time: nil)
     }
 
-    /// No more notes come, and `part` has all of the body, which could not be unfolded: it need not be fetched again,
-    /// whatever is known of its length and version otherwise.
+    /// Ends the recording with `part` as the complete coded body that could not be decoded. It need not be fetched
+    /// again, whatever is otherwise known of its length and version.
     /// - Parameters:
-    ///   - size: of `part`, durable.
-    ///   - coding: that its bytes have.
-    /// - Throws: what the store does.
+    ///   - size: the durable length of `part`.
+    ///   - coding: the coding of its bytes.
+    /// - Throws: what the store throws.
     func close(holding part: FileIdentity, at path: String, _ size: ByteCount, coding: String?) async throws {
         let notes = await close()
         var checkpoint = whole(part, at: path, size, notes)
@@ -234,7 +235,7 @@ final class RunRecorder: TransferObserver {
 
     private func whole(_ part: FileIdentity, at path: String, _ size: ByteCount, _ notes: PendingNotes) -> Checkpoint {
         let observed = (notes.lastCheckpoint ?? knownCheckpoint).flatMap { FileIdentity($0) == part ? $0 : nil }
-        // The server's validators and digests may be of other bytes: coded ones, or of another file.
+        // The server's validators and digests may belong to other bytes: coded ones, or those of another file.
         var checkpoint =
             observed ?? Checkpoint(offset: size, partPath: path, device: part.device, inode: part.inode)
         checkpoint.offset = size
@@ -243,12 +244,12 @@ final class RunRecorder: TransferObserver {
         return checkpoint
     }
 
-    /// Stores what is held of the part file from here on, whatever was observed before; between exchanges, when
+    /// From here on, stores what is held of the part file, whatever was observed before. Called between exchanges, when
     /// nothing is observed.
     /// - Parameters:
     ///   - checkpoint: nil if nothing is held.
-    ///   - body: what goes into the same transaction.
-    /// - Throws: what `body` and the store do.
+    ///   - body: additional work in the same transaction.
+    /// - Throws: what `body` and the store throw.
     func replaceCheckpoint(
         with checkpoint: Checkpoint?, also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
     ) async throws {
@@ -276,8 +277,8 @@ final class RunRecorder: TransferObserver {
         handle(.replaced(checkpoint))
     }
 
-    /// What a store that fails does not take goes with what comes next. What others wait for, and what nothing follows,
-    /// is stored however long that takes.
+    /// Notes that a failing store does not accept are stored with the next ones. Notes that somebody waits for, or that
+    /// are the last, are stored however long that takes.
     private func keep(_ pending: PendingNotes, isLast: Bool = false) async -> Machine.Event {
         do {
             if pending.mustBeStored || isLast {
@@ -298,7 +299,7 @@ final class RunRecorder: TransferObserver {
         for note in batch.notes {
             switch note {
             case .redirected(let url, let status):
-                // As browsers show it: a redirect that keeps the method, and that no server sent.
+                // Shown like in browsers: a redirect that keeps the method, and that no server sent.
                 let shown = JSONValue.string(URLRules.withoutSecrets(url))
                 let payload: JSONMembers =
                     if let status { ["url": shown, "status": .integer(Int64(status))] } else {

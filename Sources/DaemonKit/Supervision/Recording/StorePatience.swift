@@ -14,11 +14,11 @@ struct StorePatience: Sendable {
         self.isStopping = isStopping
     }
 
-    /// Whether something that has happened could not be stored: the next daemon finds it out anew.
+    /// Something that has happened could not be stored. The next daemon must find it out again.
     var hasGivenUp: Bool { givenUp.withLock { $0 } }
 
-    /// Tries again each second while the state folder is full or fails; gives up only when the daemon stops.
-    @inline(never)  // Kept off the frames that wait.
+    /// Tries again each second while the state folder is full or failing. Gives up only when the daemon stops.
+    @inline(never)  // Keeps its locals out of suspended frames.
     func persistently<T: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> T
     ) async throws -> T {
@@ -30,7 +30,7 @@ struct StorePatience: Sendable {
                     givenUp.withLock { $0 = true }
                     throw error
                 }
-                // Of its own: in a task that was cancelled a sleep is over at once.
+                // A separate task, because in a cancelled task a sleep ends at once.
                 await Task { try? await Task.sleep(for: .seconds(1)) }.value
             }
         }
@@ -42,8 +42,8 @@ struct StorePatience: Sendable {
 }
 
 extension Logger {
-    /// Something failed that is tried again. Where the store is full or fails, the daemon says so once (`StoreHealth`), not
-    /// with each try.
+    /// Logs a failure that is tried again. If the store is full or failing, the daemon logs that once (`StoreHealth`)
+    /// instead of with each try.
     func retried(_ message: Logger.Message, _ error: any Error, _ metadata: Logger.Metadata = [:]) {
         let isTheStores = (error as? TransferError).map { StorePatience.passes($0.code) } ?? false
         log(level: isTheStores ? .debug : .warning, message, metadata: metadata.merging(["error": "\(error)"]) { $1 })

@@ -5,23 +5,23 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// The body of one task on its way to the client that has its session: pieces go out as they come, as far as the client has
-/// given credit and reads what is sent. Nothing is kept of it but a piece that is being decoded.
+/// Sends the body of one task to the client of its session. Pieces go out as they arrive, as long as the client has
+/// given credit and reads. Nothing of the body is kept except a piece that is being decoded.
 package final class BodyStream: BodyReceiver {
     private struct State {
-        /// Bytes that the client still wants.
+        /// The bytes that the client is still ready to receive.
         var credit: Int64 = 0
         var body = StreamedBody()
-        /// The client was told of the answer.
+        /// The client has been told of the answer.
         var isOpen = false
-        /// The transfer waits to be woken.
+        /// The transfer is paused until it is woken.
         var isHeld = false
         var wake: (@Sendable () -> Void)?
         var decodes = false
         var decoding: StreamedDecoding?
     }
 
-    /// Decoded bytes before other transfers have their turn.
+    /// The most bytes decoded before other transfers get a turn.
     private static let turn = 256 << 10
 
     let task: TaskID
@@ -41,11 +41,11 @@ package final class BodyStream: BodyReceiver {
 
     // MARK: The client
 
-    /// Where it goes.
+    /// The client that receives the body.
     var client: Int { sink.id }
 
-    /// Adds to the credit; what is more than a body can have counts as that.
-    /// - Returns: the credit that is left.
+    /// Adds to the credit. A sum that overflows counts as the largest value.
+    /// - Returns: the remaining credit.
     @discardableResult
     package func give(_ bytes: ByteCount) -> ByteCount {
         let (credit, wake) = state.withLock { state in
@@ -59,23 +59,23 @@ package final class BodyStream: BodyReceiver {
 
     // MARK: The attempt
 
-    /// What the client has, and of which answer.
+    /// What the client has received, and of which answer.
     var body: StreamedBody { state.withLock { $0.body } }
 
-    /// An exchange is about to begin.
-    /// - Parameter decodes: its body is wanted without its content codings.
+    /// Prepares for an exchange.
+    /// - Parameter decodes: the body is wanted without its content codings.
     package func prepare(decodes: Bool) {
         state.withLock { state in
             state.isOpen = false
             state.isHeld = false
-            // Of an answer that gave no byte, nothing binds the next one.
+            // An answer that supplied no byte does not bind the next one.
             if state.body.offset == .zero { state.body.acceptance = nil }
             state.decodes = decodes
             state.decoding = nil
         }
     }
 
-    /// The client was told of the answer: its body may follow.
+    /// Lets the body follow, because the client has been told of the answer.
     package func open() {
         let wake = state.withLock { state in
             state.isOpen = true
@@ -84,8 +84,8 @@ package final class BodyStream: BodyReceiver {
         wake?()
     }
 
-    /// The exchange is over; no byte of it comes any more.
-    /// - Returns: its outcome, with what the client has; the end of a coded body must have been there.
+    /// Ends the exchange: no more of its bytes come.
+    /// - Returns: its outcome, with what the client has received. A coded body must have been complete.
     func ended(_ outcome: ExchangeOutcome) -> ExchangeOutcome {
         let decoding = state.withLock { state in
             defer { (state.wake, state.decoding) = (nil, nil) }
@@ -140,7 +140,7 @@ package final class BodyStream: BodyReceiver {
         }
     }
 
-    /// Sends what there is credit for; returns how many bytes that were.
+    /// Sends as much as the credit allows. Returns how many bytes were sent.
     private func send(_ bytes: UnsafeRawBufferPointer) -> Int {
         var sent = 0
         while sent < bytes.count, let piece = claim(atMost: min(bytes.count - sent, Bounds.streamPiece)) {
@@ -150,7 +150,7 @@ package final class BodyStream: BodyReceiver {
         return sent
     }
 
-    /// A piece that may be sent now; nil if there is none: the transfer is woken when there is.
+    /// Claims a piece that may be sent now; nil if there is none. Then the transfer is woken later.
     private func claim(atMost wanted: Int) -> (offset: Int64, count: Int)? {
         let isCrowded = sink.isCrowded
         let piece = state.withLock { state -> (offset: Int64, count: Int)? in

@@ -5,12 +5,13 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Wakes what waits for a time: next attempts, deadlines, schedules, monitors' polls and housekeeping.
+/// Wakes what waits for a time: next attempts, deadlines, schedules, polls of monitors, and housekeeping.
 ///
-/// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that is set is noticed by then. It never
-/// waits for a file: a disk that does not answer delays looks at disks and housekeeping, not the loop.
+/// One loop sleeps until the earliest of them, but at most `longestSleep`, so that a change of the wall clock is
+/// noticed by then. The loop never waits for a file: a disk that does not answer delays checks of disks and
+/// housekeeping, but not the loop.
 final class Alarms: Sendable {
-    /// The loop goes round at least this often.
+    /// The loop runs at least this often.
     static let longestSleep: Seconds = 30
     private static let housekeepingInterval: Int64 = 60_000
     private static let batch = 500
@@ -92,28 +93,28 @@ final class Alarms: Sendable {
                 await news.wait(atMost: min(wait, Self.longestSleep.duration))
             } catch {
                 logger.retried("cannot read what is due", error)
-                // What failed has asked for another round, which would fail as well.
+                // The failed round has requested another one, which would fail too.
                 _ = news.take()
                 await news.wait(atMost: .seconds(1))
             }
         }
     }
 
-    /// Takes the store's reserve back if there is room for it.
+    /// Allocates the store's reserve again if there is room for it.
     private func restoreReserve() {
         if store.isStorageLow, store.restoreReserve() { signal.changed() }
     }
 
-    /// However often the loop goes round: a disk that looks ready to us and refuses what is written would have its tasks
-    /// begin without end.
-    /// - Parameters: times of the boot clock; `last` is nil before the first look.
+    /// Limits checks of disks, however often the loop runs. If a disk looks ready but refuses writes, its tasks would
+    /// otherwise begin again and again.
+    /// - Parameters: times of the boot clock; `last` is nil before the first check.
     private func untilDiskLook(after last: Int64?, at boot: Int64) -> Duration {
         guard let last else { return .zero }
         let interval = diskPollInterval().duration
         return max(.zero, interval - .milliseconds(boot - last))
     }
 
-    /// Does what is due; returns how long nothing else is.
+    /// Does what is due. Returns the time until something else is due.
     private func ring(_ diskLook: Int64?) async throws -> Duration {
         try await clock.follow()
         let now = time.reading()
@@ -131,7 +132,7 @@ final class Alarms: Sendable {
         }
         if let next = dispatcher.nextLook() {
             if next <= now.boot {
-                // If it cannot start them again, it rings for the time it says then.
+                // If it cannot start them again, it signals the new time.
                 signal.queueChanged()
             } else {
                 wait = min(wait, .milliseconds(next - now.boot))

@@ -5,17 +5,17 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// What supervision remembers of the wall clock; docs/time.md says what each clock is for.
+/// What supervision remembers of the wall clock. docs/time.md says which clock measures what.
 struct ClockMemory: Sendable {
     var watch: WallClockWatch
     var retention: RetentionGate
-    /// Of the machine's time zone, as it was looked at last.
+    /// The UTC offset of the machine's time zone at the last check.
     var utcOffset: Int
-    /// Tasks that wait for a date or a time window have to be looked through, and were not yet.
+    /// Tasks that wait for a date or a time window must still be reconsidered.
     var hasStaleSchedules = false
 }
 
-/// Notices that the wall clock or the time zone was set, and has waiting tasks follow it.
+/// Notices changes of the wall clock or the time zone, and adjusts waiting tasks.
 final class ClockKeeper: Sendable {
     private let store: TransferStore
     private let schedules: ScheduleKeeper
@@ -30,7 +30,7 @@ final class ClockKeeper: Sendable {
         self.logger = logger
     }
 
-    /// Before anything is due: whether the wall clock was set back while no daemon ran.
+    /// Checks whether the wall clock was set back while no daemon ran. Must be called before anything is due.
     func begin() async throws {
         let now = time.reading()
         let last = try await store.read { try $0.lastEventTime() }
@@ -46,7 +46,7 @@ final class ClockKeeper: Sendable {
         }
     }
 
-    /// Whether the wall clock or the machine's time zone was set since they were looked at last.
+    /// Checks whether the wall clock or the machine's time zone has changed since the last check.
     func follow() async throws {
         let now = time.reading()
         let utcOffset = LocalTime.freshOffset(now.wall)
@@ -64,10 +64,10 @@ final class ClockKeeper: Sendable {
         memory.withLock { $0?.hasStaleSchedules = false }
     }
 
-    /// Whether what is old by the wall clock may be dropped.
+    /// Tells whether entries that are old by the wall clock may be dropped.
     func mayDropByAge(at now: ClockReading) -> Bool { memory.withLock { $0?.retention.allows(at: now) ?? true } }
 
-    /// One that was set forward only makes waits end early; set back, waits would last longer by as much.
+    /// If the clock was set forward, waits just end early. If it was set back, waits would last longer by that amount.
     private func clockWasSet(by jump: Seconds, now: Timestamp) async throws {
         let back = Seconds(-jump.rawValue)
         let waiting = back > 0 ? try await store.write { try $0.clockWentBack(by: back, to: now) } : 0

@@ -10,10 +10,10 @@ struct Deadlines: Sendable {
     let followUp: FollowUp
     let signal: SupervisionSignal
 
-    /// Fails tasks whose deadline or time for the resource has passed; those that run when their runs have stopped, for which
-    /// this does not wait: a disk that does not answer delays only its own task.
+    /// Fails tasks whose deadline or resource timeout has passed. A running task fails when its run has stopped. This
+    /// function does not wait for that, so a disk that does not answer delays only its own task.
     func pass(at now: ClockReading, limit: Int) async throws {
-        // Those that are stopping stay due, and are not to stand before all others.
+        // Tasks that are stopping stay due, and must not crowd out all others.
         let most = limit + runs.count
         let due = try await store.read { try $0.dueDeadlines(at: now.wall, limit: most) }
         guard !due.isEmpty else { return }

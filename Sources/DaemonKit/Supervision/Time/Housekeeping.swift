@@ -4,7 +4,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Drops history and events that are old enough, and takes the store's reserve back.
+/// Drops history and events that are old enough, and restores the store's reserve.
 struct Housekeeping: Sendable {
     let store: TransferStore
     let stops: RunStops
@@ -15,12 +15,12 @@ struct Housekeeping: Sendable {
     let time: any TimeSource
     let logger: Logger
 
-    /// What is older goes; nil if nothing does.
+    /// Entries older than this are dropped; nil if none are.
     private static func horizon(_ retention: Seconds, at now: Timestamp) -> Timestamp? {
         retention > 0 ? now.advanced(by: Seconds(-retention.rawValue)) : nil
     }
 
-    /// Of a log that is longer, the oldest events of those owners go who have the most.
+    /// If the log is too long, drops the oldest events of the owners that have the most.
     private func dropEvents(keeping limit: Int) async throws {
         let counts = try await store.read { try $0.eventCounts() }
         for (owner, count) in EventShares.excess(counts, keeping: limit) {
@@ -35,10 +35,10 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Tasks that one transaction drops: some milliseconds of the writer.
+    /// Tasks that one transaction drops. That takes the writer a few milliseconds.
     private static let retentionBatch = 256
 
-    /// The tasks; those that cannot be read are set aside before.
+    /// Returns the tasks. Those that cannot be read are set aside first.
     private func readable(_ ids: [TaskID]) async throws -> [TaskRecord] {
         let records = try await store.read { try $0.tasks(ids) }
         let missing = Set(ids).subtracting(records.map(\.id)).sorted()
@@ -50,7 +50,7 @@ struct Housekeeping: Sendable {
         return try await store.read { try $0.tasks(ids) }
     }
 
-    /// Retention, the reserve, and what a crash left: nothing here is urgent.
+    /// Retention, the reserve, and what a crash left. Nothing here is urgent.
     func run() async {
         do {
             store.restoreReserve()
@@ -62,7 +62,7 @@ struct Housekeeping: Sendable {
                 let ids = try await store.read { try $0.history(before: horizon, limit: Self.retentionBatch) }
                 guard !ids.isEmpty else { break }
                 let old = try await readable(ids)
-                // Parts go first, as with what a client removes.
+                // Part files are removed first, as when a client removes tasks.
                 try await stops.stopping(ids) {
                     let parts = try await leftParts.discardParts(of: ids, for: .remove(deleteFile: false))
                     let left = try await store.write { transaction in

@@ -1,7 +1,7 @@
 import Glibc
 import TransferModel
 
-/// What the machine's time zone adds to UTC (localtime_r(3)).
+/// The offset of the machine's time zone from UTC (localtime_r(3)).
 enum LocalTime {
     /// Seconds ahead of UTC at `time`.
     @Sendable static func utcOffset(_ time: Timestamp) -> Int {
@@ -11,7 +11,8 @@ enum LocalTime {
         return parts.tm_gmtoff
     }
 
-    /// As `utcOffset`, of the present time zone (tzset(3)): localtime_r alone keeps to the one it read first.
+    /// Like `utcOffset`, but for the current time zone (tzset(3)). localtime_r alone keeps the time zone that it read
+    /// first.
     static func freshOffset(_ time: Timestamp) -> Int {
         tzset()
         return utcOffset(time)

@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Keeps tasks to the time windows of their sessions, also when those windows, the clock or the time zone change.
+/// Applies the time windows of sessions to their tasks, also when those windows, the clock or the time zone change.
 struct ScheduleKeeper: Sendable {
     let store: TransferStore
     let runs: RunTable
@@ -10,9 +10,10 @@ struct ScheduleKeeper: Sendable {
     let windows: SessionSchedules
     let signal: SupervisionSignal
 
-    /// Looks through what waits for `schedule`: the windows of a session, the clock or the time zone are others now. What
-    /// may begin is queued. The others wait until their new time, and as they wait before and after, no event tells of it.
-    /// - Parameter key: of the session whose tasks are meant; nil for all.
+    /// Reconsiders the tasks that wait for `schedule`, because the windows of a session, the clock or the time zone
+    /// have changed. Tasks that may begin are queued. The others wait until their new time. They were waiting before,
+    /// so there is no event about this.
+    /// - Parameter key: the session to reconsider; nil for all.
     func reconsider(of key: SessionKey? = nil, at now: Timestamp) async throws {
         let transitions = transitions
         let opens: @Sendable (SessionRecord, Timestamp) -> Timestamp? = windows.closedUntil
@@ -38,7 +39,7 @@ struct ScheduleKeeper: Sendable {
                 for id in stale {
                     guard let record = try transaction.task(id), record.status.state == .waiting,
                         record.status.reason == .schedule
-                    else { continue }  // a client was faster
+                    else { continue }  // A client's change came first.
                     if let beginning = try openings.beginning(of: record, in: transaction) {
                         var status = record.status
                         status.nextAttemptAt = beginning

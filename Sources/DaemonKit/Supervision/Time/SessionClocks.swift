@@ -2,12 +2,12 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The clocks of sessions that are or were paused, used to count the time of their tasks. The store has the same; it
-/// would be asked for each step of each task.
+/// The clocks of sessions that are or were paused, used to count the time of their tasks. The store has the same
+/// clocks, but would have to be asked for each step of each task.
 final class SessionClocks: Sendable {
     private let pauses = Guarded<[SessionKey: SessionPause]>([:])
 
-    /// What the session's commit says.
+    /// Notes the clock of a session when its change is committed.
     func note(_ session: SessionRecord) {
         let isPlain = session.pause == SessionPause() || session.state == .invalidated
         pauses.withLock { $0[session.key] = isPlain ? nil : session.pause }

@@ -1,13 +1,13 @@
 import TransferModel
 import TransferStore
 
-/// When the time windows of sessions open, as one view of the store has them; found out once for each session.
+/// When the time windows of sessions open, according to one snapshot of the store. Computed once for each session.
 struct SessionOpenings {
     let now: Timestamp
     private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
     private var known: [SessionKey: Timestamp?] = [:]
 
-    /// - Parameter closedUntil: when the session's next time window opens; nil if one is open.
+    /// - Parameter closedUntil: returns when the session's next time window opens; nil if one is open.
     init(after now: Timestamp, closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?) {
         self.now = now
         self.closedUntil = closedUntil
@@ -21,7 +21,7 @@ struct SessionOpenings {
         return opening
     }
 
-    /// When a task that waits for `schedule` may begin; nil if that is now.
+    /// When a task that waits for `schedule` may begin; nil if it may begin now.
     mutating func beginning(of record: TaskRecord, in snapshot: StoreSnapshot) throws -> Timestamp? {
         if let begin = record.spec.earliestBeginAt, begin > now { return begin }
         return try opening(of: record.session, in: snapshot)

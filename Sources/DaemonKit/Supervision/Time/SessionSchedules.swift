@@ -2,19 +2,19 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The time windows of sessions, read once: each round of the dispatcher and each task that waits asks for them.
+/// The parsed time windows of sessions, cached because each round of the dispatcher and each waiting task needs them.
 final class SessionSchedules: Sendable {
     private struct Known {
         var windows: [ScheduleWindow]
         var schedule: ScheduleWindows?
     }
 
-    /// Beyond it all are forgotten, and read again when asked for.
+    /// Above this number, all are forgotten, and parsed again when needed.
     static let most = 1000
 
     private let known = Guarded<[SessionKey: Known]>([:])
 
-    /// nil if the windows cannot be read.
+    /// nil if the windows cannot be parsed.
     func windows(of key: SessionKey, _ windows: [ScheduleWindow]) -> ScheduleWindows? {
         if let known = known.withLock({ $0[key] }), known.windows == windows { return known.schedule }
         let schedule = try? ScheduleWindows(windows)
@@ -25,7 +25,7 @@ final class SessionSchedules: Sendable {
         return schedule
     }
 
-    /// When the session's closed time window opens next; nil while it is open.
+    /// When the session's next time window opens; nil while one is open.
     func closedUntil(_ session: SessionRecord, at now: Timestamp) -> Timestamp? {
         guard let windows = session.configuration.schedule, !windows.isEmpty else { return nil }
         guard let schedule = self.windows(of: session.key, windows),

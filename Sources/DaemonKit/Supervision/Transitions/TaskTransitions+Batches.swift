@@ -3,8 +3,8 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// A run's end that is to be stored: what it brought, and what was observed on the way and is not stored yet. One object, for
-/// it passes through many hands.
+/// The end of a run that must be stored: its result, and the observations that are not stored yet. It is one object,
+/// because it is passed on many times.
 final class CompletedRun: Sendable {
     /// The task as it was claimed.
     let record: TaskRecord
@@ -31,14 +31,15 @@ final class CompletedRun: Sendable {
     }
 }
 
-/// Many tasks that change in one way together: one look at each, one append of all events, one look at the session.
+/// Many tasks that change in the same way: each is read once, all events are appended together, and the session is read
+/// once.
 extension TaskTransitions {
-    /// Claims those of `ids` that are still queued and may run. Those that a client is asked about first wait.
+    /// Claims those of `ids` that are still queued and may run. Those whose client must be asked first wait instead.
     func claim(
         _ ids: [TaskID], sessions: [SessionKey: SessionRecord], in transaction: StoreTransaction
     ) throws -> [TaskRecord] {
         var decisions: [Decision] = []
-        // The pause of a session has stopped what was claimed before its commit.
+        // Pausing a session has stopped what was claimed before its commit.
         let paused = try transaction.pausedSessions()
         let asks = sessions.mapValues { Set($0.configuration.asks ?? []) }
         for id in ids {
@@ -70,9 +71,9 @@ extension TaskTransitions {
         if !events.isEmpty { try transaction.append(events) }
     }
 
-    /// Stores the ends of runs. Of what is stored of a task only its status is read.
-    /// - Returns: for each run what became of its task; `task.not_found` or `task.wrong_state` if it is not running
-    ///   any more, and then nothing of it is stored.
+    /// Stores the ends of runs. Of each stored task, only the status is read.
+    /// - Returns: the outcome of each run's task. It is `task.not_found` or `task.wrong_state` if the task is not
+    ///   running any more; then nothing of the run is stored.
     func complete(
         _ runs: [CompletedRun], in transaction: StoreTransaction
     ) throws -> [Result<Outcome, TransferError>] {
@@ -106,14 +107,15 @@ extension TaskTransitions {
         return results
     }
 
-    /// What a run that ended leaves in other tables.
+    /// Stores what an ended run changes in other tables.
     private func storeRest(of run: CompletedRun, in transaction: StoreTransaction) throws {
         let id = run.record.id
         try run.notes?.storeRows(in: transaction)
         if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
         if run.mayHaveAsked { try transaction.forgetSecrets(of: id) { try $0.redacted() } }
         if run.record.spec.kind != .download || run.record.spec.body != nil {
-            // It was sent and answered. Its owner may want to see what it was; of a long one its length has to do.
+            // The request was sent and answered. Its owner may want to see its body; of a long body, only the length is
+            // kept.
             try transaction.setUpload(id, nil)
             let isLong = run.record.source.map { $0.size.rawValue > Int64(Bounds.shownBody) } ?? false
             if isLong { try transaction.setBody(id, .request, nil) }

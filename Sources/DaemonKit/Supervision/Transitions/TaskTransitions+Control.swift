@@ -3,19 +3,19 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// What a control method did with one task.
+/// What a control method did to one task.
 enum ControlledTask: Sendable {
-    /// As it is now, or was when it was removed.
+    /// The task as it is now, or as it was when it was removed.
     case changed(TaskHead)
     case skipped(TaskID, ErrorCode)
 }
 
-/// What clients ask of many tasks: decided on their heads, stored with few statements, whatever their specs say.
+/// Clients' changes of many tasks: decided by their heads, and stored with few statements, whatever their specs say.
 extension TaskTransitions {
     /// - Parameters:
-    ///   - wasFinal: of tasks whose part files were seen to before: what another request ended or began meanwhile is
-    ///     left alone, as if this one had come first.
-    ///   - sources: of `resend`, the files that tasks send.
+    ///   - wasFinal: for tasks whose part files were handled before. If another request has ended or restarted such a
+    ///   task meanwhile, it is left alone, as if this request had come first.
+    ///   - sources: for `resend`, the files that the tasks send.
     /// - Returns: one entry for each of `ids`, in order.
     func control(
         _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, wasFinal: [TaskID: Bool] = [:],
@@ -49,7 +49,7 @@ extension TaskTransitions {
     }
 }
 
-/// The changes of one transaction while they are gathered.
+/// Collects the changes of one transaction.
 private struct ControlChanges {
     let transitions: TaskTransitions
     let action: TaskAction
@@ -63,7 +63,7 @@ private struct ControlChanges {
     /// Sessions of which a task has ended.
     private var ended: Set<SessionKey> = []
     private var sessions: [SessionKey: SessionRecord] = [:]
-    /// Of users whose ended tasks are taken up again; nil for those without a limit.
+    /// The quotas of users whose ended tasks start again; nil for users without a limit.
     private var quotas: [UserID: QueueQuota?] = [:]
 
     init(
@@ -76,9 +76,9 @@ private struct ControlChanges {
         self.now = now
     }
 
-    /// - Returns: the task as it will be; nil if it is removed.
-    /// - Throws: `task.wrong_state`; for what would begin again `session.invalidated` if its session is over, and
-    ///   `limit.reached` if its owner has too many tasks.
+    /// - Returns: the changed task; nil if it is removed.
+    /// - Throws: `task.wrong_state`; for a task that would start again, `session.invalidated` if its session has ended,
+    ///   and `limit.reached` if its owner has too many tasks.
     mutating func add(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
         guard var event = action.event else {
             try remove(head, in: transaction)
@@ -115,7 +115,7 @@ private struct ControlChanges {
         events.append(EventRecord(time: now.wall, type: .taskRemoved, session: head.session, task: head.id))
     }
 
-    /// - Throws: `task.wrong_state` if it cannot be read: it was set aside, and has failed.
+    /// - Throws: `task.wrong_state` if the task cannot be read: it was set aside and has failed.
     private func record(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskRecord {
         guard let record = try transitions.readable(head.id, in: transaction) else {
             throw TransferError(.taskWrongState, "Task \(head.id) cannot be read; it was set aside.")
@@ -123,7 +123,7 @@ private struct ControlChanges {
         return record
     }
 
-    /// What was sent of another file is of no use: the upload begins anew.
+    /// What was sent of another file is useless, so the upload starts over.
     private func replaceSource(
         of head: TaskHead, with fresh: FreshSource, in transaction: StoreTransaction
     ) throws {
@@ -134,7 +134,7 @@ private struct ControlChanges {
         guard record.source != source || kept != fresh.content else { return }
         if isKept { try transaction.setBody(head.id, .request, fresh.content) }
         try transaction.setSource(head.id, source)
-        // S3's is its client's, and goes on: parts that are sent again replace those that are there.
+        // An S3 upload belongs to its client and continues: parts that are sent again replace the existing ones.
         if record.spec.s3 == nil { try transaction.endUpload(of: record, at: now.wall) }
         try transaction.setUpload(head.id, record.spec.s3Progress(of: source, at: now.wall))
     }
@@ -144,7 +144,7 @@ private struct ControlChanges {
         try transaction.endUpload(of: record, at: now.wall)
     }
 
-    /// When its time for the resource will have run out: what the spec says is needed for that.
+    /// When its resource timeout will pass. This needs the spec.
     private mutating func expiry(of head: TaskHead, in transaction: StoreTransaction) throws -> Timestamp? {
         let record = try record(head, in: transaction)
         let session = try session(of: head, in: transaction)
@@ -160,7 +160,7 @@ private struct ControlChanges {
         return session
     }
 
-    /// One that is finishing may have a task tried again; one that has ended stays without.
+    /// A finishing session allows retries; an ended one does not.
     private mutating func checkIsOpen(_ head: TaskHead, in transaction: StoreTransaction) throws {
         guard let session = try session(of: head, in: transaction), session.state == .invalidated else { return }
         throw TransferError(
@@ -186,7 +186,7 @@ private struct ControlChanges {
 }
 
 extension TaskAction {
-    /// nil for removal, which is no state.
+    /// nil for removal, which is not a state.
     fileprivate var event: TaskEvent? {
         switch self {
         case .pause: .pause

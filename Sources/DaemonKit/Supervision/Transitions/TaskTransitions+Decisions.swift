@@ -3,9 +3,10 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Questions to clients: asked, closed and answered by nobody in the transaction that changes the task's state.
+/// Questions to clients. They are asked, closed and answered by default in the transaction that changes the task's
+/// state.
 extension TaskTransitions {
-    /// A question lives as long as its task waits for the answer.
+    /// A question exists as long as its task waits for the answer.
     func followQuestion(
         of id: TaskID, _ event: TaskEvent, from before: TaskStatus, to after: TaskStatus,
         in transaction: StoreTransaction
@@ -22,14 +23,15 @@ extension TaskTransitions {
             if case .conditionCleared = event { try takeDefault(of: id, in: transaction) }
             try transaction.closeDecision(of: id)
         }
-        // What was never claimed may have been answered too: whether it may begin. To look costs one read by an index.
+        // A task that was never claimed may have been answered too, about whether it may begin. The check costs one
+        // indexed read.
         if after.state.isFinal, !before.state.isFinal {
             try transaction.forgetSecrets(of: id) { try $0.redacted() }
         }
     }
 
-    /// Nobody has answered in time: the open question of a task is closed, and settled as its default says.
-    /// - Returns: what is decided now; nil if nothing was asked.
+    /// Closes the open question of a task, because nobody has answered in time, and applies its default.
+    /// - Returns: the decision; nil if nothing was asked.
     @discardableResult
     func takeDefault(of id: TaskID, in transaction: StoreTransaction) throws -> DecisionAction? {
         guard var asked = try transaction.decision(of: id) else { return nil }
@@ -39,7 +41,8 @@ extension TaskTransitions {
         return action
     }
 
-    /// Whether the question of a waiting task has time left after all: the wall clock was set, the boot clock was not.
+    /// Tells whether the question of a waiting task has time left after all, because the wall clock was set but the
+    /// boot clock was not.
     func postponedDefault(of record: TaskRecord, in transaction: StoreTransaction) throws -> Bool {
         let now = time.reading()
         guard record.status.reason == .decision, let open = try transaction.decision(of: record.id),
@@ -50,7 +53,8 @@ extension TaskTransitions {
         return try transaction.update(record.id, from: .waiting, to: status)
     }
 
-    /// What the questions of a task have settled, with the keys that its session trusts: for an attempt, never to be stored.
+    /// Returns what the questions of a task have settled, and the keys that its session trusts. This is for an attempt,
+    /// and must never be stored.
     func settled(
         of record: TaskRecord, _ asks: Set<DecisionKind>, in transaction: StoreTransaction
     ) throws -> SettledDecisions? {
@@ -60,11 +64,11 @@ extension TaskTransitions {
         return trusted.isEmpty ? own : (own ?? SettledDecisions()).adding(trusted)
     }
 
-    /// What is asked in place of an attempt's end; nil if nobody is asked.
+    /// Returns the question to ask instead of ending the attempt; nil if no client is asked.
     /// - Parameters:
-    ///   - record: with its last answer, as stored.
-    ///   - policy: as it was in force for the attempt.
-    ///   - offer: what was found for a demand for credentials.
+    ///   - record: the task with its last answer, as stored.
+    ///   - policy: the policy of the attempt.
+    ///   - offer: the credentials found for a challenge.
     func question(
         inPlaceOf event: TaskEvent, of record: TaskRecord, _ policy: EffectivePolicy, _ offer: CredentialOffer? = nil,
         in transaction: StoreTransaction
@@ -76,7 +80,7 @@ extension TaskTransitions {
                 try asked($0, of: record, settled, .authentication, because: failure.error, in: transaction)
             }
         }
-        // A proxy that refuses CONNECT has answered no request of the task.
+        // A proxy that refuses CONNECT has not answered a request of the task.
         let hasAnswer = failure.challenge.map { $0.status == record.response?.status } ?? true
         var shown = hasAnswer ? record.response?.withoutSecrets : nil
         shown?.body = nil
@@ -85,7 +89,7 @@ extension TaskTransitions {
             guard !policy.asks.contains(.redirect) else {
                 return try question.map { try asked($0, of: record, settled, .decision, in: transaction) }
             }
-            // Of a helper: it is followed as if a client had said so.
+            // A redirect to a helper's URL is followed as if a client had allowed it.
             guard let question else { return nil }
             settled.answered(question, with: DecisionAnswer(.follow))
             try transaction.settle(settled, of: record.id, unasked: question, at: time.reading().wall)
@@ -109,7 +113,7 @@ extension TaskTransitions {
                     question, of: record, settled, .authentication, because: failure.error, in: transaction)
             }
         }
-        // The refusal is the answer: it is fetched once more, with its body.
+        // The refusal itself is the answer. It is fetched again with its body.
         guard policy.acceptsAnyStatus, shown != nil, settled.declinesCredentials != true else { return nil }
         settled.declinesCredentials = true
         settled.declinesChallenges = true
@@ -119,7 +123,7 @@ extension TaskTransitions {
         return .preempted(.challenge)
     }
 
-    /// Asks about an answer that the task's run holds. The task runs on.
+    /// Asks about an answer that the task's run holds. The task continues to run.
     func question(about held: HeldAnswer, of id: TaskID, in transaction: StoreTransaction) throws -> HeldQuestion {
         guard let record = try readable(id, in: transaction), record.status.state == .running else {
             return .settled(nil)
@@ -148,8 +152,8 @@ extension TaskTransitions {
         return try transaction.decision(of: id).map { .open($0) } ?? .settled(nil)
     }
 
-    /// A run ends while a client is asked about its answer: the task waits for the decision, then asks its server again.
-    /// nil if nothing is asked, or the end is final.
+    /// If a run ends while a client is asked about its answer, the task waits for the decision and then makes its
+    /// request again. Returns nil if nothing is asked, or if the end is final.
     func wait(inPlaceOf event: TaskEvent, of id: TaskID, in transaction: StoreTransaction) throws -> TaskEvent? {
         switch event {
         case .attemptFailed(let failure, _, _):
@@ -165,14 +169,14 @@ extension TaskTransitions {
         return .blocked(.decision, nil, nextAttemptAt: now.wall.advanced(by: left))
     }
 
-    /// What is asked before a task begins that has waited for its time; nil if nobody is asked.
+    /// Returns the question to ask before a task begins that has waited for its time; nil if no client is asked.
     func questionBeforeBegin(of record: TaskRecord, in transaction: StoreTransaction) throws -> TaskEvent? {
         var settled = try transaction.decision(of: record.id)?.settled ?? SettledDecisions()
         guard settled.hasBegun != true, let question = settled.begins(record.spec) else { return nil }
         return try asked(question, of: record, settled, .decision, in: transaction)
     }
 
-    /// The task's own user name and password, if they went to this place.
+    /// Returns the task's own user name and password, if they were sent to this protection space.
     static func ownCredential(
         of record: TaskRecord, for space: ProtectionSpace, _ policy: EffectivePolicy
     ) -> (username: String, password: String?)? {
@@ -205,12 +209,12 @@ extension TaskTransitions {
     }
 }
 
-/// An answer that a run holds as long as a client decides about it.
+/// An answer that a run holds while a client decides about it.
 enum HeldAnswer: Sendable {
-    /// Its head is here, and no byte of its body is read.
+    /// Its header is here, and no byte of its body has been read.
     case begun(ResponseHead)
-    /// It is here, and would be stored.
-    /// - Parameter proposal: where, if nobody says otherwise.
+    /// It is complete, and would be stored.
+    /// - Parameter proposal: where to store it by default.
     case storable(ResponseHead, proposal: DecisionDefault)
 
     var head: ResponseHead {
@@ -227,21 +231,21 @@ enum HeldAnswer: Sendable {
     }
 }
 
-/// What became of a question about an answer that is held.
+/// The result of a question about a held answer.
 enum HeldQuestion: Sendable {
-    /// It may be that of an earlier attempt.
+    /// It may be the question of an earlier attempt.
     case open(DecisionRecord)
-    /// What was decided about the same answer before; nil if it goes on as by default.
+    /// The earlier decision about the same answer; nil to continue with the default.
     case settled(DecisionAction?)
 }
 
 extension TaskStatus {
-    /// No answer is held any more, and nobody need say whether it is wanted.
+    /// No answer is held any more, so nobody needs to decide about one.
     fileprivate var isBeyondHeldAnswers: Bool { state == .paused || state == .waiting || state.isFinal }
 }
 
 extension TransferError {
-    /// The same while a client is asked about it: what is to be done is to answer.
+    /// The same error while a client is asked. Its sentence says to answer the question.
     fileprivate func asking(_ question: Question) -> TransferError {
         guard let space = question.protectionSpace else { return self }
         var error = self
@@ -258,7 +262,7 @@ extension TransferError {
 }
 
 extension StandingRequest {
-    /// As clients see it.
+    /// The request as clients see it.
     fileprivate var shown: TaskRequest {
         let url = request.url.map { redirects > 0 ? URLRules.withoutSecrets($0) : URLRules.withoutCredentials($0) }
         return TaskRequest(url: url, method: request.method, headers: request.headers?.map(\.masked))

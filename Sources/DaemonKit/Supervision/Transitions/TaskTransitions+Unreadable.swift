@@ -2,9 +2,9 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Tasks whose rows cannot be read: each is set aside when it is met, so that the others continue.
+/// Tasks whose rows cannot be read. Each is set aside when it is found, so that the others continue.
 extension TaskTransitions {
-    /// The task; nil if there is none, or if it cannot be read and was set aside.
+    /// Returns the task; nil if there is none, or if it cannot be read and was set aside.
     func readable(_ id: TaskID, in transaction: StoreTransaction) throws -> TaskRecord? {
         do {
             return try transaction.task(id)

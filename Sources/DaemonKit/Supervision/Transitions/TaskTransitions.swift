@@ -3,10 +3,10 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Applies machine events to stored tasks: the one place where a task changes state.
+/// Applies machine events to stored tasks. Nothing else changes the state of a task.
 ///
-/// The status, its events and what follows for the session (`session.drained`) are one transaction, which the SQL
-/// guards again by the state it read.
+/// The status, its events and the consequences for the session (`session.drained`) are stored in one transaction. SQL
+/// checks the state that was read again.
 package struct TaskTransitions: Sendable {
     package struct Outcome: Sendable {
         package var record: TaskRecord
@@ -20,12 +20,12 @@ package struct TaskTransitions: Sendable {
     let resourceTimeout: @Sendable () -> Seconds
     /// How time counts for tasks of sessions that are or were paused.
     let clocks = SessionClocks()
-    /// Unfinished tasks that one user may have; nil = no limit.
+    /// The most unfinished tasks of one user; nil for no limit.
     var queueLimit: @Sendable () -> Int? = { nil }
-    /// Hears of tasks that were set aside because their rows cannot be read; may hear of one twice.
+    /// Called for tasks that were set aside because their rows cannot be read, possibly twice for one task.
     var unreadable: @Sendable (TaskID, TransferError) -> Void = { _, _ in }
 
-    /// What room a user has for further tasks; nil without a limit.
+    /// How many more tasks a user may have; nil for no limit.
     func quota(of owner: UserID, in snapshot: StoreSnapshot) throws -> QueueQuota? {
         guard let limit = queueLimit() else { return nil }
         return QueueQuota(limit: limit, unfinished: try snapshot.unfinishedTasks(of: owner))
@@ -40,7 +40,7 @@ package struct TaskTransitions: Sendable {
     }
 
     /// `record` must have been read in `transaction`.
-    /// - Parameter metrics: what the run's exchanges took, if one ends.
+    /// - Parameter metrics: the metrics of the run's exchanges, if a run ends.
     package func apply(
         _ event: TaskEvent, to record: TaskRecord, adding metrics: StoredMetrics? = nil,
         in transaction: StoreTransaction
@@ -65,19 +65,19 @@ package struct TaskTransitions: Sendable {
         return decision.outcome
     }
 
-    /// A transition that is decided and not stored yet.
+    /// A transition that is decided but not stored yet.
     struct Decision: Sendable {
         var outcome: Outcome
         /// nil if the status stays as it is.
         var change: StatusChange?
-        /// To be appended in the transaction that stores the change.
+        /// The transaction that stores the change must append them.
         var events: [EventRecord]
     }
 
-    /// What `event` makes of a task, whose status must have been read in `transaction`.
+    /// Decides what `event` does to a task, whose status must have been read in `transaction`.
     /// - Parameters:
-    ///   - session: the task's, if it is known.
-    ///   - result: what the task left.
+    ///   - session: the task's session, if it is known.
+    ///   - result: the result of the task.
     func decide(
         _ event: TaskEvent, of record: TaskRecord, in transaction: StoreTransaction,
         session known: SessionRecord? = nil, leaving result: TaskResult? = nil
@@ -88,7 +88,7 @@ package struct TaskTransitions: Sendable {
         record.$status = step.head.$status
         if let result { record.result = result }
         change?.result = result
-        // Nothing is looked up while time does not count.
+        // Nothing is read while time does not count.
         if change != nil, record.status.budgetMark != nil {
             let session = try known ?? transaction.session(record.session)
             change?.resourceTimeoutAt = expiry(of: record, in: session, at: now)
@@ -106,7 +106,7 @@ package struct TaskTransitions: Sendable {
         return Decision(outcome: Outcome(record: record, effects: step.effects), change: change, events: events)
     }
 
-    /// Whether subscribers need not ask whose event it is.
+    /// Tells whether events of this type identify their task, so that subscribers need not ask.
     static func tellsIdentity(_ type: EventType) -> Bool {
         switch type {
         case .taskAdded, .taskCompleted, .taskFailed: true
@@ -118,11 +118,11 @@ package struct TaskTransitions: Sendable {
         }
     }
 
-    /// What an event makes of the head of a task.
+    /// The effect of an event on the head of a task.
     struct Step: Sendable {
         var head: TaskHead
         var effects: [TaskEffect]
-        /// Says nothing of when the time for the resource runs out; nil if the status stays as it is.
+        /// Does not include the resource timeout; nil if the status stays as it is.
         var change: StatusChange?
         var events: [EventRecord]
 
@@ -145,7 +145,7 @@ package struct TaskTransitions: Sendable {
         return Step(head: after, effects: effects, change: change, events: events)
     }
 
-    /// Ends what waits for a session's last task: `session.drained`, and the end of a finishing session.
+    /// Ends what waits for a session's last task: appends `session.drained`, and ends a finishing session.
     package func sessionMayHaveDrained(
         _ key: SessionKey, at now: Timestamp, in transaction: StoreTransaction
     ) throws {
@@ -155,7 +155,7 @@ package struct TaskTransitions: Sendable {
         try endSession(session, at: now, in: transaction)
     }
 
-    /// The session is over: it takes no tasks and has none that is not.
+    /// Ends a session, which accepts no more tasks and has no unfinished ones.
     package func endSession(
         _ session: SessionRecord, at now: Timestamp, in transaction: StoreTransaction
     ) throws {
@@ -170,8 +170,8 @@ package struct TaskTransitions: Sendable {
         _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: session.key))
     }
 
-    /// Whether time for the resource is left after all: the wall clock jumped, the boot clock did not, or the session was
-    /// paused.
+    /// Tells whether time for the resource is left after all, because the wall clock jumped but the boot clock did not,
+    /// or because the session was paused.
     package func postponed(
         _ record: TaskRecord, at now: ClockReading, in transaction: StoreTransaction
     ) throws -> Bool {
@@ -187,7 +187,7 @@ package struct TaskTransitions: Sendable {
             record.$status, in: record.session, at: now)
     }
 
-    /// When the time for the resource will have run out, on the wall clock, if time counts now.
+    /// When the resource timeout will pass by the wall clock, if time counts now.
     /// - Parameter timeout: `timeoutIntervalForResource` of the task or of its session; nil if neither has one.
     package func expiry(
         _ timeout: Seconds?, _ status: Boxed<TaskStatus>, in key: SessionKey, at now: ClockReading

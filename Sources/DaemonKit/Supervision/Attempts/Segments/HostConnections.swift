@@ -1,7 +1,7 @@
 import Threading
 import TransferCore
 
-/// Counts the connections of downloads to each host, so that those that nobody asked for stay few.
+/// Counts the connections of downloads to each host, so that only few are opened unasked.
 final class HostConnections: Sendable {
     private let open = Guarded<[String: Int]>([:])
 
@@ -14,7 +14,7 @@ final class HostConnections: Sendable {
         }
     }
 
-    /// Connections that a host may be given unasked beside those it has.
+    /// How many more connections to a host may be opened unasked.
     func spare(_ host: String) -> Int {
         max(0, ConnectionPolicy.adaptiveLimit - open.withLock { $0[host, default: 0] })
     }

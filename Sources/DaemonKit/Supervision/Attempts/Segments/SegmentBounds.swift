@@ -3,7 +3,7 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The ends of the segments that run, as plan and engine share them.
+/// The ends of the running segments, shared by plan and engine.
 final class SegmentBounds: SegmentEnds, Sendable {
     private let bounds = Guarded<[SegmentID: SegmentBound]>([:])
 

@@ -4,23 +4,23 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Carries out what a `SegmentedDownload` decides: runs its exchanges side by side, each with an end that may move, and
-/// tells it what happens, from whichever thread.
+/// Carries out the decisions of a `SegmentedDownload`: runs its exchanges side by side, each with an end that may move,
+/// and reports events to it from any thread.
 final class SegmentConductor: FileCourse {
     private struct State {
         var machine: SegmentedDownload
         var board: PartBoard
         var running: [SegmentID: RunningExchange] = [:]
-        /// Exchanges that the machine itself wants stopped.
+        /// Exchanges that the machine itself has stopped.
         var stopped: Set<SegmentID> = []
         var isCancelled = false
-        /// An exchange was stopped by somebody else: pause, preemption, shutdown.
+        /// A pause, a preemption or a shutdown stopped an exchange.
         var wasInterrupted = false
-        /// A body that came at once and whole, and is in no file.
+        /// A complete body that came at once; it is in no file.
         var gathered: [UInt8]?
-        /// Why gathered bytes could not be kept.
+        /// Why gathered bytes could not be written.
         var failure: (any Error)?
-        /// Called when nothing runs any more.
+        /// Called when no exchange runs any more.
         var then: (@Sendable (NextStep<Arrival>) -> Void)?
     }
 
@@ -36,7 +36,7 @@ final class SegmentConductor: FileCourse {
     private var engine: any ExchangePerforming { attempt.tools.engine }
     private var hosts: HostConnections { attempt.tools.hosts }
 
-    /// - Parameter hasAnswer: it will `adopt` an exchange of which the task has heard.
+    /// - Parameter hasAnswer: the conductor will `adopt` an exchange whose answer the task knows.
     init(
         _ machine: SegmentedDownload, _ attempt: DownloadAttempt, _ held: HeldPart, _ recorder: RunRecorder,
         hasAnswer: Bool = false
@@ -54,7 +54,7 @@ final class SegmentConductor: FileCourse {
 
     // MARK: The course
 
-    /// Puts the first exchanges on the network.
+    /// Starts the first exchanges.
     func begin(then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
         state.withLock { $0.then = then }
         watch()
@@ -62,10 +62,10 @@ final class SegmentConductor: FileCourse {
         step { $0.begin(at: $1, $2) }
     }
 
-    /// Goes on with an exchange that was begun alone: its body is on its way to the file. What follows of it comes to
-    /// `accepted` and `ended`.
-    /// - Parameter then: as of `perform`.
-    /// - Returns: what the exchange is called here.
+    /// Takes over an exchange that began alone and whose body is on its way to the file. `accepted` and `ended` report
+    /// what happens to it.
+    /// - Parameter then: as in `perform`.
+    /// - Returns: the id of the exchange here.
     func adopt(
         _ exchange: Exchange, _ bound: SegmentBound, then: @escaping @Sendable (NextStep<Arrival>) -> Void
     ) -> SegmentID? {
@@ -85,7 +85,7 @@ final class SegmentConductor: FileCourse {
         run.watch(samples: { [weak self] in self?.sampled() }, segments: { [weak self] in self?.figures() ?? [] })
     }
 
-    /// Begins again with one exchange: the part is empty.
+    /// Starts over with one exchange, because the part file is empty.
     func perform(_ exchange: Exchange, then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
         let fresh = engine.board(for: part, nil, context: context)
         state.withLock { state in
@@ -122,7 +122,7 @@ final class SegmentConductor: FileCourse {
     var asked: Set<String?> { state.withLock { $0.machine.asked } }
     var brought: [String?: ByteRangeSet] { state.withLock { $0.machine.bringers } }
 
-    /// Nothing runs any more. What was written is durable, or about to be delivered.
+    /// Ends the course when no exchange runs any more. The written bytes are durable, or about to be delivered.
     private func conclude(_ step: Step<Arrival>) {
         run.watch(samples: nil, segments: nil)
         let (board, next) = state.withLock { ($0.board, Self.next(step, $0)) }
@@ -158,7 +158,7 @@ final class SegmentConductor: FileCourse {
         perform(stepped(body))
     }
 
-    /// What the machine says; its new segments have their ends before anybody asks for them.
+    /// Returns the machine's effects. New segments have their ends before anybody asks for them.
     private func stepped(
         _ body: (inout SegmentedDownload, Int64, SegmentBounds) -> [SegmentedDownload.Effect]
     ) -> [SegmentedDownload.Effect] {
@@ -208,7 +208,7 @@ final class SegmentConductor: FileCourse {
         runs(id, exchange)
     }
 
-    /// An exchange is on its way, and can be stopped.
+    /// Notes that an exchange runs and can be stopped.
     func runs(_ id: SegmentID, _ exchange: RunningExchange) {
         let isUnwanted = state.withLock { state in
             if !ends.isOver(id) { state.running[id] = exchange }
@@ -243,7 +243,8 @@ final class SegmentConductor: FileCourse {
         perform(effects)
     }
 
-    /// What was gathered is delivered from memory where it is all; here something follows behind it, in the file.
+    /// Writes gathered bytes to the file, because more follows them. A body that is gathered completely is delivered
+    /// from memory.
     private func place(_ bytes: [UInt8], before effects: [SegmentedDownload.Effect]) {
         Task {
             do {
@@ -257,7 +258,7 @@ final class SegmentConductor: FileCourse {
 
     // MARK: Figures
 
-    /// The parts of the file that are held or being fetched, in order; empty while there is one stream only.
+    /// The ranges of the file that are held or being fetched, in order; empty while there is only one stream.
     private func figures() -> [SegmentView] {
         let (machine, written) = state.withLock { ($0.machine, $0.board.written) }
         let plan = machine.plan

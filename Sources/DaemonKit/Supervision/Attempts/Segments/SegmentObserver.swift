@@ -3,14 +3,15 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Lets the task hear of its download what it would hear of one stream: the first answer, not that of each part.
+/// Reports a segmented download to the task as if it were one stream: the first answer, and not the answer of each
+/// segment.
 final class SegmentObserver: TransferObserver {
     private let recorder: RunRecorder
-    /// Bytes held of a file with gaps; nil if the first exchange itself says where it goes on.
+    /// The bytes held of a file with gaps; nil if the first exchange itself reports where it resumes.
     private let held: ByteCount?
     private let hasAnswer: Guarded<Bool>
 
-    /// - Parameter hasAnswer: the task heard of the first one already.
+    /// - Parameter hasAnswer: the task already knows the first answer.
     init(_ recorder: RunRecorder, resuming checkpoint: Checkpoint?, hasAnswer: Bool) {
         self.recorder = recorder
         self.hasAnswer = Guarded(hasAnswer)
@@ -34,7 +35,7 @@ final class SegmentObserver: TransferObserver {
             defer { hasAnswer = true }
             return hasAnswer
         }
-        // An answer that begins the file anew is news at any time.
+        // An answer that starts the file over is always reported.
         guard !isPart || acceptance.truncate else { return }
         if let held, !acceptance.truncate { acceptance.offset = held }
         recorder.transferResponded(head, verdict: .accept(acceptance))

@@ -3,24 +3,24 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// A course that brings a file.
+/// A course that fetches a file.
 protocol FileCourse: ExchangeCourse where Yield == Arrival {
-    /// What the journal alone knows must be stored first: the journal's claims give way to those of this attempt.
+    /// What only the journal knows must be stored first, because this attempt replaces the journal's claims.
     var claimsAnew: Bool { get }
-    /// The whole body, if it was small and came at once: it is in no file.
+    /// The whole body, if it was small and came at once. It is in no file.
     var gathered: [UInt8]? { get }
-    /// Places that were asked for something, as checkpoints name them.
+    /// The mirrors that were asked, by the names that checkpoints use.
     var asked: Set<String?> { get }
-    /// Which bytes came from where.
+    /// The bytes that each mirror delivered.
     var brought: [String?: ByteRangeSet] { get }
 }
 
-/// A download whose exchanges follow each other, from one place. An answer that is too long to be gathered may be parted:
-/// a `SegmentConductor` goes on with it.
+/// A download from one mirror whose exchanges follow each other. If an answer is too long to be gathered, a
+/// `SegmentConductor` may take over and fetch it in segments.
 final class DownloadCourse: FileCourse {
     private struct State {
         var steps: StrategySteps<Arrival>
-        /// What goes on in place of `steps`, and what it calls the exchange that it took over.
+        /// The conductor that replaces `steps`, and its id for the exchange that it took over.
         var parted: (conductor: SegmentConductor, first: SegmentID)?
         var sending: SendingFile?
         var gathered: [UInt8]?
@@ -35,7 +35,7 @@ final class DownloadCourse: FileCourse {
     private let exchange: SingleExchange
     private let state: Guarded<State>
 
-    /// - Throws: as `StrategyRegistry.download`.
+    /// - Throws: what `StrategyRegistry.download` throws.
     init(
         _ attempt: DownloadAttempt, _ inquiry: Inquiry, into held: HeldPart, _ recorder: RunRecorder
     ) throws(TransferError) {
@@ -85,7 +85,7 @@ final class DownloadCourse: FileCourse {
                 of: attempt.record, store: attempt.tools.patience.store)
             state.withLock { $0.sending = opened }
         }
-        // What was gathered is not the whole: the next exchange continues behind it, in the file.
+        // The gathered bytes are not the whole body. The next exchange continues after them, in the file.
         if let gathered {
             try await attempt.tools.files.write(gathered, to: held.part)
             state.withLock { $0.gathered = nil }
@@ -127,8 +127,8 @@ final class DownloadCourse: FileCourse {
 
     // MARK: Parts
 
-    /// What the exchange is of a file of several parts; nil if one stream is all that is wanted, or another exchange brought
-    /// the beginning, of which no board would know.
+    /// Returns the exchange as a segment; nil if one stream is enough, or if another exchange fetched the beginning,
+    /// which no board would know.
     private func segment(
         _ single: HTTPDownload, _ exchange: Exchange, _ then: @escaping @Sendable (NextStep<Arrival>) -> Void
     ) -> Segment? {
@@ -139,7 +139,7 @@ final class DownloadCourse: FileCourse {
         }
     }
 
-    /// Hands the exchange over, once; on the reactor's thread, before the first byte is stored.
+    /// Hands the exchange over once, on the reactor's thread, before the first byte is stored.
     private func conductor(
         _ single: HTTPDownload, _ exchange: Exchange, _ bound: SegmentBound,
         _ then: @escaping @Sendable (NextStep<Arrival>) -> Void

@@ -6,15 +6,15 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// The exchanges of an upload or a data task: it stores how far the upload is before each step that relies on it.
+/// The exchanges of an upload or a data task. It stores the upload's progress before each step that relies on it.
 final class RequestCourse: ExchangeCourse {
     private struct State {
         var steps: StrategySteps<UploadResult>
-        /// The last exchange that was answered.
+        /// The outcome of the last exchange that was answered.
         var last: ExchangeOutcome?
-        /// Clients know where in the source this run began.
+        /// Clients know the offset of the source at which this run began.
         var isAnnounced = false
-        /// A client is asked about an answer that is here.
+        /// A client is being asked about an answer that has arrived.
         var asked: Asked?
     }
 
@@ -23,13 +23,13 @@ final class RequestCourse: ExchangeCourse {
     private let attempt: RequestAttempt
     /// nil if nothing is sent.
     private let sending: SendingFile?
-    /// Held open as long as libcurl may read it.
+    /// Kept open as long as libcurl may read it.
     private let pinned: PinnedFiles
     private let recorder: RunRecorder
     private let exchange: SingleExchange
     private let state: Guarded<State>
 
-    /// - Throws: as `StrategyRegistry.upload`.
+    /// - Throws: what `StrategyRegistry.upload` throws.
     init(
         _ attempt: RequestAttempt, sending: SendingFile?, _ pinned: PinnedFiles, _ recorder: RunRecorder
     ) throws(TransferError) {
@@ -53,7 +53,7 @@ final class RequestCourse: ExchangeCourse {
         look(secured(exchange), in: cache, then: then)
     }
 
-    /// What is stored is found by the URL that would be asked.
+    /// The cache finds an answer by the URL that would really be requested.
     private func secured(_ exchange: Exchange) -> Exchange {
         guard let url = attempt.run.hsts?.secured(exchange.url) else { return exchange }
         recorder.transferSecured(to: url)
@@ -73,7 +73,7 @@ final class RequestCourse: ExchangeCourse {
                 guard let head = outcome.head, exchange.hold?.applies(to: head) == true else {
                     return then(next(after: outcome))
                 }
-                // A client that decides about answers decides about stored ones too.
+                // A client that decides about answers also decides about stored ones.
                 ask(about: .begun(head)) { _ in
                     then(self.next(after: outcome))
                 } stopped: {
@@ -83,7 +83,7 @@ final class RequestCourse: ExchangeCourse {
         }
     }
 
-    /// Calls one of the closures, once: with what the client decided, or if the run is to stop first.
+    /// Calls one of the closures once: `then` with the client's decision, or `stopped` if the run must stop first.
     private func ask(
         about answer: HeldAnswer, then: @escaping @Sendable (DecisionAction?) -> Void,
         stopped: @escaping @Sendable () -> Void
@@ -107,7 +107,7 @@ final class RequestCourse: ExchangeCourse {
             || state.withLock { !$0.isAnnounced && exchange.payload.sourceOffset ?? .zero > .zero }
     }
 
-    /// Adds the digests that the exchange wants sent along.
+    /// Adds the digests that must be sent with the exchange.
     func prepare(_ exchange: Exchange) async throws -> Exchange {
         guard !exchange.digests.isEmpty else { return exchange }
         attempt.run.set(phase: .verifying)
@@ -117,7 +117,7 @@ final class RequestCourse: ExchangeCourse {
         return exchange
     }
 
-    /// Tells where in the source the upload resumes.
+    /// Reports the offset of the source at which the upload resumes.
     func willPerform(_ exchange: Exchange) async throws {
         guard !Task.isCancelled, let offset = exchange.payload.sourceOffset, offset > .zero, announces() else { return }
         attempt.run.sends(from: offset)
@@ -131,7 +131,7 @@ final class RequestCourse: ExchangeCourse {
         }
     }
 
-    /// Whether nobody was told yet; somebody is now.
+    /// Tells whether the offset is still unreported, and marks it as reported.
     private func announces() -> Bool {
         state.withLock { state in
             defer { state.isAnnounced = true }
@@ -181,7 +181,7 @@ final class RequestCourse: ExchangeCourse {
         }
     }
 
-    /// Undoes the content codings of the answer's body if it has some.
+    /// Undoes the content codings of the answer's body, if there are any.
     private func decode(
         _ outcome: ExchangeOutcome, of exchange: Exchange, then: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
@@ -221,12 +221,12 @@ final class RequestCourse: ExchangeCourse {
         try await attempt.tools.keep(unstored.progress, of: attempt.record.id)
     }
 
-    /// With where the upload stands and what the server said last.
+    /// The error, with the upload's progress and the server's last answer.
     func error(of failure: AttemptFailure) -> any Error {
         let (unstored, last) = state.withLock { ($0.steps.unstored, $0.last) }
         var notes = PendingNotes(record: attempt.record, time: attempt.tools.time.reading().wall)
         if let unstored { notes.add(unstored.progress) }
-        // Of what went out as it came the recorder told.
+        // The recorder has already reported the answers that were streamed.
         if attempt.stream == nil, let last, let head = last.head {
             let response = ResponseInfo(
                 head, of: attempt.record, body: last.body, isTruncated: last.isBodyTruncated)
@@ -243,7 +243,7 @@ final class RequestCourse: ExchangeCourse {
 }
 
 extension StrategyRequest {
-    /// What the strategy of a task is given.
+    /// The input of a task's strategy.
     init(_ record: TaskRecord, _ policy: EffectivePolicy, _ pinned: PinnedFiles, _ time: any TimeSource) {
         self.init(
             sharing: record.$spec.namingKeptBody, pinned.$network,

@@ -3,11 +3,11 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The exchange that a course of one after the other performs at the moment.
+/// The current exchange of a course that performs one exchange after another.
 final class SingleExchange: Sendable {
     private struct State {
         var running: RunningExchange?
-        /// How many exchanges began, and the last one of them that is over.
+        /// How many exchanges have begun, and the number of the last one that is over.
         var begun = 0
         var ended = 0
         var isCancelled = false
@@ -18,7 +18,7 @@ final class SingleExchange: Sendable {
 
     init(_ engine: any ExchangePerforming) { self.engine = engine }
 
-    /// Calls `report` once. After `cancel` nothing is sent any more.
+    /// Calls `report` once. After `cancel`, nothing is sent.
     func start(
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment? = nil,
         context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
@@ -33,7 +33,7 @@ final class SingleExchange: Sendable {
             return state.begun
         }
         let running = engine.start(exchange, into: part, sending: source, as: segment, context: context) { outcome in
-            // What can stop an exchange holds what it reports to, which holds this: they would keep each other.
+            // Breaks a reference cycle: the running exchange holds what it reports to, which holds this object.
             self.state.withLock { ($0.running, $0.ended) = (nil, number) }
             report(outcome)
         }

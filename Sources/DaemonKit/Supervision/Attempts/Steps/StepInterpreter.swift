@@ -2,10 +2,10 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Carries out the steps of a strategy until it ends; nothing else knows what a step means.
+/// Carries out the steps of a strategy until it ends. Nothing else interprets steps.
 ///
-/// It takes a step at once, on the thread that brings it, unless something has to be prepared or stored first. While
-/// exchanges run there is no Swift task.
+/// A step is taken at once, on the thread that brings it, unless something must be prepared or stored first. While
+/// exchanges run, there is no Swift task.
 final class StepInterpreter<Yield: Sendable>: Sendable {
     /// What the strategy yielded; nil if the run was stopped.
     typealias Conclusion = Result<Yield?, any Error>
@@ -23,13 +23,13 @@ final class StepInterpreter<Yield: Sendable>: Sendable {
 
     init(_ course: any ExchangeCourse<Yield>) { self.course = course }
 
-    /// Takes the first step; called once.
+    /// Takes the first step. Called once.
     func begin() { course.begin { self.take($0) } }
 
-    /// What it came to; nil while it works.
+    /// The result; nil while there is work.
     var conclusion: Conclusion? { state.withLock { $0.conclusion } }
 
-    /// Waits for the end; everything stops if the calling task is cancelled.
+    /// Waits for the end. Everything stops if the calling task is cancelled.
     /// - Throws: why the attempt failed.
     func value() async throws -> Yield? {
         if let conclusion { return try conclusion.get() }
@@ -77,7 +77,7 @@ final class StepInterpreter<Yield: Sendable>: Sendable {
         conclude(.success(nil))
     }
 
-    /// Does what has to be waited for.
+    /// Does what must be awaited.
     private func work(_ body: @escaping @Sendable () async throws -> Void) {
         state.withLock { state in
             let task = Task {
