@@ -59,13 +59,14 @@ struct Dlctl: AsyncParsableCommand {
     )
 
     static func main() async {
-        // What cannot be written is said (setrlimit(2), RLIMIT_FSIZE).
+        // A write beyond the file-size limit must fail with an error instead of ending the program (setrlimit(2),
+        // RLIMIT_FSIZE).
         signal(SIGXFSZ, SIG_IGN)
-        // Another file would be in its place, and be written into.
+        // Otherwise another file would get the number of a standard stream, and output would be written into it.
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
-        // Swift's own list has them repaired, and a repaired path is another.
+        // Swift's own list repairs invalid UTF-8, and a repaired path is a different path.
         let raw = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
         let garbled = raw.firstIndex { $0.map { String(validatingCString: $0) == nil } ?? false }
         let arguments = GlobalPlacement.moved(Array(CommandLine.arguments.dropFirst()), commands: Dlctl.self)
@@ -81,7 +82,7 @@ struct Dlctl: AsyncParsableCommand {
     }
 }
 
-/// Parses and runs one command line and says how it ended.
+/// Parses and runs one command line, and reports how it ended.
 enum Entry {
     static func run(_ arguments: [String]) async -> ExitStatus {
         var command: any ParsableCommand
@@ -126,11 +127,11 @@ enum Entry {
 
     private static var plainConsole: Console { Console(json: false, quiet: false, environment: [:]) }
 
-    /// Help and version go to standard output with status 0. Anything else is wrong usage, reported as JSON if the
-    /// unreadable line contains `--json`.
+    /// Reports a command line that does not run. Help and version go to standard output with status 0. Anything else is
+    /// wrong usage, which is reported as JSON if the unreadable line contains `--json`.
     private static func report(parsing error: any Error, _ arguments: [String]) -> ExitStatus {
         let text = Dlctl.fullMessage(for: error)
-        // Help about a command that there is not would be that of dlctl, as if nothing were wrong.
+        // Help about a command that does not exist would show the help of dlctl, as if nothing were wrong.
         if Dlctl.exitCode(for: error) != .success || arguments.first == "help",
             let word = UnknownCommand(arguments, of: Dlctl.self)
         {
@@ -151,7 +152,7 @@ enum Entry {
         return refuse(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text, arguments)
     }
 
-    /// - Parameter number: of an argument that is not valid UTF-8.
+    /// - Parameter number: the number of the argument that is not valid UTF-8.
     static func refuse(_ number: Int, _ arguments: [String]) -> ExitStatus {
         refuse(
             "Argument \(number) is not valid UTF-8, which dlctl requires of names and URLs. Rename the file or folder.",
@@ -165,7 +166,7 @@ enum Entry {
     }
 }
 
-/// Accepts global options before the command too: `dlctl --json list` means `dlctl list --json`.
+/// Also accepts global options before the command: `dlctl --json list` means `dlctl list --json`.
 enum GlobalPlacement {
     private static let flags: Set = ["--json", "-q", "--quiet", "--no-start", "--system"]
 

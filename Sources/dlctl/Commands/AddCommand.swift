@@ -88,7 +88,7 @@ struct AddCommand: DaemonCommand {
         let contents = try cookies.map { try read($0, session) }
         var plan = try plan(session)
         plan.cookies = contents?.cookies ?? []
-        // Wrong arguments are reported before the user is asked for a password.
+        // Checks the arguments before the user is asked for a password.
         _ = try plan.specs()
         try Secrets(session: session).apply(request, to: &plan.template)
         let client = try await session.connect()
@@ -142,7 +142,7 @@ struct AddCommand: DaemonCommand {
         return plan
     }
 
-    /// Names the first few that cannot be used.
+    /// Reads cookies, and reports the first few that cannot be used.
     private func read(_ source: String, _ session: CommandSession) throws -> CookieSource.Contents {
         let contents = try CookieSource(source).read(session, domain: nil)
         contents.refusals.prefix(Self.shownRefusals).forEach(session.console.complain)

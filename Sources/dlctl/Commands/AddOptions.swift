@@ -1,7 +1,7 @@
 import ArgumentParser
 import TransferModel
 
-/// Options of `add` alone: the file, its destination and how it is fetched.
+/// Options that only `add` has: the file, its destination and how it is fetched.
 struct SavingOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
@@ -51,7 +51,7 @@ struct SavingOptions: ParsableArguments {
     }
 }
 
-/// Options of `add`, `upload` and `fetch` that say when a task runs and how hard it tries.
+/// Options of `add`, `upload` and `fetch` that control when a task runs and how hard it tries.
 struct SchedulingOptions: ParsableArguments {
     @Option(
         name: [.customShort("s", allowingJoined: true), .long],
@@ -122,7 +122,7 @@ struct SchedulingOptions: ParsableArguments {
     }
 }
 
-/// Options of `add`, `upload` and `fetch` that say how to talk to the server. No secret needs to be on the command line.
+/// Options of `add`, `upload` and `fetch` for the request. No secret needs to be on the command line.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H", allowingJoined: true), .long],

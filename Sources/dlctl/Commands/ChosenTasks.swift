@@ -1,15 +1,15 @@
 import TransferModel
 import TransferRPC
 
-/// Finds the tasks that ids and ranges name: of a range, those that exist.
+/// Finds the tasks named by ids and ranges. Of a range, only the existing tasks count.
 struct ChosenTasks {
     var choice: TaskChoice
     var owner: OwnerScope?
     var client: any DaemonCalling
     var console: Console
 
-    /// Hands out every task, page by page; says which ids of a range name none.
-    /// - Throws: the refusal of an id that names no task, and of a range in which there is none.
+    /// Passes on every task, page by page. Reports which ids of a range name no task.
+    /// - Throws: the refusal of an id that names no task, or of a range without tasks.
     func pages(_ take: ([TaskView]) async throws -> Void) async throws {
         for piece in choice.pieces {
             switch piece {
@@ -27,7 +27,7 @@ struct ChosenTasks {
         return tasks
     }
 
-    /// Does something with every task. A refusal for one of several is reported, and the others continue.
+    /// Calls `body` for every task. If one of several tasks is refused, this is reported and the others continue.
     /// - Throws: `CommandFailure.refusedSome`; for a single task, the refusal.
     func forEach(_ body: (TaskID) async throws -> Void) async throws {
         if let id = choice.single { return try await body(id) }
@@ -56,7 +56,7 @@ struct ChosenTasks {
         if !isComplete { throw CommandFailure.refusedSome }
     }
 
-    /// - Returns: the ids there are.
+    /// - Returns: the ids that exist.
     private func pages(
         _ range: ClosedRange<TaskID>, _ take: ([TaskView]) async throws -> Void
     ) async throws -> TaskRanges {
@@ -71,7 +71,7 @@ struct ChosenTasks {
         return found
     }
 
-    /// - Throws: `task.not_found` if nothing of the range is there.
+    /// - Throws: `task.not_found` if no task of the range exists.
     static func report(missing: TaskRanges, in range: ClosedRange<TaskID>, _ console: Console) throws {
         if missing.ranges == [range] { throw TransferError.noTask(in: range) }
         if !missing.isEmpty { console.remark("no such tasks: \(missing.text)") }

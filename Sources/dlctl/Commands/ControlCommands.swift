@@ -77,7 +77,7 @@ struct CancelCommand: DaemonCommand {
     private func takeResumeData(_ id: TaskID, into path: String, _ session: CommandSession) async throws {
         let result = try await session.call(TakeResumeData.self, TaskReference(id: id))
         if path == "-" { return session.console.line(result.resumeData) }
-        // URLs may be signed.
+        // Private, because URLs may be signed.
         guard PrivateFile.write(result.resumeData + "\n", to: session.absolute(path)) else {
             session.console.line(result.resumeData)
             throw CommandFailure.local("\(path) cannot be written, so the resume data is printed above")

@@ -18,7 +18,7 @@ struct CookiesCommand: AsyncParsableCommand {
             """,
         subcommands: [List.self, Import.self, Export.self, Remove.self])
 
-    /// Whose and which.
+    /// The owner of the cookies, and which of them.
     struct Choice: ParsableArguments {
         @Option(
             name: [.customShort("s", allowingJoined: true), .long],
@@ -88,7 +88,8 @@ struct CookiesCommand: AsyncParsableCommand {
             session.console.remark("\(Figures.count(stored, "cookie")) stored")
         }
 
-        /// Stores cookies in one call. One that the daemon refuses is named with the reason, and the others are sent again.
+        /// Stores cookies in one call. If the daemon refuses one, it is reported with the reason, and the others are
+        /// sent again.
         /// - Returns: how many were stored.
         private func store(
             _ cookies: [Cookie], _ contents: CookieSource.Contents, _ session: CommandSession,
@@ -157,7 +158,7 @@ struct CookiesCommand: AsyncParsableCommand {
 }
 
 extension Cookie {
-    /// One that was listed with its value.
+    /// A cookie that was listed with its value.
     fileprivate init(_ view: CookieView) {
         self.init(
             name: view.name, value: view.value ?? "", domain: view.domain, path: view.path, expires: view.expires,

@@ -19,7 +19,7 @@ struct CredentialCommand: AsyncParsableCommand {
             """,
         subcommands: [Add.self, List.self, Remove.self])
 
-    /// What they are for, and whose.
+    /// The server that the credentials are for, and their owner.
     struct Choice: ParsableArguments {
         @Argument(help: ArgumentHelp("[SCHEME://]HOST[:PORT]; the default scheme is https.", valueName: "server"))
         var server: ServerArgument
@@ -69,7 +69,7 @@ struct CredentialCommand: AsyncParsableCommand {
             if passwordStdin, passwordFile != nil {
                 throw ValidationError("Use only one of --password-stdin and --password-file.")
             }
-            // RFC 7617 section 2. What follows it would be taken for a password that was given.
+            // RFC 7617 section 2. The text after a colon would be taken for the password.
             if username?.contains(":") == true {
                 throw ValidationError(
                     "--username: a user name has no colon. Give the password at the prompt, or with --password-stdin or --password-file."

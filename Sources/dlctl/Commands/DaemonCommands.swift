@@ -32,7 +32,7 @@ struct LimitCommand: DaemonCommand {
         .downloadRateLimit, .uploadRateLimit, .maximumConcurrentTasks, .maximumConcurrentTasksPerHost,
     ]
 
-    /// A small number without a unit nearly stops all transfers, and `2` usually means 2M.
+    /// A small number without a unit would nearly stop all transfers. Usually, `2` is meant as 2M.
     static func unitHint(_ option: String, _ value: String) -> String? {
         guard option == "--down" || option == "--up", let bytes = Int(value), (1..<1024).contains(bytes) else {
             return nil

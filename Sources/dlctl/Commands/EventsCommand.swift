@@ -113,7 +113,8 @@ struct EventsCommand: DaemonCommand {
         }
     }
 
-    /// Only a subscription tells the number of a durable name, so this subscribes to nothing; a new name becomes known too.
+    /// Only a subscription returns the number of a durable name, so this subscribes without events. A new name is
+    /// registered too.
     private func start(_ client: any DaemonCalling) async throws -> EventPosition {
         guard let subscriber else { return after?.position ?? .start }
         let place = try await client.call(
@@ -140,10 +141,10 @@ struct PositionArgument: ExpressibleByArgument, Hashable {
     }
 }
 
-/// Prints events as they come, one per line, and continues after a restart of the daemon.
+/// Prints events as they come, one on each line, and continues after a restart of the daemon.
 struct EventPrinter {
     var session: CommandSession
-    /// Durable name that acknowledges up to each event that was printed.
+    /// The durable name for which each printed event is acknowledged.
     var subscriber: String?
 
     func print(_ event: EventView) throws {
@@ -156,19 +157,19 @@ struct EventPrinter {
         }
     }
 
-    /// Prints the event that ended a task, as far as the log goes back.
+    /// Prints the event that ended a task, if the log still has it.
     func printEnd(of task: TaskID, _ client: any DaemonCalling) async throws {
         let query = ListEvents.Parameters(after: .start, tasks: [task], types: Array(Self.ends))
         for event in try await NewestEvents(query: query).read(1, client) { try print(event) }
     }
 
-    /// How the tasks that are followed ended.
+    /// How the followed tasks ended.
     enum Ending: Hashable {
         case completed
         case failed
     }
 
-    /// Follows until Ctrl-C, or until all of `open` are over.
+    /// Follows until Ctrl-C, or until all tasks in `open` are over.
     func follow(
         _ query: Subscribe.Parameters, _ first: any DaemonCalling, open: Set<TaskID>? = nil
     ) async throws -> Ending {
@@ -190,7 +191,7 @@ struct EventPrinter {
         throw CommandFailure.interrupted
     }
 
-    /// The daemon may go and come back.
+    /// Follows across restarts of the daemon.
     private func followLinks(
         _ query: Subscribe.Parameters, _ first: any DaemonCalling, _ open: Set<TaskID>?
     ) async throws -> Ending {
@@ -224,9 +225,9 @@ struct EventPrinter {
                     }
                     try await pulse.requireAnswer()
                 } catch let error as ClientError where !error.isSilence {
-                    // The daemon is gone; unsent events are replayed from the last number.
+                    // The daemon is gone. Events that were not sent are replayed from the last number.
                 } catch let error as TransferError where error.code == .shuttingDown {
-                    // The same, announced.
+                    // The daemon has announced that it is going.
                 }
                 await client.close()
                 if Task.isCancelled { return ending }
@@ -238,7 +239,7 @@ struct EventPrinter {
         return ending
     }
 
-    /// Numbers of another store are unrelated to those seen: all its events are new.
+    /// The numbers of another store are unrelated to the earlier ones, so all its events are new.
     private func restartIfOtherStore(
         _ head: SequenceNumber, _ query: inout Subscribe.Parameters, _ open: Set<TaskID>?
     ) throws {
@@ -260,7 +261,7 @@ struct EventPrinter {
     }
 }
 
-/// Whether Ctrl-C was pressed; set on the signal queue, read by the command.
+/// Tells whether Ctrl-C was pressed. It is set on the signal queue and read by the command.
 private final class Interruption: Sendable {
     private let flag = Atomic(false)
     func happened() { flag.store(true, ordering: .releasing) }

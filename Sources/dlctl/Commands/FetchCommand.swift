@@ -58,7 +58,7 @@ struct FetchCommand: DaemonCommand {
     @OptionGroup(title: "Request") var request: RequestOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// How long a request is tried if no option says so: a user waits for it.
+    /// How long a request is tried by default, because a user waits for it.
     static let patience: Seconds = 600
 
     func validate() throws {
@@ -89,12 +89,12 @@ struct FetchCommand: DaemonCommand {
         try await deliver(id, session)
     }
 
-    /// Gives out how the request ended.
+    /// Prints how the request ended.
     private func deliver(_ id: TaskID, _ session: CommandSession) async throws {
         let console = session.console
         let task = try await session.call(GetTask.self, .init(id: id))
         if console.json { try console.value(task) }
-        // An answer to its question made it a download.
+        // The answer to a question has turned it into a download.
         if task.state == .completed, task.spec.kind == .download {
             if !console.json { console.line(Printable.text(task.file ?? "")) }
             return
@@ -114,7 +114,7 @@ struct FetchCommand: DaemonCommand {
         return "\(error.code.rawValue): \(CommandWords.text(error.message, task: task.id))"
     }
 
-    /// Cancels the request and removes it: nobody waits for it any more.
+    /// Cancels and removes the request, because nobody waits for it any more.
     private func abandon(_ id: TaskID, _ session: CommandSession) async {
         do {
             guard let client = try await session.access.connectToRunning() else {
@@ -154,7 +154,7 @@ struct FetchCommand: DaemonCommand {
         return spec
     }
 
-    /// As text, or as base64 if that is shorter: in JSON a control character takes six bytes.
+    /// Encodes the body as text, or as base64 if that is shorter: in JSON, a control character takes six bytes.
     /// - Throws: `CommandFailure.usage` if it does not fit into a line of the socket.
     static func inline(_ bytes: [UInt8]) throws -> RequestBody {
         let text = String(validating: bytes, as: UTF8.self)
@@ -171,7 +171,8 @@ struct FetchCommand: DaemonCommand {
         return body
     }
 
-    /// Bytes of a body in a request: a line has 8 MiB, and the rest of the specification needs some.
+    /// The most bytes of a body in a request. A line is limited to 8 MiB, and the rest of the specification needs some
+    /// of them.
     private static let mostInline = 7 << 20
 
     private func body(_ data: String, _ session: CommandSession) throws -> RequestBody {

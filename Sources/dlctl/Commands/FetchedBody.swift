@@ -3,14 +3,14 @@ import Glibc
 import TransferModel
 import TransferRPC
 
-/// Writes the kept answer of a data task to the place its user chose.
+/// Writes the kept answer of a data task to the place that the user chose.
 struct FetchedBody {
     var task: TaskView
-    /// nil: standard output, unless the answer would spoil a terminal. `-`: standard output.
+    /// nil means standard output, unless the answer would spoil a terminal. `-` means standard output in any case.
     var output: String?
     var session: CommandSession
 
-    /// - Throws: the daemon's refusal; `CommandFailure.local` if it cannot or should not be written.
+    /// - Throws: the daemon's refusal; `CommandFailure.local` if the answer cannot or should not be written.
     func deliver() async throws {
         let client = try await session.connect()
         if isToFile {
@@ -24,10 +24,10 @@ struct FetchedBody {
         await client.close()
     }
 
-    /// The server answered with another status than a success.
+    /// The server answered with a status that is not a success.
     var isOfError: Bool { task.response?.status.map { !(200..<300).contains($0) } ?? false }
 
-    /// What a server said with an error status, in the same place; nothing if there was no such answer.
+    /// Writes what the server sent with an error status to the same place; nothing if there was no such answer.
     func deliverOfError() throws {
         guard let response = task.response, isOfError else { return }
         let bytes = response.body.map(Self.bytes) ?? []
@@ -68,14 +68,14 @@ struct FetchedBody {
 
     private func isBinary(_ bytes: [UInt8]) -> Bool { Self.isBinary(bytes, type: task.response?.mimeType) }
 
-    /// Whether these first bytes are not text: they have a NUL, or are neither UTF-8 nor declared as text.
+    /// Tells whether these first bytes are not text: they contain a NUL, or are neither UTF-8 nor declared as text.
     static func isBinary(_ bytes: [UInt8], type: String?) -> Bool {
         if bytes.contains(0) { return true }
         if type?.hasPrefix("text/") ?? false { return false }
         return !isUTF8(bytes)
     }
 
-    /// The last character may be cut.
+    /// The last character may be incomplete.
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
         if String(validating: bytes, as: UTF8.self) != nil { return true }
         guard let start = bytes.indices.suffix(3).last(where: { bytes[$0] & 0xC0 == 0xC0 }) else { return false }
@@ -96,7 +96,7 @@ struct FetchedBody {
             "the answer\(type) is binary and would spoil the terminal; it is kept: dlctl fetch \(task.id) -o FILE")
     }
 
-    /// Devices and pipes are written into, files are replaced whole.
+    /// Writes into devices and pipes, and replaces files as a whole.
     private static func write(_ bytes: [UInt8], to path: String) throws {
         var status = stat()
         let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
@@ -109,12 +109,12 @@ struct FetchedBody {
     }
 }
 
-/// A text in pieces that a terminal shows and does not obey.
+/// Makes text harmless for a terminal, piece by piece.
 struct TerminalText {
     private var last: UInt8 = 0
 
-    /// The next piece: `?` for the control characters of ASCII but tabs and ends of lines, `¿` for those of C1 (ECMA-48 section 5.3),
-    /// which are C2 80 to C2 9F in UTF-8.
+    /// Returns the next piece. ASCII control characters except tabs and line ends become `?`, and those of C1 (ECMA-48
+    /// section 5.3), which are C2 80 to C2 9F in UTF-8, become `¿`.
     mutating func harmless(_ bytes: [UInt8]) -> [UInt8] {
         bytes.map { byte in
             defer { last = byte }

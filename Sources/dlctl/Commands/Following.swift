@@ -1,9 +1,9 @@
 import TransferModel
 import TransferRPC
 
-/// What `add -w`, `wait` and `watch` share: the right display, and the exit status it ends with.
+/// What `add -w`, `wait` and `watch` share: they choose the display, and end with the same exit status.
 enum Following {
-    /// Shows `known` until all are over.
+    /// Shows the tasks in `known` until all of them are over.
     /// - Throws: `CommandFailure.taskFailed` if one failed or was cancelled.
     static func untilOver(
         _ known: [FollowedTask], after head: SequenceNumber, _ client: any DaemonCalling, _ session: CommandSession
@@ -22,7 +22,7 @@ enum Following {
         var plan = plan
         var access = session.access
         if session.console.isLive {
-            // The live display says it itself, and a line between its own would spoil it.
+            // The live display shows this itself, and another line between its own would spoil it.
             access.remark = { _ in }
         } else {
             plan.progressInterval = 1

@@ -49,7 +49,7 @@ extension DaemonCommand {
 }
 
 extension CommandFailure {
-    /// What the loss of the daemon means for a command in the middle of a call.
+    /// Maps the loss of the daemon during a call to a failure.
     init(_ error: ClientError) {
         switch error {
         case .noDaemon, .notPermitted, .noAnswer, .connectionLost: self = .noDaemon(error.description)
@@ -58,7 +58,7 @@ extension CommandFailure {
     }
 }
 
-/// The surroundings of a running command: where to write, and how to reach the daemon.
+/// The environment of a running command: its output, and its access to the daemon.
 struct CommandSession: Sendable {
     var console: Console
     var access: DaemonAccess
@@ -76,7 +76,8 @@ struct CommandSession: Sendable {
             remark: { console.remark($0) })
     }
 
-    /// Of the process. If it lacks HOME, as in some cron jobs and services, HOME comes from the user database, as the daemon's.
+    /// The environment of the process. If HOME is missing, as in some cron jobs and services, it comes from the user
+    /// database, as in the daemon.
     private static var environment: [String: String] {
         var environment = ProcessInfo.processInfo.environment
         if environment["HOME"]?.hasPrefix("/") != true, let entry = getpwuid(getuid()),
@@ -89,7 +90,7 @@ struct CommandSession: Sendable {
 
     func connect() async throws -> any DaemonCalling { try await access.connect() }
 
-    /// One call on a connection of its own.
+    /// Makes one call on its own connection.
     func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
         let client = try await connect()
         do {
@@ -102,7 +103,7 @@ struct CommandSession: Sendable {
         }
     }
 
-    /// Calls and prints: the value itself with `--json`, else the lines that `describe` makes of it.
+    /// Makes a call and prints the result: the value itself with `--json`, otherwise the lines made by `describe`.
     func show<M: RPCMethod>(
         _ method: M.Type, _ parameters: M.Parameters, _ describe: (M.Result) -> [StyledText]
     ) async throws {
@@ -113,7 +114,7 @@ struct CommandSession: Sendable {
     func absolute(_ path: String) -> String { PathText.absolute(path, in: currentFolder) }
 }
 
-/// The owner whose tasks and sessions are meant, for root and administrators.
+/// Chooses the owner of tasks and sessions, for root and administrators.
 struct OwnerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Another user's (administrators only): a user id, or 'all' or '*'.", valueName: "uid"))

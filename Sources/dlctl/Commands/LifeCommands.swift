@@ -35,7 +35,7 @@ struct StopCommand: DaemonCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// The daemon's own deadline for ending is 10 s (TimeoutStopSec=).
+    /// The daemon's own limit for stopping is 10 s (TimeoutStopSec=).
     private static let patience = Duration.seconds(30)
 
     func run(_ session: CommandSession) async throws {
@@ -84,17 +84,18 @@ struct StopCommand: DaemonCommand {
 struct RunningProcess: Sendable {
     let pid: Int32
 
-    /// Whether the number is that of a dld of this user: seen from a container it may be another process's.
+    /// Tells whether this process is a dld of this user. From inside a container, the number may belong to another
+    /// process.
     func isDaemon(of uid: UserID) -> Bool {
         var status = stat()
         return text("comm")?.hasPrefix("dld") == true && stat("/proc/\(pid)", &status) == 0
             && status.st_uid == uid.rawValue
     }
 
-    /// Whether systemd runs it as this unit.
+    /// Tells whether systemd runs it as this unit.
     func isUnit(_ name: String) -> Bool { text("cgroup")?.contains("/\(name)") == true }
 
-    /// Waits for its end; a zombie has ended.
+    /// Waits for its end. A zombie counts as ended.
     func ends(within patience: Duration) async -> Bool {
         let clock = ContinuousClock()
         let end = clock.now.advanced(by: patience)

@@ -47,9 +47,9 @@ struct ListCommand: DaemonCommand {
     @OptionGroup var owner: OwnerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// Rows on a terminal without `--limit` and `--all`.
+    /// The number of rows on a terminal without `--limit` and `--all`.
     static let terminalRows = 50
-    /// Of them, tasks that have ended, unless their states are asked for.
+    /// How many of the rows may be ended tasks, unless their states are requested.
     static let terminalHistory = 10
 
     func validate() throws {
@@ -92,7 +92,7 @@ struct ListCommand: DaemonCommand {
 
     private func isShort(_ console: Console) -> Bool { limit == nil && !all && console.outputIsTerminal }
 
-    /// Page by page: a million tasks fit into no memory.
+    /// Prints page by page, because a million tasks do not fit into memory.
     private func printTable(_ pages: TaskPages, _ client: any DaemonCalling, _ console: Console) async throws {
         let width = console.outputIsTerminal ? Terminal.size().columns : nil
         var table = TaskTable(width: width, now: .now(), showsOwner: owner.scope == .everyone)
@@ -129,7 +129,7 @@ struct ListCommand: DaemonCommand {
         return isFiltered ? "no such tasks" : "no tasks; dlctl add URL queues one"
     }
 
-    /// One value, as `console.value` would print it.
+    /// Prints one value, as `console.value` would.
     private func printJSON(_ pages: TaskPages, _ client: any DaemonCalling, _ console: Console) async throws {
         var separator = #"{"tasks":["#
         let end = try await pages.read(client) { tasks, _ in
@@ -146,19 +146,19 @@ struct ListCommand: DaemonCommand {
 /// Reads `task.list` page by page.
 struct TaskPages {
     var query: ListTasks.Parameters
-    /// Tasks at most.
+    /// The most tasks to read.
     var limit = Int.max
 
     struct End: Hashable {
-        /// Tasks that were read.
+        /// The number of tasks read.
         var count: Int
-        /// Nothing comes after them.
+        /// There are no further tasks.
         var isComplete: Bool
-        /// As the last page said.
+        /// As reported by the last page.
         var total: Int?
     }
 
-    /// Hands every task to `body` once, the first page even if it is empty.
+    /// Passes every task to `body` once. The first page is passed on even if it is empty.
     func read(_ client: any DaemonCalling, _ body: ([TaskView], ListTasks.Result) throws -> Void) async throws -> End {
         var query = query
         var seen: Set<TaskID> = []
@@ -180,7 +180,7 @@ struct TaskPages {
         return End(count: seen.count, isComplete: query.cursor == nil, total: total)
     }
 
-    /// Tasks that began to run after the page with the running ones was read.
+    /// Reads tasks that began to run after the page with the running tasks was read.
     private func readStarted(
         _ client: any DaemonCalling, _ seen: Set<TaskID>, _ body: ([TaskView], ListTasks.Result) throws -> Void
     ) async throws {
@@ -191,7 +191,7 @@ struct TaskPages {
         try body(page.tasks.filter { !seen.contains($0.id) }, page)
     }
 
-    /// All of them in one list.
+    /// Reads all tasks into one list.
     func all(_ client: any DaemonCalling) async throws -> [TaskView] {
         var tasks: [TaskView] = []
         _ = try await read(client) { page, _ in tasks += page }

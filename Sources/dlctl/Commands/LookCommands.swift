@@ -41,16 +41,16 @@ struct ShowCommand: DaemonCommand {
         await client.close()
     }
 
-    /// What it waits to be told.
+    /// Returns the question that the task waits for.
     static func question(of task: TaskView, _ client: any DaemonCalling) async throws -> DecisionView? {
         let waits = task.state == .waiting && (task.reason == .authentication || task.reason == .decision)
         guard waits || task.phase == .deciding else { return nil }
-        // An administrator may look at another's task.
+        // An administrator may be looking at another user's task.
         let query = ListDecisions.Parameters(tasks: [task.id], owner: .user(task.owner))
         return try await client.call(ListDecisions.self, query).decisions.first
     }
 
-    /// The events that tell since when the task is in its state, and which attempts only asked.
+    /// Returns the events that show when the task's state began, and which attempts only led to a question.
     private static func beginning(of task: TaskView, _ client: any DaemonCalling) async throws -> [EventView] {
         func read(_ types: [EventType], _ count: Int) async throws -> [EventView] {
             let query = ListEvents.Parameters(after: .start, tasks: [task.id], types: types)
@@ -73,7 +73,7 @@ struct ExplainCommand: DaemonCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// Events shown at most, the newest ones.
+    /// The most events that are shown; the newest ones.
     static let longestStory = 50
 
     struct Answer: Encodable {

@@ -1,13 +1,13 @@
 import TransferModel
 import TransferRPC
 
-/// Finds the newest events that a query selects, as tail(1) finds lines: backwards, in windows of the log that grow, since
-/// few of its events may be selected.
+/// Finds the newest events that a query selects. Like tail(1), it reads backwards. It uses growing windows of the log,
+/// because the query may select only few events.
 struct NewestEvents {
-    /// What is selected; its `after` and `limit` do not count.
+    /// The query. Its `after` and `limit` are ignored.
     var query: ListEvents.Parameters
 
-    /// Sequence numbers that are looked at first, unless more events are wanted.
+    /// The first window, in sequence numbers, unless more events are wanted.
     private static let firstWidth = 100
 
     /// - Returns: at most `count`, oldest first.

@@ -2,7 +2,7 @@ import ArgumentParser
 import TransferModel
 import TransferRPC
 
-/// Which tasks a control command means.
+/// Selects the tasks of a control command.
 struct SelectionOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
@@ -30,7 +30,7 @@ struct SelectionOptions: ParsableArguments {
 
     var choice: TaskChoice { TaskChoice(ids) }
 
-    /// Calls a control method for the selection: once, and once more for each piece of a range.
+    /// Calls a control method for the selection: once for ids, and once for each piece of a range.
     func control<M: RPCMethod>(
         _ method: M.Type, _ command: CommandSession, _ parameters: (ControlSelection) -> M.Parameters
     ) async throws -> ControlOutcome where M.Result == ControlResult {
@@ -52,7 +52,7 @@ struct SelectionOptions: ParsableArguments {
         for range in choice.ranges {
             var found = TaskRanges()
             for piece in try await pieces(of: range, client) {
-                // With every state named, the answer has all existing tasks: others do not exist.
+                // With every state named, the answer contains all existing tasks. The other ids do not exist.
                 let selection = ControlSelection(
                     range: TaskRange(piece), states: states ?? TaskState.allCases, owner: owner.scope)
                 let result = try await client.call(method, parameters(selection))
@@ -65,10 +65,10 @@ struct SelectionOptions: ParsableArguments {
         return outcome
     }
 
-    /// Ids of one call: its answer names each task.
+    /// The most ids in one call, because its answer names each task.
     private static let longestPiece: Int64 = 10_000
 
-    /// A range in pieces, as far as there are tasks.
+    /// Divides a range into pieces, up to the last existing task.
     private func pieces(
         of range: ClosedRange<TaskID>, _ client: any DaemonCalling
     ) async throws -> [ClosedRange<TaskID>] {
@@ -86,11 +86,11 @@ struct SelectionOptions: ParsableArguments {
 struct ControlOutcome: Hashable {
     var areNamed: Bool
     var named = ControlResult()
-    /// Of tasks whose state does not allow it.
+    /// The states of tasks whose state does not allow the command.
     var states: [TaskID: TaskState] = [:]
     private(set) var ranged: ControlResult?
     private(set) var missing = TaskRanges()
-    /// Ranges without a task.
+    /// Ranges without tasks.
     private(set) var empty: [ClosedRange<TaskID>] = []
 
     mutating func addRanged(_ result: ControlResult) {
@@ -102,13 +102,13 @@ struct ControlOutcome: Hashable {
         ranged = sum
     }
 
-    /// - Parameter isComplete: `found` are all tasks of the range, in whatever state.
+    /// - Parameter isComplete: `found` contains all tasks of the range, in every state.
     mutating func note(_ range: ClosedRange<TaskID>, _ found: TaskRanges, isComplete: Bool) {
         if ranged == nil { ranged = ControlResult() }
         if found.isEmpty { empty.append(range) } else if isComplete { missing.append(found.gaps(in: range)) }
     }
 
-    /// Everything in one, as `--json` prints it.
+    /// The combined result, as `--json` prints it.
     var result: ControlResult {
         var whole = ControlOutcome(areNamed: areNamed)
         whole.addRanged(named)
@@ -116,8 +116,8 @@ struct ControlOutcome: Hashable {
         return whole.ranged ?? ControlResult()
     }
 
-    /// Prints it.
-    /// - Throws: `CommandFailure.refusedSome` if a task named by its id was left as it is, or a range has no task.
+    /// Prints the result.
+    /// - Throws: `CommandFailure.refusedSome` if a task named by its id was not changed, or if a range has no task.
     func report(_ verb: String, _ console: Console) throws {
         if console.json {
             try console.value(result)

@@ -87,7 +87,7 @@ struct SessionCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            // Opening it would create a session for a misspelt name.
+            // Checked first, because opening would create a session for a misspelt name.
             guard try await session.call(GetSession.self, SessionReference(id: id)).state != .invalidated else {
                 throw TransferError(
                     .sessionInvalidated, "The session \"\(id)\" has ended and has no settings to change.",
@@ -140,7 +140,7 @@ struct SessionName: ParsableArguments {
     var id: String
 }
 
-/// A command that does one thing to a session and shows it.
+/// A command that performs one action on a session and shows the session.
 protocol SessionStep: DaemonCommand {
     associatedtype Method: RPCMethod where Method.Parameters == SessionReference, Method.Result == SessionView
     var name: SessionName { get }

@@ -56,7 +56,7 @@ struct SettingsCommand: DaemonCommand {
         return name
     }
 
-    /// In the order of `names`; a section stands for everything in it.
+    /// Returns the settings in the order of `names`. A section stands for all its settings.
     static func selected(_ names: [String], of settings: [ListedSetting]) throws -> [ListedSetting] {
         try names.flatMap { name in
             let meant = settings.filter { $0.name == name || $0.name.hasPrefix(name + ".") }
@@ -82,7 +82,7 @@ enum SettingsSheet {
         return sheet.render()
     }
 
-    /// Under each setting the value that changed files give it, then the overruled values.
+    /// Shows below each setting the value that the changed files give it, then the overruled values.
     static func render(_ list: ListSettings.Result) -> [StyledText] {
         var sheet = Sheet()
         for setting in list.settings {

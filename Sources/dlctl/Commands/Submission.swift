@@ -1,18 +1,18 @@
 import TransferModel
 import TransferRPC
 
-/// Hands specs to the daemon and reports the result: shared by `add`, `upload` and `fetch`.
+/// Sends specs to the daemon and reports the result. Shared by `add`, `upload` and `fetch`.
 struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == Int {
-    /// In portions: there may be millions, each made when it is asked for.
+    /// Sent in parts. There may be millions of specs, and each is made only when it is needed.
     var specs: Specs
-    /// Identifier of the session; nil = the shared one.
+    /// The identifier of the session; nil for the shared one.
     var session: String?
-    /// Shows progress and ends with the tasks.
+    /// Shows progress and ends when the tasks end.
     var waits: Bool
-    /// Hears of each cookie that the daemon does not take; the tasks are added without it.
+    /// Called for each cookie that the daemon refuses. The tasks are added without it.
     var leavesOut: (Cookie, TransferError) -> Void = { _, _ in }
 
-    /// - Throws: the daemon's refusal; `CommandFailure.taskFailed` if it waits and one fails.
+    /// - Throws: the daemon's refusal; `CommandFailure.taskFailed` if it waits and a task fails.
     func run(_ client: any DaemonCalling, _ command: CommandSession) async throws {
         let head =
             waits ? try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head : nil
@@ -26,7 +26,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         try await Following.untilOver(try await known(added, client), after: head, client, command)
     }
 
-    /// - Parameter stored: hears of each portion.
+    /// - Parameter stored: called for each part.
     func send(
         over client: any DaemonCalling, stored: ([AddTasks.Added], [TaskSpec]) -> Void = { _, _ in }
     ) async throws -> [AddTasks.Added] {
@@ -53,7 +53,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         return added
     }
 
-    /// The one that a refusal is about.
+    /// Returns the cookie that was refused.
     private static func cookie(in part: [TaskSpec], _ error: TransferError) -> Cookie? {
         guard error.code == .badField, let field = error.details["field"]?.stringValue,
             let task = CommandWords.taskIndex(error), part.indices.contains(task),
@@ -63,7 +63,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         return cookies[index]
     }
 
-    /// Says which of several tasks is meant, and how many were queued before.
+    /// Names the task that was refused if there are several, and says how many were queued before.
     private func refusal(_ error: TransferError, at start: Int, after queued: Int) -> CommandFailure {
         var error = error
         if queued > 0 { error.message += " (The first \(queued) tasks were queued.)" }
@@ -103,14 +103,14 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
             task.isUpload = spec.kind == .upload
             return task
         }
-        // A client token may have named a task that runs or is over already; its events are in the past.
-        // What resume data hold only the daemon can read.
+        // A client token may name a task that is running or over already. Its events are in the past. And only the
+        // daemon can read resume data.
         for index in known.indices
         where known[index].state.isFinal || known[index].state == .running
             || added[index].removed != true
                 && specs[specs.startIndex + index].resumeData != nil
         {
-            // Nothing more is known of a removed task.
+            // Nothing else is known of a removed task.
             if added[index].removed == true { continue }
             known[index] = FollowedTask(try await client.call(GetTask.self, .init(id: known[index].id)))
         }
@@ -118,9 +118,9 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
     }
 }
 
-/// What one request holds.
+/// Divides specs into requests.
 enum SubmissionPart {
-    /// As many as fit into one line of the socket: digests of pieces make some specs long.
+    /// As many specs as fit into one line of the socket. Digests of pieces make some specs long.
     static func of(_ specs: some Collection<TaskSpec>) -> [TaskSpec] {
         var part: [TaskSpec] = []
         var length = 0
@@ -133,7 +133,7 @@ enum SubmissionPart {
     }
 }
 
-/// Tasks that their client token named before.
+/// Reports tasks that their client tokens added before.
 enum Repeats {
     static func remarks(on added: [AddTasks.Added]) -> [String] {
         added.filter { $0.existing == true }.map { task in
@@ -144,7 +144,7 @@ enum Repeats {
     }
 }
 
-/// Tasks whose URL is queued already.
+/// Reports tasks whose URL is queued already.
 enum Doubles {
     /// Says which URLs were queued already.
     static func remarks(on added: [AddTasks.Added]) -> [String] {

@@ -2,14 +2,13 @@ import ArgumentParser
 import FoundationEssentials
 import TransferModel
 
-/// A word in the place of a command that is none, such as `dlctl lsit`.
+/// A word in the place of a command that is not a command, such as `dlctl lsit`.
 struct UnknownCommand: Hashable {
     private let word: String
     private let path: [String]
     private let guess: String?
 
-    /// nil if every word in a command's place is a command.
-    /// Also of those whose help is asked for: `dlctl help lsit`.
+    /// nil if every word in a command's place is a command. This includes requests for help: `dlctl help lsit`.
     init?(_ arguments: [String], of root: any ParsableCommand.Type) {
         var path: [String] = []
         var level = root
@@ -43,14 +42,14 @@ struct UnknownCommand: Hashable {
     }
 }
 
-/// An option that a command does not have, such as `dlctl list --limt 3`; ArgumentParser does not name it if the rest of the
-/// line makes no sense without it.
+/// An option that a command does not have, such as `dlctl list --limt 3`. ArgumentParser does not name it if the rest
+/// of the line makes no sense without it.
 struct UnknownOption: Hashable {
     private let written: String
     private let path: [String]
     private let guess: String?
 
-    /// nil if every option of the line is one of its command, or it has none that can be known.
+    /// nil if every option belongs to its command, or if no unknown option can be identified.
     /// - Parameter toolInfo: the JSON of `--experimental-dump-help`.
     init?(_ arguments: [String], toolInfo: String) {
         guard var command = try? JSONDecoder().decode(ToolInfo.self, from: Data(toolInfo.utf8)).command else {
@@ -95,9 +94,9 @@ struct UnknownOption: Hashable {
     }
 }
 
-/// Why a value is refused; ArgumentParser only says that it is.
+/// Explains why a value is refused. ArgumentParser says only that it is refused.
 enum WrongValue {
-    /// Commands with `--all`.
+    /// Commands that have `--all`.
     private static let selecting: Set = ["pause", "resume", "cancel", "retry", "remove", "rm", "wait"]
 
     static func reason(_ arguments: [String]) -> String? {
@@ -122,7 +121,7 @@ enum WrongValue {
         return nil
     }
 
-    /// `7-3`.
+    /// Recognises reversed ranges such as `7-3`.
     private static func reversedRange(_ word: String) -> String? {
         let ends = word.split(separator: "-", omittingEmptySubsequences: false).map { TaskID(argument: String($0)) }
         guard ends.count == 2, let first = ends[0], let last = ends[1], first > last else { return nil }
@@ -156,9 +155,9 @@ enum WrongValue {
     }
 }
 
-/// Finds the word that was meant by a mistyped one.
+/// Finds the intended word for a mistyped one.
 enum Spelling {
-    /// nil if none is near.
+    /// nil if no word is near.
     static func nearest(to word: String, among names: [String]) -> String? {
         if let longer = names.filter({ $0.hasPrefix(word) }).min(by: { $0.count < $1.count }), word.count > 3 {
             return longer
@@ -167,7 +166,8 @@ enum Spelling {
         return near.flatMap { $0.distance <= max(1, (word.count - (word.hasPrefix("--") ? 2 : 0)) / 3) ? $0.name : nil }
     }
 
-    /// Single changes that make one word the other; two letters that changed places are one (optimal string alignment).
+    /// The number of single changes between two words. A swap of two adjacent letters counts as one (optimal string
+    /// alignment).
     static func distance(_ first: String, _ second: String) -> Int {
         let (a, b) = (Array(first.prefix(64)), Array(second.prefix(64)))
         var rows = [Array(0...b.count)]

@@ -128,7 +128,7 @@ struct UpdateCommand: DaemonCommand {
         await client.close()
     }
 
-    /// The change without the task that it is of.
+    /// The change, without the id of the task.
     private func change(_ session: CommandSession) throws -> UpdateTask.Parameters {
         var change = UpdateTask.Parameters(id: TaskID(0))
         change.url = url

@@ -42,7 +42,7 @@ struct UploadCommand: DaemonCommand {
         scheduling.apply(to: &plan.template)
         try sending.apply(to: &plan.template)
         plan.clientToken = scheduling.clientToken
-        // Wrong arguments are reported before the user is asked for a password.
+        // Checks the arguments before the user is asked for a password.
         _ = try plan.specs()
         try Secrets(session: session).apply(request, to: &plan.template)
         let specs = try plan.specs()
@@ -51,7 +51,7 @@ struct UploadCommand: DaemonCommand {
     }
 }
 
-/// Options of `upload` that say how files are sent.
+/// Options of `upload` that control how files are sent.
 struct SendingOptions: ParsableArguments {
     @Option(
         name: [.customLong("protocol")],

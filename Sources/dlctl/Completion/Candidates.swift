@@ -3,7 +3,7 @@ import TransferModel
 import TransferRPC
 
 extension CompletionKind {
-    /// Ids of tasks that the command at hand can do something with, and ranges.
+    /// Ids of tasks that the current command can act on, and ranges.
     static let tasks = CompletionKind.custom { words, index, _ in
         await CompletionRequest(words, index).answer { try await TaskCandidates($0).find(over: $1) }
     }
@@ -14,32 +14,32 @@ extension CompletionKind {
     }
 }
 
-/// Something that a shell can put in place of the word at the cursor.
+/// A word that the shell can insert at the cursor.
 struct Candidate: Hashable {
     var word: String
     /// The description that zsh and fish show next to it.
     var note = ""
 
-    /// One line, as the generated script of the shell reads it.
+    /// One line in the format that the shell's generated script reads.
     func line(for shell: CompletionShell?) -> String {
         switch shell {
         case .zsh?:
             let word = word.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
             return note.isEmpty ? word : "\(word):\(note)"
         case .fish?: return note.isEmpty ? word : "\(word)\t\(note)"
-        // compgen -W expands its input, even commands, except quoted text.
+        // compgen -W expands its input, even commands, unless it is quoted.
         default: return "'" + word.replacing("'", with: "'\\''") + "'"
         }
     }
 }
 
-/// The newest tasks whose ids begin with the typed text.
+/// Completes ids with the newest matching tasks.
 struct TaskCandidates {
     private let request: CompletionRequest
 
     init(_ request: CompletionRequest) { self.request = request }
 
-    /// More than a shell shows at once are of no use.
+    /// More candidates than a shell shows at once are useless.
     static let most = 50
 
     func find(over client: any DaemonCalling) async throws -> [Candidate] {
@@ -61,14 +61,15 @@ struct TaskCandidates {
         return found
     }
 
-    /// The text before the id at the cursor, the id's beginning, and its lower bound: for `3-1`, these are `3-`, `1` and 3.
+    /// Splits a word into the text before the id at the cursor, the beginning of the id, and its lower bound. For
+    /// `3-1`, these are `3-`, `1` and 3.
     static func parts(_ word: String) -> (head: String, prefix: String, floor: Int64) {
         guard let dash = word.firstIndex(of: "-") else { return ("", word, 0) }
         let head = word[...dash]
         return (String(head), String(word[word.index(after: dash)...]), Int64(head.dropLast()) ?? .max)
     }
 
-    /// The ranges of all ids that begin with these digits, the largest ids first.
+    /// The ranges of all ids that begin with these digits, largest ids first.
     static func ranges(_ prefix: String, above floor: Int64, upTo newest: Int64) -> [ClosedRange<TaskID>] {
         var ranges: [ClosedRange<Int64>] = []
         if prefix.isEmpty {
@@ -88,7 +89,7 @@ struct TaskCandidates {
         }
     }
 
-    /// The tasks that a command can do something with.
+    /// The states and kinds of tasks that a command can act on.
     private static func filter(_ command: String) -> (states: [TaskState]?, kinds: [TaskKind]?) {
         let open: [TaskState] = [.queued, .running, .waiting, .paused]
         return switch command {
@@ -104,7 +105,7 @@ struct TaskCandidates {
     }
 }
 
-/// The sessions whose names begin with the typed text.
+/// Completes names of sessions.
 struct SessionCandidates {
     private let request: CompletionRequest
 
@@ -118,7 +119,7 @@ struct SessionCandidates {
             .prefix(Self.most).map { Candidate(word: $0.id, note: $0.state.rawValue) }
     }
 
-    /// bash keeps some expansions in inserted text.
+    /// bash expands parts of inserted text.
     private static func isOffered(_ name: String) -> Bool {
         let isExpanded = CompletionShell.requesting == .bash && name.contains { "$`".contains($0) }
         return name == Printable.text(name) && !isExpanded

@@ -3,10 +3,10 @@ import Glibc
 import TransferModel
 import TransferRPC
 
-/// A shell's request for completions of the word at the cursor. It is answered at once or not at all; nothing else is
+/// A shell's request for completions of the word at the cursor. It is answered at once or not at all. Nothing else is
 /// printed, and no daemon is started.
 struct CompletionRequest: Sendable {
-    /// As the shell parts them; bash parts at `=` and `:` too.
+    /// The words as the shell splits them; bash splits at `=` and `:` too.
     private var words: [String]
     private var index: Int
 
@@ -18,10 +18,10 @@ struct CompletionRequest: Sendable {
     /// The word at the cursor.
     var word: String { words.indices.contains(index) ? words[index] : "" }
 
-    /// All others, which need not be offered again.
+    /// All other words, which need not be offered again.
     var others: Set<String> { Set(words.indices.filter { $0 != index }.map { words[$0] }) }
 
-    /// The command, without the text before it.
+    /// The current command, without the words before it.
     var command: String {
         let names = Dlctl.configuration.subcommands.flatMap {
             [$0.configuration.commandName ?? ""] + $0.configuration.aliases
@@ -31,7 +31,7 @@ struct CompletionRequest: Sendable {
 
     var owner: OwnerScope? { value(of: "--owner").flatMap { OwnerArgument(argument: $0)?.scope } }
 
-    /// How long a person waits for a key.
+    /// How long a user waits after a key press.
     private static let patience = Duration.seconds(1)
 
     /// - Parameter find: returns the candidates at the cursor.
@@ -61,7 +61,7 @@ struct CompletionRequest: Sendable {
         return rest.first == "=" ? rest.dropFirst().first : rest.first
     }
 
-    /// bash and zsh hand on words as they were typed.
+    /// bash and zsh pass words as they were typed.
     private static func unquoted(_ word: String) -> String {
         var result = ""
         var quote: Character?

@@ -1,38 +1,38 @@
 import Glibc
 import TransferClient
 
-/// Finds the daemon, starts it if none answers and that is allowed, and explains failures.
+/// Finds the daemon, starts it if none answers and this is allowed, and explains failures.
 struct DaemonAccess: Sendable {
-    /// `--socket`.
+    /// The value of `--socket`.
     var socket: String?
     var system = false
     var mayStart: Bool
     var environment: [String: String]
-    /// Told in one sentence when a daemon is being started.
+    /// Called with one sentence when a daemon is being started.
     var remark: @Sendable (String) -> Void
     /// Name of the daemon's executable.
     var program = "dld"
 
-    /// How long a call waits before it asks whether the daemon answers anybody; with the question that is 30 s.
+    /// How long a call waits before it checks whether the daemon answers at all. With that check, the limit is 30 s.
     static let patience = Duration.seconds(20)
 
     /// A service manager starts the daemon again within this time (RestartSec=2).
     static let restart = Duration.seconds(3)
 
-    /// How long a lost daemon is waited for if this program may not start it.
+    /// How long to wait for a lost daemon if this program must not start it.
     static let longestOutage = Duration.seconds(60)
 
-    /// Where this user's own daemon is looked for, in order; an explicit path is the only one.
+    /// The sockets at which this user's own daemon may be, in order. An explicit path is the only one.
     private var own: [String] { candidates.filter { !DaemonClient.systemSocketPaths.contains($0) || isExplicit } }
 
-    /// The system daemon serves users who have none of their own.
+    /// The sockets of the system daemon, for users who have no daemon of their own.
     private var shared: [String] { candidates.filter { !own.contains($0) } }
 
     private var candidates: [String] {
         DaemonClient.candidateSocketPaths(explicit: socket, system: system, environment: environment)
     }
 
-    /// The option or variable that names the one socket.
+    /// The option or variable that names the only socket, and the path.
     private var explicit: (name: String, path: String)? {
         if let socket { return ("--socket", socket) }
         guard let named = environment["DLD_SOCKET"], !named.isEmpty else { return nil }
@@ -41,7 +41,7 @@ struct DaemonAccess: Sendable {
 
     private var isExplicit: Bool { explicit != nil }
 
-    /// - Throws: `CommandFailure.noDaemon` if none answers and none could be started, or if this user is kept out.
+    /// - Throws: `CommandFailure.noDaemon` if none answers and none could be started, or if this user has no access.
     func connect() async throws -> DaemonClient {
         if !isExplicit, !system, let runtime = DaemonClient.unusableRuntimeFolder(environment: environment) {
             remark("XDG_RUNTIME_DIR \(Printable.text(runtime.path)) \(runtime.reason) and is ignored")
@@ -56,17 +56,17 @@ struct DaemonAccess: Sendable {
         return try await start()
     }
 
-    /// The daemon that runs, if one does; none is started.
-    /// - Throws: `CommandFailure.noDaemon` if this user is kept out.
+    /// Returns the running daemon, if there is one. Starts none.
+    /// - Throws: `CommandFailure.noDaemon` if this user has no access.
     func connectToRunning() async throws -> DaemonClient? { try await look(own + shared).found }
 
-    /// Looks once for a lost daemon, and restarts this user's own if it died and nothing else restarts it.
-    /// - Parameter place: its previous socket; the tasks of one daemon are not another's.
-    /// - Returns: nil if it must be looked for again.
-    /// - Throws: `CommandFailure.noDaemon` if it did not come back, could not be started, or keeps this user out.
+    /// Looks once for a lost daemon. Restarts this user's own daemon if it died and nothing else restarts it.
+    /// - Parameter place: its previous socket. Another daemon does not have its tasks.
+    /// - Returns: nil if the caller must look again.
+    /// - Throws: `CommandFailure.noDaemon` if it did not come back, could not be started, or refuses this user.
     func reconnect(to place: String, _ outage: Outage) async throws -> DaemonClient? {
         let isOwn = own.contains(place)
-        // Another daemon may be behind a path that was named, with a state folder that is not known here.
+        // An explicit path may belong to a daemon with an unknown state folder.
         let isToBeStarted = isOwn && mayStart && !isExplicit && own.contains(where: Self.isLeftBehind)
         if outage.attempts == 1, !isToBeStarted {
             remark(
@@ -79,7 +79,8 @@ struct DaemonAccess: Sendable {
         return found
     }
 
-    /// Whether a daemon left its socket there. One that is stopped removes it, and is to stay stopped.
+    /// Tells whether a daemon left its socket there. A daemon that is stopped removes its socket, and must stay
+    /// stopped.
     private static func isLeftBehind(_ socket: String) -> Bool { access(socket, F_OK) == 0 }
 
     private func lost(_ place: String, _ reasons: [String]) -> CommandFailure {
@@ -116,7 +117,8 @@ struct DaemonAccess: Sendable {
         return try await launcher.start { try await look(own).found }
     }
 
-    /// A second daemon cannot use the state folder of the first, and one with a new folder has none of the tasks.
+    /// Refuses to start a second daemon: it cannot use the state folder of the first, and with a new folder it would
+    /// have none of the tasks.
     private func refuseSecond(_ name: String, _ path: String) async throws {
         var environment = environment
         environment["DLD_SOCKET"] = nil
@@ -141,8 +143,8 @@ struct DaemonAccess: Sendable {
         }
     }
 
-    /// Whether the daemon that listened there last used the state folder that one would be started with: it says so in the
-    /// folder's lock file.
+    /// Tells whether the daemon that last listened there used the state folder that a new daemon would use. The
+    /// folder's lock file has the socket.
     private func isOfUsualState(_ socket: String) -> Bool {
         guard let folder = DaemonLauncher.stateFolder(environment: environment),
             let bytes = try? InputFile.read(folder + "/lock")
@@ -150,13 +152,14 @@ struct DaemonAccess: Sendable {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").contains { $0 == socket }
     }
 
-    /// Why a socket is not this user's to listen at. A daemon of one's own in its place would keep the one out that others use.
+    /// Returns why this user must not listen at a socket. A daemon of their own there would replace the one that others
+    /// use.
     private static func otherOwner(of socket: String) -> String? {
         if DaemonClient.systemSocketPaths.contains(socket) { return "it is the system daemon's" }
         let folder = PathText.folder(of: socket)
         var status = stat()
         guard stat(folder, &status) == 0 else { return nil }
-        // Such as /tmp.
+        // For example /tmp.
         if status.st_mode & 0o1002 == 0o1002 { return nil }
         if status.st_uid != geteuid() { return "\(Printable.text(folder)) belongs to another user" }
         if status.st_mode & 0o070 != 0, status.st_gid != getegid() {
@@ -165,12 +168,12 @@ struct DaemonAccess: Sendable {
         return nil
     }
 
-    /// `sun_path` less its terminating NUL; unix(7).
+    /// The size of `sun_path` without its terminating NUL; unix(7).
     private static let longestPath = 107
 
-    /// Connects to the first that answers.
-    /// - Throws: `CommandFailure.noDaemon` if the intended daemon keeps the user out or ends the connection: no other daemon
-    ///   replaces it. The system daemon is intended only if the user said so.
+    /// Connects to the first daemon that answers.
+    /// - Throws: `CommandFailure.noDaemon` if the intended daemon refuses the user or ends the connection: no other
+    ///   daemon replaces it. The system daemon is intended only if the user said so.
     private func look(_ paths: [String]) async throws -> (found: DaemonClient?, reasons: [String]) {
         try Descriptors.require()
         var reasons: [String] = []
@@ -198,7 +201,7 @@ struct DaemonAccess: Sendable {
 }
 
 extension ClientError {
-    /// Without the part that the line above already says.
+    /// The description without the part that the line above already has.
     fileprivate var brief: String {
         switch self {
         case .noDaemon(let socket, let reason), .notPermitted(let socket, let reason):
@@ -208,7 +211,7 @@ extension ClientError {
     }
 }
 
-/// How long a daemon that was there has been away, in time that was waited for it.
+/// Counts the attempts and the waiting time since the daemon was lost.
 struct Outage: Hashable, Sendable {
     private(set) var attempts = 0
     private(set) var waited = Duration.zero
@@ -219,7 +222,7 @@ struct Outage: Hashable, Sendable {
     /// How long to wait before the next attempt.
     var delay: Duration { min(Self.firstDelay * (1 << min(attempts, 10)), Self.longestDelay) }
 
-    /// Waits for it.
+    /// Waits before the next attempt.
     mutating func pass() async throws {
         let delay = delay
         attempts += 1

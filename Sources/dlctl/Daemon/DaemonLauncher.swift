@@ -3,25 +3,26 @@ import Glibc
 import TransferClient
 import TransferModel
 
-/// Starts `dld` for this user in the background: own session, no terminal, output to a log file in the state folder.
+/// Starts `dld` for this user in the background: in its own session, without a terminal, with its output in a log file
+/// in the state folder.
 struct DaemonLauncher: Sendable {
     var environment: [String: String]
-    /// Passed on as `--socket` if the caller named one.
+    /// Passed on as `--socket` if the user named one.
     var socket: String?
-    /// Name of the daemon's executable.
+    /// The name of the daemon's executable.
     var program = "dld"
     /// How long the socket may take to answer.
     var patience = Duration.seconds(10)
 
-    /// Of two daemons started at once the second loses the race for the lock and ends; the first may still be on its way.
+    /// If two daemons start at once, the second loses the race for the lock and ends. The first may not be ready yet.
     private static let grace = Duration.seconds(1)
 
     /// posix_spawn(3): POSIX_SPAWN_SETSID, which glibc shows only to programs that define _GNU_SOURCE.
     private static let setSession: Int16 = 0x80
     private static let shell = "/bin/sh"
 
-    /// Starts the daemon and returns the first result of `attempt` that is not nil.
-    /// - Throws: `CommandFailure.noDaemon` with the log's last lines if it ends or does not answer in time.
+    /// Starts the daemon and returns the first non-nil result of `attempt`.
+    /// - Throws: `CommandFailure.noDaemon` with the log's last lines if the daemon ends or does not answer in time.
     func start<Client>(until attempt: () async throws -> Client?) async throws -> Client {
         guard let program = Self.find(program, environment: environment) else {
             throw CommandFailure.noDaemon(
@@ -52,7 +53,7 @@ struct DaemonLauncher: Sendable {
                 + Self.tail(log, from: offset))
     }
 
-    /// `name` next to this program, else in PATH.
+    /// Finds `name` next to this program, or else in PATH.
     static func find(_ name: String, environment: [String: String]) -> String? {
         var candidates: [String] = []
         if let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
@@ -63,7 +64,7 @@ struct DaemonLauncher: Sendable {
         return candidates.first { access($0, X_OK) == 0 }
     }
 
-    /// The state folder as the daemon itself chooses it in user mode (protocol.md, `dld`).
+    /// The state folder that the daemon itself chooses in user mode (protocol.md, `dld`).
     static func stateFolder(environment: [String: String]) -> String? {
         func named(_ key: String) -> String? { environment[key].flatMap { $0.hasPrefix("/") ? $0 : nil } }
         if let own = named("STATE_DIRECTORY") { return own }
@@ -87,7 +88,8 @@ struct DaemonLauncher: Sendable {
         return folder + "/dld.log"
     }
 
-    /// The folder whose mode is in the way, if one's is. Users of services have no home: the system's daemon is for them.
+    /// Says what to do about the folder, and names the folder whose mode blocks access, if there is one. Service users
+    /// have no home; they should use the system daemon.
     private static func remedy(_ folder: String) -> String {
         guard let barrier = Barrier(to: folder + "/dld.log") ?? Barrier(to: folder) else {
             return
@@ -98,7 +100,7 @@ struct DaemonLauncher: Sendable {
             ": \(barrier.path) has the mode \(barrier.mode); run chmod u+rwx on it, or name another folder with XDG_STATE_HOME"
     }
 
-    /// Makes the missing folders for their owner alone, as the daemon makes them.
+    /// Creates missing folders that only their owner may use, as the daemon does.
     private static func makePrivate(_ folder: String) -> Bool {
         if access(folder, F_OK) == 0 { return true }
         let above = PathText.folder(of: folder)
@@ -123,7 +125,8 @@ struct DaemonLauncher: Sendable {
         var signals = sigset_t()
         sigfillset(&signals)
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        // The daemon must not hold the caller's folder; glibc shows its chdir action only to _GNU_SOURCE programs.
+        // The daemon must not keep the caller's folder busy. glibc declares its chdir action only for _GNU_SOURCE
+        // programs.
         let words = ["sh", "-c", "cd / && exec \"$0\" \"$@\"", program] + (socket.map { ["--socket", $0] } ?? [])
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -136,8 +139,8 @@ struct DaemonLauncher: Sendable {
         return pid
     }
 
-    /// Marks every file but the standard three close-on-exec: a lock or pipe that the caller inherited must not live as
-    /// long as the daemon.
+    /// Marks every descriptor except the standard three as close-on-exec. Otherwise a lock or pipe that the caller
+    /// inherited would live as long as the daemon.
     static func keepDescriptorsFromChildren() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
             if let descriptor = Int32(name), descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
@@ -150,7 +153,8 @@ struct DaemonLauncher: Sendable {
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
     }
 
-    /// A file-size limit that dld inherits from this program and that keeps it from writing its state and its log.
+    /// Mentions a file-size limit that dld inherits from this program and that prevents it from writing its state and
+    /// its log.
     private static var limit: String {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur < UInt(Int64.max)
@@ -160,7 +164,7 @@ struct DaemonLauncher: Sendable {
         return "; this shell limits files to \(limit.rlim_cur) bytes (ulimit -f), which applies to dld too"
     }
 
-    /// Renames a log that has grown long; nothing else bounds it.
+    /// Renames a log that has grown long. Nothing else limits it.
     private static func turn(_ log: String) {
         if size(of: log) > longestLog { rename(log, log + ".1") }
     }
@@ -172,7 +176,7 @@ struct DaemonLauncher: Sendable {
         return stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
 
-    /// What the daemon logged since it was started, its last ten lines.
+    /// The last ten lines that the daemon has logged since it was started.
     private static func tail(_ path: String, from offset: Int) -> String {
         guard let handle = fopen(path, "r") else { return "" }
         defer { fclose(handle) }

@@ -2,10 +2,10 @@ import Glibc
 
 /// The file descriptors that this process may still open.
 enum Descriptors {
-    /// The event loop has three, the signals as many, the connection two; the rest is for files.
+    /// The event loop needs three, the signals three and the connection two. The rest is for files.
     static let needed = 12
 
-    /// The event loop ends the process if it gets none, so this is checked first.
+    /// Checked first, because the event loop ends the process if it gets no descriptors.
     /// - Throws: `CommandFailure.local` if too few are free.
     static func require() throws {
         var opened: [Int32] = []

@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// Writes the manual page and the completions that are committed; hidden, for the project itself.
+/// Writes the manual page and the completions that are committed. Hidden, because only the project itself needs it.
 struct DocumentationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "documentation", abstract: "Write the manual page or the completions.", shouldDisplay: false)
@@ -26,7 +26,7 @@ struct DocumentationCommand: AsyncParsableCommand {
     }
 }
 
-/// Everything that is generated from the commands' declarations, by file name.
+/// All documents generated from the commands' declarations, by file name.
 enum GeneratedDocuments {
     static func manual() throws -> [String: String] {
         ["dlctl.1": try ManualPage.render(toolInfo: Dlctl._dumpHelp())]

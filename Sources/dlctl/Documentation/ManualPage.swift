@@ -103,7 +103,7 @@ struct ManualPage {
         }
     }
 
-    /// Paragraphs; indented lines and all lines below `EXAMPLES:` keep their line breaks.
+    /// Writes paragraphs. Indented lines and all lines below `EXAMPLES:` keep their line breaks.
     private mutating func block(_ discussion: String) {
         var verbatim = false
         for line in discussion.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -121,7 +121,7 @@ struct ManualPage {
         if verbatim { lines.append(".RE\n.fi") }
     }
 
-    /// man(7): a backslash begins an escape, a plain hyphen may become a typographic one.
+    /// man(7): a backslash begins an escape, and a plain hyphen may become a typographic one.
     private static func escaped(_ text: String) -> String {
         text.reduce(into: "") { result, character in
             switch character {
@@ -136,7 +136,7 @@ struct ManualPage {
         }
     }
 
-    /// The same for a whole line, in which a leading dot would be a macro.
+    /// Escapes a whole line, in which a leading dot would be a macro.
     private static func protected(_ line: String) -> String {
         let text = escaped(line)
         return text.hasPrefix(".") ? "\\&" + text : text

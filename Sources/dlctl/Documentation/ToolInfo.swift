@@ -1,4 +1,5 @@
-/// What ArgumentParser says of the declared commands (`--experimental-dump-help`), as far as the manual page needs it.
+/// ArgumentParser's description of the declared commands (`--experimental-dump-help`), as far as the manual page needs
+/// it.
 struct ToolInfo: Decodable {
     struct Command: Decodable {
         var commandName: String

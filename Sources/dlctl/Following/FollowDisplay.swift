@@ -1,19 +1,19 @@
 import TransferModel
 import TransferRPC
 
-/// Shows a followed set of tasks. The loop calls it; it decides nothing.
+/// Shows a set of followed tasks. The loop calls it, and it decides nothing.
 protocol FollowDisplay {
     mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp)
     mutating func ended(_ view: TaskView)
     /// Called several times a second.
     mutating func tick(_ state: FollowState, now: Timestamp)
     mutating func resized(_ state: FollowState, now: Timestamp)
-    /// Gives the terminal back before the program is stopped (Ctrl-Z) or ends.
+    /// Restores the terminal before the program is stopped (Ctrl-Z) or ends.
     mutating func leave()
     mutating func finish(_ state: FollowState, now: Timestamp)
 }
 
-/// Bars that redraw themselves; tasks that end become lasting lines above them.
+/// Bars that redraw themselves. Tasks that end become lasting lines above them.
 struct LiveDisplay: FollowDisplay {
     private let console: Console
     private var screen: LiveScreen
@@ -58,17 +58,17 @@ struct LiveDisplay: FollowDisplay {
     }
 }
 
-/// One line per change of state, and now and then how far it is: for logs and pipes.
+/// One line for each change of state, and progress now and then: for logs and pipes.
 struct LineDisplay: FollowDisplay {
     private let print: (String) -> Void
     private let remark: (String) -> Void
     private var lastProgress: Timestamp?
 
     static let progressInterval: Seconds = 10
-    /// Above this many running tasks one line speaks for all.
+    /// If more tasks than this run, one line summarises all of them.
     static let mostProgressLines = 4
 
-    /// - Parameter remark: says beside the lines what somebody has to do.
+    /// - Parameter remark: prints next to the lines what somebody must do.
     init(print: @escaping (String) -> Void, remark: @escaping (String) -> Void) {
         self.print = print
         self.remark = remark
@@ -101,7 +101,7 @@ struct LineDisplay: FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
-/// `--json`: each task whole, on a line, when it ends; on standard error what it asks.
+/// `--json`: prints each task as one line when it ends. Its questions go to standard error.
 struct JSONDisplay: FollowDisplay {
     let console: Console
     private var printed: Set<TaskID> = []
@@ -120,7 +120,7 @@ struct JSONDisplay: FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
-/// `-q`: failures alone.
+/// `-q`: prints only failures.
 struct SilentDisplay: FollowDisplay {
     let complain: (String) -> Void
 

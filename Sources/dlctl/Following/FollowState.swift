@@ -1,16 +1,16 @@
 import TransferModel
 
-/// Everything a live display draws from: tasks in the order they were given, the place in the event log, the link.
+/// Everything that a live display shows: the tasks in the given order, the position in the event log, and the link.
 ///
-/// A value stepped with snapshots and events. It returns the changes, from which a log of lines can be printed.
+/// It is a value that takes snapshots and events, and returns the changes, from which a log can be printed.
 struct FollowState: Sendable {
     enum Link: Hashable, Sendable {
         case connected
-        /// The daemon does not answer; tried again at the given time.
+        /// The daemon does not answer. The next attempt is at the given time.
         case waiting(nextAttemptAt: Timestamp)
     }
 
-    /// Tasks of the daemon that are not followed one by one, by state (`watch` without ids).
+    /// Tasks of the daemon that are not followed individually, by state (`watch` without ids).
     struct Backlog: Hashable, Sendable {
         var queued = 0
         var waiting = 0
@@ -25,7 +25,7 @@ struct FollowState: Sendable {
         /// Only these pieces of the file are fetched again.
         case repaired(FollowedTask, pieces: [Int64])
         case redirected(FollowedTask, url: String)
-        /// It asks its owner to decide; told once for each question.
+        /// The task asks its owner to decide. Reported once for each question.
         case asked(FollowedTask)
         case linkLost
         case linkRestored
@@ -36,7 +36,7 @@ struct FollowState: Sendable {
     private(set) var lastSequence: SequenceNumber?
     private(set) var link = Link.connected
     var backlog = Backlog()
-    /// Whether tasks that turn up in events join the display.
+    /// Tells whether tasks that appear in events join the display.
     var followsNewTasks: Bool
 
     init(followsNewTasks: Bool = false) { self.followsNewTasks = followsNewTasks }
@@ -49,7 +49,7 @@ struct FollowState: Sendable {
         lastSequence = max(lastSequence ?? head, head)
     }
 
-    /// Forgets the place in the log: the daemon has another store than before.
+    /// Forgets the position in the log, because the daemon has another store than before.
     mutating func storeChanged(head: SequenceNumber) { lastSequence = head }
 
     mutating func linkLost(nextAttemptAt: Timestamp) -> [Change] {
@@ -65,7 +65,7 @@ struct FollowState: Sendable {
         return before == .connected ? [] : [.linkRestored]
     }
 
-    /// Takes a snapshot of a task; a different state is a change.
+    /// Takes a snapshot of a task. A different state is a change.
     mutating func take(_ snapshot: FollowedTask) -> [Change] {
         let before = tasks[snapshot.id]
         if before == nil { order.append(snapshot.id) }
@@ -74,7 +74,7 @@ struct FollowState: Sendable {
         return (before?.state == snapshot.state && before?.reason == snapshot.reason ? [] : [.state(snapshot)]) + asks
     }
 
-    /// A task that the daemon no longer has.
+    /// Notes that the daemon no longer has the task.
     mutating func vanished(_ id: TaskID) -> [Change] {
         guard var task = tasks[id], !task.isOver else { return [] }
         task.isRemoved = true
@@ -82,13 +82,13 @@ struct FollowState: Sendable {
         return [.state(task)]
     }
 
-    /// Drops tasks that are over from a display that runs for ever.
+    /// Drops tasks that are over from a display that runs forever.
     mutating func drop(_ ids: Set<TaskID>) {
         order.removeAll { ids.contains($0) }
         for id in ids { tasks[id] = nil }
     }
 
-    /// Steps the state with one event. Sequenced events that were seen before change nothing.
+    /// Applies one event. Sequenced events that were seen before change nothing.
     mutating func apply(_ event: FollowedEvent) -> [Change] {
         if let sequence = event.sequence {
             if let lastSequence, sequence <= lastSequence { return [] }
@@ -102,7 +102,7 @@ struct FollowState: Sendable {
         return changes
     }
 
-    /// Only tasks that move join: a million queued ones are a number, not lines.
+    /// Only active tasks join: a million queued ones are shown as a number, not as lines.
     private func newcomer(_ event: FollowedEvent) -> FollowedTask? {
         guard followsNewTasks, let id = event.task else { return nil }
         switch event.type {
@@ -119,14 +119,14 @@ struct FollowState: Sendable {
         return FollowedTask(id: id, name: name == "?" ? "task \(id)" : name, state: .queued)
     }
 
-    /// The snapshot is taken after the subscription began, so older events may still arrive for a task that is over.
+    /// The snapshot was taken after the subscription began, so older events may still arrive for a task that is over.
     private func isOutdated(_ event: FollowedEvent, for task: FollowedTask) -> Bool {
         guard task.state.isFinal, event.type != .taskRemoved, let finishedAt = task.finishedAt else { return false }
         return event.time <= finishedAt
     }
 }
 
-/// An event as the display sees it; made from the wire's.
+/// An event as the display sees it, made from the event on the wire.
 struct FollowedEvent: Hashable, Sendable {
     var sequence: SequenceNumber?
     var time: Timestamp
@@ -136,7 +136,7 @@ struct FollowedEvent: Hashable, Sendable {
 }
 
 extension FollowedTask {
-    /// Figures that are only true while bytes flow.
+    /// Clears figures that are true only while bytes flow.
     mutating func stopped() {
         rate = 0
         decoded = nil
@@ -230,9 +230,9 @@ extension FollowedTask {
         let response = payload["response"] ?? .object(payload)
         status = response["status"]?.integerValue ?? status
         if phase == .connecting { phase = .transferring }
-        // What answers an upload says nothing of the file that goes up.
+        // The answer to an upload says nothing about the file that is sent.
         if isUpload { return [] }
-        // An error page has a length and a name too, but not of the file that was wanted.
+        // An error page has a length and a name too, but not those of the wanted file.
         guard (response["status"]?.integerValue ?? 200) < 400 else { return [] }
         if let length = response["expectedLength"]?.integerValue, length >= 0, expected == nil {
             expected = ByteCount(length)
@@ -245,7 +245,8 @@ extension FollowedTask {
 }
 
 extension TransferError {
-    /// Reads the `error` member of an event's payload; a code this program does not know becomes `internal` with its words.
+    /// Reads the `error` member of an event's payload. A code that this program does not know becomes `internal` and
+    /// keeps its message.
     init(payload: JSONValue) {
         let code = payload["code"]?.stringValue
         self.init(

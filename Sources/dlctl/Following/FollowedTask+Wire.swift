@@ -22,7 +22,7 @@ extension FollowedTask {
         finishedAt = view.finishedAt
         status = view.response?.status.map { Int64($0) }
         resumedFrom = ByteCount(view.resumedFrom ?? 0)
-        // Of several attempts nothing says how long the last one took.
+        // After several attempts, the duration of the last one is unknown.
         if let startedAt, let finishedAt, view.attempts == 1 { duration = finishedAt.since(startedAt) }
     }
 }
@@ -39,7 +39,7 @@ extension FollowedEvent {
 
 extension TaskName {
     static func of(_ view: TaskView) -> String {
-        // An error page suggests a name too, but not of the file that was wanted.
+        // An error page suggests a name too, but not that of the wanted file.
         let suggested = view.response.flatMap { ($0.status ?? 200) < 400 ? $0.suggestedFilename : nil }
         return of(
             file: view.file, destination: view.spec.destination, source: view.spec.source?.path,
@@ -47,7 +47,7 @@ extension TaskName {
             description: view.spec.description)
     }
 
-    /// Nobody has named the file, so the server's answer will.
+    /// Nobody has named the file, so the server's answer will name it.
     static func isOpen(_ spec: TaskSpec) -> Bool {
         spec.kind == .download && spec.destination?.path == nil && spec.destination?.filename == nil
             && spec.description == nil

@@ -1,37 +1,37 @@
 import TransferModel
 
-/// What a live display knows of one task: its snapshot, kept up to date by events.
+/// What a live display knows about one task: its snapshot, kept up to date by events.
 struct FollowedTask: Hashable, Sendable {
     var id: TaskID
-    /// Shown name, already safe for a terminal.
+    /// The displayed name, already safe for a terminal.
     var name: String
     /// Whether the server may still name the file.
     var isNameOpen = false
     var state: TaskState
     var phase: TaskPhase?
     var reason: WaitReason?
-    /// Its bytes go out; `received` and `expected` then count the bytes sent and to be sent.
+    /// Bytes are sent: `received` and `expected` then count sent bytes and bytes to send.
     var isUpload = false
     var received: ByteCount = 0
-    /// nil while unknown.
+    /// nil if unknown.
     var expected: ByteCount?
-    /// nil unless it decodes.
+    /// nil unless a body is being decoded.
     var decoded: ByteCount?
     var rate: ByteRate = 0
-    /// nil while unknown.
+    /// nil if unknown.
     var remaining: Seconds?
     var nextAttemptAt: Timestamp?
-    /// Why it is queued.
+    /// Why the task is queued.
     var explanation: String?
     var error: TransferError?
-    /// Of the server's last answer.
+    /// The status of the server's last answer.
     var status: Int64?
     /// The offset from which the current attempt, or the last one, resumed.
     var resumedFrom: ByteCount = 0
     var file: String?
     var startedAt: Timestamp?
     var finishedAt: Timestamp?
-    /// Time the transfer took, as the daemon says it.
+    /// The duration of the transfer, as reported by the daemon.
     var duration: Seconds?
     /// The task was removed from the history while it was followed.
     var isRemoved = false
@@ -42,12 +42,12 @@ struct FollowedTask: Hashable, Sendable {
         self.state = state
     }
 
-    /// It waits for its owner's decision.
+    /// The task waits for its owner's decision.
     var asks: Bool {
         state == .running && phase == .deciding
             || state == .waiting && (reason == .authentication || reason == .decision)
     }
-    /// Nothing more will happen to it by itself.
+    /// Nothing more will happen to it without a command.
     var isOver: Bool { state.isFinal || isRemoved }
     var hasFailed: Bool {
         switch state {
@@ -75,7 +75,7 @@ enum TaskName {
         return Printable.text(name)
     }
 
-    /// The last path component without query and fragment; the host if the path has none.
+    /// The last path component without query and fragment, or the host if the path has none.
     static func ofURL(_ url: String) -> String {
         if url.lowercased().hasPrefix("data:") { return DisplayWidth.end(url, 24) }
         let plain = url.prefix { $0 != "?" && $0 != "#" }
@@ -90,7 +90,7 @@ enum TaskName {
 }
 
 extension Substring {
-    /// The index behind the first `marker`.
+    /// The index after the first `marker`.
     fileprivate func firstRange(ofSchemeEnd marker: String) -> Index? {
         var position = startIndex
         while position < endIndex {
@@ -102,7 +102,7 @@ extension Substring {
 }
 
 enum PercentText {
-    /// `%41` → `A`; the unchanged text if that is not UTF-8.
+    /// Decodes `%41` to `A`. Returns the text unchanged if the result is not UTF-8.
     static func decoded(_ text: String) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -2,15 +2,15 @@ import Glibc
 import TransferModel
 import TransferRPC
 
-/// Shows tasks until all are over (or for ever): one loop over one stream of inputs, a pump and a clock feeding it.
+/// Shows tasks until all are over, or forever. One loop reads one stream of inputs, which a pump and a clock feed.
 struct Follower {
     var plan: FollowPlan
     var endsWhenOver: Bool
-    /// Said when Ctrl-C ends the display.
+    /// Called when Ctrl-C ends the display.
     var onInterrupt: @Sendable () -> Void
     var reconnect: LinkPump.Reconnect
 
-    /// - Returns: how the tasks stood at the end.
+    /// - Returns: the final states of the tasks.
     /// - Throws: `CommandFailure.interrupted`, or `.refused` if the daemon does not allow following these tasks.
     func run(_ client: any DaemonCalling, display: any FollowDisplay) async throws -> FollowState {
         let (inputs, continuation) = AsyncStream.makeStream(of: FollowInput.self)
@@ -98,7 +98,7 @@ struct Follower {
 }
 
 extension FollowState {
-    /// What the daemon counts beyond the tasks shown one by one.
+    /// Takes the daemon's counts, and subtracts the tasks that are shown individually.
     mutating func takeCounts(_ counts: [String: Int]) {
         func beyond(_ state: TaskState) -> Int {
             let shown = tasks.values.count { $0.state == state && !$0.isOver }
@@ -107,7 +107,7 @@ extension FollowState {
         backlog = Backlog(queued: beyond(.queued), waiting: beyond(.waiting), paused: beyond(.paused))
     }
 
-    /// Forgets tasks that ended; the display has said so.
+    /// Drops tasks that have ended, after the display has shown that.
     mutating func dropEnded() {
         let ended = Set(tasks.values.filter(\.isOver).map(\.id))
         if !ended.isEmpty { drop(ended) }

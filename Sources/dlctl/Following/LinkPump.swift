@@ -2,9 +2,10 @@ import TransferClient
 import TransferModel
 import TransferRPC
 
-/// Keeps a subscription alive across restarts of the daemon and turns what arrives into `FollowInput`s.
+/// Keeps a subscription alive across restarts of the daemon, and turns what arrives into `FollowInput`s.
 ///
-/// After a reconnection it subscribes from the last sequence number it saw, so nothing stored is missed or repeated.
+/// After a reconnection, it subscribes from the last sequence number that it saw, so no stored event is missed or
+/// repeated.
 struct LinkPump {
     private let plan: FollowPlan
     private let reconnect: Reconnect
@@ -13,8 +14,8 @@ struct LinkPump {
     private var connections = 0
     private var outage = Outage()
 
-    /// - Returns: nil if the daemon must be looked for again.
-    /// - Throws: `CommandFailure` if it must not.
+    /// - Returns: nil if the caller must look for the daemon again.
+    /// - Throws: `CommandFailure` if it must give up.
     typealias Reconnect = @Sendable (Outage) async throws -> (any DaemonCalling)?
 
     init(_ plan: FollowPlan, reconnect: @escaping Reconnect, yield: @escaping @Sendable (FollowInput) -> Void) {
@@ -24,7 +25,7 @@ struct LinkPump {
         last = plan.after
     }
 
-    /// Runs until its Swift task is cancelled, the daemon refuses or does not come back.
+    /// Runs until its Swift task is cancelled, or until the daemon refuses or does not come back.
     mutating func run(first: any DaemonCalling) async {
         var client: (any DaemonCalling)? = first
         while !Task.isCancelled {
@@ -44,13 +45,13 @@ struct LinkPump {
         }
     }
 
-    /// Serves one connection to its end; true if continuing makes no sense.
+    /// Serves one connection to its end. Returns true if continuing is pointless.
     private mutating func serve(_ client: any DaemonCalling) async -> Bool {
         do {
             let (head, events) = try await client.follow(parameters())
             connections += 1
             if let last, head < last {
-                // Another store answers now; its numbers have nothing to do with those seen.
+                // Another store answers now. Its numbers are unrelated to the earlier ones.
                 self.last = nil
                 yield(.storeChanged(head: head))
                 return false
@@ -80,7 +81,7 @@ struct LinkPump {
             owner: plan.owner)
     }
 
-    /// Failures that mean "the daemon went away", or "not now", not "the daemon says no".
+    /// Errors that mean that the daemon is gone or busy, and not that it refuses.
     private static func isLoss(_ error: TransferError) -> Bool {
         [.shuttingDown, .limitReached, .networkLost, .networkConnect, .networkTimeout].contains(error.code)
     }
@@ -88,13 +89,13 @@ struct LinkPump {
     private mutating func forward(
         _ events: AsyncThrowingStream<EventView, any Error>, _ client: any DaemonCalling
     ) async throws {
-        // What waits is shown of all tasks.
+        // Without ids, the counts of all waiting tasks are shown.
         let pulse =
             plan.tasks == nil
             ? Pulse(client, every: .seconds(1)) { [yield] in yield(.backlog($0.tasks)) } : Pulse(client)
         defer { pulse.cancel() }
         for try await event in events {
-            // A daemon that goes before the task is fetched tells of the event again.
+            // If the daemon goes before the task is fetched, it will send the event again.
             if let task = event.task, Self.ends(event.type) { try await announceEnd(of: task, client) }
             if let sequence = event.sequence { last = max(last ?? sequence, sequence) }
             yield(.event(FollowedEvent(event)))
@@ -113,11 +114,11 @@ struct LinkPump {
             let view = try await client.call(GetTask.self, .init(id: task))
             yield(.ended(view))
         } catch let error as TransferError where error.code == .taskNotFound {
-            // Removed meanwhile.
+            // It was removed meanwhile.
         }
     }
 
-    /// An event says little of a task that was not known; ask.
+    /// Fetches a task that was unknown, because an event says little about it.
     private func refresh(_ task: TaskID, _ client: any DaemonCalling) async {
         guard let view = try? await client.call(GetTask.self, .init(id: task)) else { return }
         yield(.snapshot(FollowedTask(view)))

@@ -2,11 +2,12 @@ import TransferClient
 import TransferModel
 import TransferRPC
 
-/// Asks the daemon whether it answers while its events are followed: one that hangs tells nothing, and keeps its connections.
+/// Checks that the daemon answers while its events are followed. A daemon that hangs sends nothing and keeps its
+/// connections.
 struct Pulse {
     private let task: Task<Void, any Error>
 
-    /// - Parameter answered: is told each answer.
+    /// - Parameter answered: called with each answer.
     init(
         _ client: any DaemonCalling, every interval: Duration = DaemonAccess.patience,
         _ answered: @escaping @Sendable (DaemonStats.Result) -> Void = { _ in }
@@ -16,7 +17,7 @@ struct Pulse {
                 do {
                     answered(try await client.call(DaemonStats.self, Nothing()))
                 } catch is TransferError {
-                    // An answer, too.
+                    // A refusal is an answer, too.
                 }
                 try await Task.sleep(for: interval)
             }
@@ -25,8 +26,8 @@ struct Pulse {
 
     func cancel() { task.cancel() }
 
-    /// Called when there are no more events.
-    /// - Throws: `ClientError` if that is because the daemon did not answer.
+    /// Must be called when no more events come.
+    /// - Throws: `ClientError` if the reason is that the daemon did not answer.
     func requireAnswer() async throws {
         task.cancel()
         if case .failure(let error as ClientError) = await task.result, error.isSilence { throw error }

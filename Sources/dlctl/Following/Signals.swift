@@ -1,19 +1,19 @@
 import Dispatch
 import Glibc
 
-/// Turns signals into values of a stream, so that one loop sees key presses, resizes and events in order.
+/// Turns signals into values of a stream, so that one loop gets key presses, resizes and events in order.
 struct Signals {
     private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
 
-    /// Calls `handler` on a queue of its own for each of `numbers`; their default actions are off from then on.
+    /// Calls `handler` on its own queue for each of `numbers`. Their default actions are off from then on.
     init(_ numbers: [Int32], handler: @escaping @Sendable (Int32) -> Void) {
         self.numbers = numbers
         let queue = DispatchQueue(label: "dlctl.signals")
-        // Until a source is registered its signal is ignored: one that comes then would be lost.
+        // Waits for the registration: until then a signal is ignored and would be lost.
         let registration = DispatchGroup()
         sources = numbers.map { number in
-            // SIGWINCH and SIGCONT must not be ignored for their effect, only observed.
+            // SIGWINCH and SIGCONT need not be ignored, only observed.
             if number != SIGWINCH && number != SIGCONT { signal(number, SIG_IGN) }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { handler(number) }
@@ -25,7 +25,7 @@ struct Signals {
         registration.wait()
     }
 
-    /// Gives the signals their default actions back.
+    /// Restores the default actions of the signals.
     func cancel() {
         sources.forEach { $0.cancel() }
         for number in numbers { signal(number, SIG_DFL) }

@@ -1,14 +1,14 @@
 import TransferModel
 import TransferRPC
 
-/// Says why an awaited request has no answer yet, when it is tried again and how to stop: one line for each failed
-/// attempt, and one if nothing has happened for a while.
+/// Explains why an awaited request has no answer yet, when it is tried again and how to stop. It prints one line for
+/// each failed attempt, and one if nothing has happened for a while.
 struct WaitingRemarks: FollowDisplay {
     private let say: (String) -> Void
     private var hasSaidHow = false
     private var quietSince: Timestamp?
 
-    /// How long nothing needs to be said.
+    /// How long to wait before the first remark.
     static let patience: Seconds = 5
 
     init(say: @escaping (String) -> Void) { self.say = say }
@@ -43,7 +43,7 @@ struct WaitingRemarks: FollowDisplay {
 
     private static let question = "it waits for an answer; 'dlctl decisions' shows what it asks."
 
-    /// nil if the state needs no words.
+    /// nil if the state needs no remark.
     private static func text(_ task: FollowedTask, now: Timestamp) -> String? {
         switch task.state {
         case .waiting where task.reason == .authentication || task.reason == .decision:

@@ -1,15 +1,15 @@
 import Metalink
 import TransferModel
 
-/// Turns the arguments of `add` into specs: pure, so that every combination can be tested.
+/// Turns the arguments of `add` into specs. It is pure, so that every combination can be tested.
 struct AddPlan {
     var urls: [String] = []
     /// `urls` may have curl's globs.
     var usesPatterns = true
-    /// Of the one URL.
+    /// Mirrors of the only URL.
     var mirrors: [String] = []
     var entries: [ListFile.Entry] = []
-    /// What Metalink documents name.
+    /// The files that Metalink documents name.
     var files: [Metalink.File] = []
     /// Made from the options; shared by all tasks.
     var template = TaskSpec()
@@ -20,30 +20,30 @@ struct AddPlan {
     var preserveTime = false
     var clientToken: String?
     var resumeData: String?
-    /// Each task gets those that are for its server.
+    /// Each task gets the cookies for its server.
     var cookies: [Cookie] = []
-    /// Absolute; the base of relative paths, and the folder of downloads that name none.
+    /// Absolute. The base of relative paths, and the folder of downloads that name none.
     var currentFolder: String
-    /// The session names a folder, so the current one is not imposed.
+    /// The session names a folder, so the current folder is not used.
     var sessionHasDirectory = false
 
-    /// Most tasks of one command: a slip of the finger makes more.
+    /// The most tasks of one command. More would be a slip of the finger.
     static let mostTasks = 10_000_000
-    /// Most tasks in one request (a line has a limit of 8 MiB).
+    /// The most tasks in one request (a line is limited to 8 MiB).
     static let largestRequest = 1000
-    /// Bytes of piece digests in one request, unless one task has more.
+    /// The most bytes of piece digests in one request, unless one task has more.
     static let longestPieces = 4 << 20
 
-    /// The system's daemon saves in the user's own folder there, and nowhere else: relative paths are seen from that
-    /// folder unless the current one is in it.
-    /// - Parameter userFolder: as the daemon names it; nil for a user's own daemon.
+    /// Uses the user's own folder, because the system daemon saves nowhere else. Relative paths start from that folder,
+    /// unless the current folder is inside it.
+    /// - Parameter userFolder: as reported by the daemon; nil for a user's own daemon.
     mutating func save(in userFolder: String?) {
         guard let userFolder, currentFolder != userFolder, !currentFolder.hasPrefix(userFolder + "/") else { return }
         currentFolder = userFolder
     }
 
-    /// The specs, each made when it is asked for.
-    /// - Throws: `CommandFailure.usage` for combinations that mean nothing.
+    /// Returns the specs, each of which is made when it is needed.
+    /// - Throws: `CommandFailure.usage` for combinations that make no sense.
     func specs() throws -> AddSpecs {
         let patterns = try urls.map(pattern)
         let specs = AddSpecs(plan: self, patterns: patterns)
@@ -60,7 +60,7 @@ struct AddPlan {
         return specs
     }
 
-    /// The URLs of an argument. data: URLs hold arbitrary text and are not patterns.
+    /// The URLs of an argument. A data: URL contains arbitrary text and is not a pattern.
     private func pattern(_ url: String) throws -> URLPattern {
         guard usesPatterns, !url.lowercased().hasPrefix("data:") else { return URLPattern(literal: url) }
         do {
@@ -135,7 +135,7 @@ struct AddPlan {
         return spec
     }
 
-    /// URL, destination and the rest come from `resumeData`, unless options say otherwise.
+    /// URL, destination and the rest come from `resumeData`, unless options override them.
     func spec(resumeData: String) -> TaskSpec {
         var spec = base()
         spec.resumeData = resumeData
@@ -164,7 +164,7 @@ struct AddPlan {
         spec.checksum = checksum ?? file.checksums.first
         spec.size = file.size
         spec.pieces = file.pieces
-        // A name in folders of its own needs a place to put them.
+        // A name that contains folders needs a base folder.
         if sessionHasDirectory, output == nil, !file.name.contains("/") {
             spec.destination = Destination(filename: file.name)
         } else {
@@ -173,7 +173,7 @@ struct AddPlan {
         return spec
     }
 
-    /// The daemon takes no more of one task.
+    /// The daemon accepts no more for one task.
     private static let mostMirrors = 64
 
     private func destination(out: String?, dir: String?) -> Destination? {

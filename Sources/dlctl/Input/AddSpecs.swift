@@ -1,12 +1,12 @@
 import TransferModel
 
-/// The specs of an `AddPlan`, made lazily: a pattern may match millions.
+/// The specs of an `AddPlan`, made lazily, because a pattern may match millions of URLs.
 struct AddSpecs: RandomAccessCollection {
     private let plan: AddPlan
     private let patterns: [URLPattern]
-    /// Where the specs of each pattern end.
+    /// The index after the last spec of each pattern.
     private let ends: [Int]
-    /// `Int.max` if there are more than can be counted.
+    /// `Int.max` if there are more than an Int can count.
     let count: Int
 
     init(plan: AddPlan, patterns: [URLPattern]) {
@@ -51,7 +51,7 @@ struct AddSpecs: RandomAccessCollection {
         return plan.spec(resumeData: plan.resumeData ?? "")
     }
 
-    /// The pattern that this spec is of, by bisection.
+    /// Finds the pattern of this spec by bisection.
     private func pattern(of position: Int) -> Int {
         var candidates = ends.indices
         while candidates.count > 1 {

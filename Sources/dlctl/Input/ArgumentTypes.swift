@@ -23,7 +23,7 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
     }
 }
 
-/// A point in time on the command line; relative ones count from when the command was read.
+/// A point in time on the command line. Relative times start when the command is read.
 struct MomentArgument: ExpressibleByArgument, Hashable {
     var timestamp: Timestamp
 
@@ -33,7 +33,7 @@ struct MomentArgument: ExpressibleByArgument, Hashable {
     }
 }
 
-/// `Name: value`, as curl and wget take it.
+/// `Name: value`, in the form of curl and wget.
 struct HeaderArgument: Hashable {
     var field: HeaderField
 
@@ -46,7 +46,7 @@ struct HeaderArgument: Hashable {
         field = HeaderField(String(name), String(value))
     }
 
-    /// Whether it is one, or names a file of such lines.
+    /// Tells whether the text is a header, or names a file of headers.
     static func isAcceptable(_ text: String) -> Bool { text.hasPrefix("@") || HeaderArgument(argument: text) != nil }
 
     static func complaint(_ text: String) -> String {
@@ -54,7 +54,7 @@ struct HeaderArgument: Hashable {
     }
 }
 
-/// `sha-256:HEX`; spellings such as `sha256` and `=` for the colon are taken too.
+/// `sha-256:HEX`. Spellings such as `sha256`, and `=` instead of the colon, are accepted too.
 struct ChecksumArgument: ExpressibleByArgument, Hashable {
     var checksum: Checksum
 

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// `name=value` on the command line, as `settings` and `session set` take it: sizes, durations and lists as users
-/// write them, JSON for the rest.
+/// `name=value` on the command line, for `settings` and `session set`: sizes, durations and lists as users write them,
+/// and JSON for everything else.
 struct Assignment: Hashable {
     var name: String
     var value: String
@@ -12,10 +12,10 @@ struct Assignment: Hashable {
         value = String(text[text.index(after: equals)...])
     }
 
-    /// What a setting's value is typed as.
+    /// The form in which a setting's value is typed.
     enum Form: Hashable {
         case count, bytes, rate, seconds, flag, text, words([String]), json
-        /// Words with commas between, or JSON.
+        /// Words separated by commas, or JSON.
         case list
     }
 
@@ -65,7 +65,7 @@ struct Assignment: Hashable {
 }
 
 extension SettingName {
-    /// How its value is typed.
+    /// The form in which its value is typed.
     var form: Assignment.Form {
         switch self {
         case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .maximumConcurrentTasksPerUser,
@@ -116,6 +116,6 @@ extension SessionConfiguration.CodingKeys {
         }
     }
 
-    /// Paths are made absolute before they travel.
+    /// Paths are made absolute before they are sent.
     var isPath: Bool { self == .caFile || self == .directory }
 }

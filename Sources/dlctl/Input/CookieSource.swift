@@ -1,7 +1,7 @@
 import BrowserCookies
 import TransferModel
 
-/// What `cookies import` names: a file, or a browser's profile.
+/// The argument of `cookies import`: a file, or a browser's profile.
 enum CookieSource: Hashable {
     case file(String)
     case browser(Browser, profile: String?)
@@ -15,7 +15,7 @@ enum CookieSource: Hashable {
         }
     }
 
-    /// Those that a server of this URL is given, by its name; the daemon looks at path and scheme.
+    /// The cookies for the host of this URL. The daemon checks path and scheme.
     static func cookies(_ all: [Cookie], for url: String) -> [Cookie] {
         let bytes = url.utf8
         let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
@@ -30,16 +30,16 @@ enum CookieSource: Hashable {
         return all.filter { name == $0.domain || !$0.hostOnly && CookieTable.isWithin(name, $0.domain) }
     }
 
-    /// What was read, and how each cookie is named to the user.
+    /// The cookies that were read, and how each is named to the user.
     struct Contents {
         var cookies: [Cookie] = []
-        /// A sentence on each that cannot be read.
+        /// One sentence for each cookie that cannot be read.
         var refusals: [String] = []
-        /// Where it is, of cookies from a file.
+        /// The line of each cookie from a file.
         fileprivate var places: [Cookie: String] = [:]
 
-        /// A sentence on a cookie that the daemon does not take.
-        /// - Parameter error: with the reason behind the name of a field.
+        /// One sentence about a cookie that the daemon refuses.
+        /// - Parameter error: its message has the reason after the name of a field.
         func refusal(of cookie: Cookie, _ error: TransferError) -> String {
             let place = places[cookie].map { $0 + ": " } ?? ""
             return place + "\(Printable.text(cookie.domain)) \(Printable.text(cookie.name)): "
@@ -47,8 +47,8 @@ enum CookieSource: Hashable {
         }
     }
 
-    /// - Parameter domain: refusals of cookies of others are nobody's concern.
-    /// - Throws: `CommandFailure` if there is nothing to be read, or a file of another kind.
+    /// - Parameter domain: refusals of cookies of other domains are not reported.
+    /// - Throws: `CommandFailure` if there is nothing to read, or if the file is of another kind.
     func read(_ session: CommandSession, domain: String?) throws -> Contents {
         switch self {
         case .file(let path):
@@ -86,7 +86,7 @@ enum CookieSource: Hashable {
     }
 }
 
-/// Says in the words of users why the daemon does not take a cookie.
+/// Explains in users' words why the daemon refuses a cookie.
 enum CookieWords {
     static func reason(_ error: TransferError, _ cookie: Cookie) -> String {
         let field = error.details["field"]?.stringValue ?? ""
@@ -101,8 +101,8 @@ enum CookieWords {
         return CommandWords.text(why)
     }
 
-    /// Index of the cookie that a field's name begins with, as in `tasks[0].cookies[7].domain`.
-    /// - Parameter prefix: what stands before `cookies`.
+    /// The index of the cookie that a field names, as in `tasks[0].cookies[7].domain`.
+    /// - Parameter prefix: the text before `cookies`.
     static func index(in field: String, after prefix: String = "") -> Int? {
         let start = prefix + "cookies["
         guard field.hasPrefix(start) else { return nil }

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// JSON as text on the command line and back.
+/// Converts JSON to text on the command line and back.
 enum JSONText {
     static func value(_ text: String) -> JSONValue? {
         try? JSONCoding.decode(JSONValue.self, from: Array(text.utf8))
@@ -10,7 +10,7 @@ enum JSONText {
         value.stringValue ?? (try? Console.encode(value)) ?? "?"
     }
 
-    /// Without a fraction if it is whole.
+    /// Omits the fraction of a whole number.
     static func number(_ value: Double) -> String {
         Int64(exactly: value).map(String.init) ?? "\(value)"
     }

@@ -1,14 +1,14 @@
 import TransferModel
 
-/// Reads a list of downloads: one URL a line with its mirrors behind tabs, `#` comments, and aria2's indented
+/// Reads a list of downloads: one URL per line with its mirrors after tabs, `#` comments, and aria2's indented
 /// `name=value` lines below a URL.
 ///
-/// Pure: text in, entries out. Options known are `out`, `dir`, `checksum` and `header` (repeatable); anything else is
-/// refused with its line, for a silently dropped option would download the wrong thing.
+/// Pure: text in, entries out. Known options are `out`, `dir`, `checksum` and `header` (repeatable). Anything else is
+/// refused with its line, because a silently dropped option would download the wrong thing.
 package struct ListFile {
     package struct Entry: Hashable {
         package var url: String
-        /// Further URLs of the same file.
+        /// Mirrors of the same file.
         package var mirrors: [String] = []
         package var out: String?
         package var dir: String?
@@ -61,7 +61,7 @@ package struct ListFile {
             for url in urls where !ListFile.looksLikeURL(url) {
                 throw malformed(line, "\"\(Printable.text(url, limit: 60))\" is not a URL")
             }
-            // As aria2 has it: tabs part the URLs of one file.
+            // As in aria2, tabs separate the URLs of one file.
             entries.append(Entry(url: urls[0], mirrors: Array(urls.dropFirst()), line: line))
         }
     }
@@ -99,7 +99,8 @@ package struct ListFile {
         Malformed(file: file, line: line, problem: problem)
     }
 
-    /// A scheme and a colon (RFC 3986 section 3.1); whether the daemon speaks it is the daemon's to say.
+    /// Tells whether the text begins with a scheme and a colon (RFC 3986 section 3.1). The daemon decides whether it
+    /// supports the scheme.
     static func looksLikeURL(_ text: String) -> Bool {
         guard let colon = text.firstIndex(of: ":"), let first = text.first, first.isASCII, first.isLetter else {
             return false

@@ -37,7 +37,8 @@ enum MomentText {
 
     /// The given time of day in the process's time zone: today's, or tomorrow's if that has passed.
     ///
-    /// `mktime` finds the day's offset itself (mktime(3), `tm_isdst` -1), so a change of summer time in between is right.
+    /// `mktime` itself finds the offset of that day (mktime(3), `tm_isdst` -1), so a change of daylight saving time in
+    /// between is handled.
     private static func next(_ clock: ClockTime, after now: Timestamp, daysLater: Int32) -> Timestamp? {
         var seconds = time_t(now.rawValue / 1000)
         var local = tm()

@@ -1,23 +1,23 @@
 import TransferModel
 
-/// The text form of cookies that curl, wget and browsers' extensions share: seven fields with tabs between, a cookie a line.
-/// Source: https://curl.se/docs/http-cookies.html
+/// The text format of cookies that curl, wget and browser extensions share: one cookie per line, with seven fields
+/// separated by tabs. Source: https://curl.se/docs/http-cookies.html
 package enum NetscapeCookies {
-    /// What a file has, and why it does not have the rest.
+    /// The cookies of a file, and why the other lines were refused.
     package struct Contents: Sendable, Hashable {
         package var cookies: [Cookie] = []
-        /// Of each cookie, from 1.
+        /// The line of each cookie, from 1.
         package var lines: [Int] = []
         package var refusals: [Refusal] = []
 
-        /// Whatever it is, it is no file of cookies.
+        /// The file is not a file of cookies.
         package var isOther: Bool { cookies.isEmpty && !refusals.isEmpty && refusals.allSatisfy { $0.name == nil } }
     }
 
     /// What is wrong with a line.
     package struct Refusal: Sendable, Hashable {
         package var line: Int
-        /// nil if the line has not the form of a cookie.
+        /// nil if the line does not have the form of a cookie.
         package var name: String?
         package var why: String
     }
@@ -31,7 +31,7 @@ package enum NetscapeCookies {
         for (index, bytes) in lines.enumerated() {
             var line = Substring(bytes)
             while line.utf8.last == UInt8(ascii: "\r") { line = Substring(line.utf8.dropLast()) }
-            // By bytes: a mark that combines with the character before it would hide that.
+            // Compared as bytes: a combining mark after this text would hide it from characters.
             let isHTTPOnly = line.utf8.starts(with: httpOnly.utf8)
             if isHTTPOnly { line = Substring(line.utf8.dropFirst(httpOnly.utf8.count)) }
             let isComment = !isHTTPOnly && line.utf8.first == UInt8(ascii: "#")
@@ -55,7 +55,7 @@ package enum NetscapeCookies {
         let fields = line.utf8.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map {
             String(Substring($0))
         }
-        // Some writers leave the tab before an empty value out.
+        // Some writers omit the tab before an empty value.
         guard fields.count == 7 || fields.count == 6 else {
             let count = fields.count == 1 ? "1 field" : "\(fields.count) fields"
             throw Bad(why: "it has \(count); a cookie has 7, with tabs between them")
@@ -87,7 +87,7 @@ package enum NetscapeCookies {
         }
     }
 
-    /// The file's text. SameSite has no place in it.
+    /// The text of a file. The format has no field for SameSite.
     package static func text(_ cookies: [Cookie]) -> String {
         cookies.reduce(into: header + "\n\n") { text, cookie in
             let end = (cookie.expires?.rawValue ?? 0) / 1000

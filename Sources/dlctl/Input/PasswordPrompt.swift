@@ -1,13 +1,13 @@
 import Glibc
 
-/// Asks for a password on the terminal, without echo (termios(3)); never on standard output, which may be a pipe.
+/// Asks for a password on the terminal, without echo (termios(3)). It never uses standard output, which may be a pipe.
 ///
-/// Whatever ends or stops the program finds the terminal as it was before.
+/// Whatever ends or stops the program, the terminal is restored.
 struct PasswordPrompt: ~Copyable {
     private let question: String
     private let terminal: Int32
     private let before: termios
-    /// Its reading end has the number of each signal.
+    /// A pipe with the numbers of the signals that came.
     private let wake: (reading: Int32, writing: Int32)
 
     /// - Throws: `CommandFailure.interrupted`; `CommandFailure.usage` if there is no terminal.
@@ -72,7 +72,7 @@ struct PasswordPrompt: ~Copyable {
         case SIGTSTP:
             end()
             kill(getpid(), SIGSTOP)
-            // SIGCONT comes next.
+            // SIGCONT follows.
             return true
         case SIGCONT:
             begin()
@@ -81,7 +81,7 @@ struct PasswordPrompt: ~Copyable {
         }
     }
 
-    /// What was typed before is dropped, as it was seen.
+    /// Discards what was typed before, because it was visible.
     private borrowing func begin() {
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)

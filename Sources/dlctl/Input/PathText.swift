@@ -1,6 +1,7 @@
-/// Makes paths absolute before they are sent: the daemon has another current folder.
+/// Makes paths absolute before they are sent, because the daemon has another current folder.
 enum PathText {
-    /// `path` seen from `folder`, with `.` and empty components dropped; `..` is left in place, since only the kernel knows the links.
+    /// `path` relative to `folder`, without `.` and empty components. `..` stays, because only the kernel knows the
+    /// links.
     /// - Parameter folder: if it is empty, a relative path is not changed, and the daemon refuses it.
     static func absolute(_ path: String, in folder: String) -> String {
         guard !folder.isEmpty || path.utf8.first == slash else { return path }
@@ -10,7 +11,7 @@ enum PathText {
 
     private static let slash = UInt8(ascii: "/")
 
-    /// Split at bytes: a mark that combines with a slash would hide it from characters.
+    /// Splits at bytes: a combining mark after a slash would hide it from characters.
     private static func components(_ path: String) -> [String] {
         path.utf8.split(separator: slash).compactMap { String($0) }
     }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import TransferModel
 
-/// Fetches the secrets that options only point to: from files, standard input, the environment or a prompt.
+/// Reads the secrets that options only refer to: from files, standard input, the environment or a prompt.
 struct Secrets {
     var session: CommandSession
 
@@ -66,18 +66,20 @@ struct Secrets {
         if let path = options.netrcFile { spec.netrc = session.absolute(path) }
     }
 
-    /// - Parameter fromStdin: its first line is the password; without that and `fromFile` the user is asked.
+    /// - Parameter fromStdin: the first line of standard input is the password. Without this and `fromFile`, the user
+    ///   is asked.
     func login(
         _ user: String, fromStdin: Bool, fromFile path: String?
     ) throws -> (user: String, password: String) {
-        // curl's habit; it shows the password to every user of the machine, so it is taken but never asked for.
+        // curl's form. It shows the password to every user of the machine, so it is accepted but not recommended.
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         if parts.count == 2 { return (parts[0], parts[1]) }
         if let path = fromStdin ? "-" : path { return (user, try firstLine(path)) }
         return (user, try PasswordPrompt.ask("Password of \(Printable.text(user, limit: 60)): "))
     }
 
-    /// Pass phrase of a key, as `login` has its password; nil if the key needs none (RFC 7468 section 11, RFC 1421).
+    /// Reads the pass phrase of a key, as `login` reads a password; nil if the key needs none (RFC 7468 section 11, RFC
+    /// 1421).
     func passPhrase(of key: String, fromStdin: Bool, fromFile path: String?) throws -> String? {
         if let path = fromStdin ? "-" : path { return try firstLine(path) }
         guard try text(of: key).contains("ENCRYPTED") else { return nil }

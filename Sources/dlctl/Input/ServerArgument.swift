@@ -1,13 +1,13 @@
 import ArgumentParser
 import TransferModel
 
-/// A server or proxy on the command line: `[SCHEME://]HOST[:PORT]`, https if no scheme is given.
+/// A server or proxy on the command line: `[SCHEME://]HOST[:PORT]`, with https as the default scheme.
 ///
-/// What cannot be read is kept as a reason: the argument parser would show the text, and a password in it.
+/// If the text cannot be read, only the reason is kept: the argument parser would show the text, and a password in it.
 struct ServerArgument: ExpressibleByArgument, Hashable {
     let reading: Result<CredentialSpace, Fault>
 
-    /// Names the reason, never what was given.
+    /// Contains the reason, never the text.
     struct Fault: Error, Hashable {
         var message: String
     }
@@ -40,7 +40,7 @@ struct ServerArgument: ExpressibleByArgument, Hashable {
             throw Fault(message: "leave out the path; credentials are for all of a server. --realm narrows them.")
         }
         var port = scheme == "http" ? 80 : 443
-        // The colons of an IPv6 address are within brackets.
+        // The colons of an IPv6 address are inside brackets.
         if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
             guard let number = Int(rest[rest.index(after: colon)...]), (1...65535).contains(number) else {
                 throw Fault(message: "its port is a number from 1 to 65535.")

@@ -4,7 +4,7 @@ import TransferModel
 /// `7` or `3-7` on the command line.
 struct TaskArgument: ExpressibleByArgument, Hashable {
     var ids: ClosedRange<TaskID>
-    /// Written as a range: then missing tasks are not a mistake.
+    /// Written as a range, in which missing tasks are not a mistake.
     var isRange: Bool
 
     init?(argument: String) {
@@ -17,7 +17,7 @@ struct TaskArgument: ExpressibleByArgument, Hashable {
     }
 }
 
-/// Tasks as the command line names them, each once, in the order of the command line.
+/// The tasks that the command line names, each once, in the order of the command line.
 struct TaskChoice: Hashable {
     enum Piece: Hashable {
         case task(TaskID)
@@ -35,17 +35,17 @@ struct TaskChoice: Hashable {
         }
     }
 
-    /// What is named one by one.
+    /// The ids that are named individually.
     var ids: [TaskID] { pieces.compactMap { if case .task(let id) = $0 { id } else { nil } } }
     var ranges: [ClosedRange<TaskID>] { pieces.compactMap { if case .range(let range) = $0 { range } else { nil } } }
     var isEmpty: Bool { pieces.isEmpty }
 
-    /// The one task; nil of several, and of a range.
+    /// The only task; nil for several tasks and for a range.
     var single: TaskID? {
         if pieces.count == 1, case .task(let id) = pieces[0] { id } else { nil }
     }
 
-    /// Every id; nil if these are more than `limit`.
+    /// Every id; nil if there are more than `limit`.
     func allIDs(atMost limit: Int) -> [TaskID]? {
         let count = ranges.reduce(Double(ids.count)) {
             $0 + Double($1.upperBound.rawValue) - Double($1.lowerBound.rawValue) + 1
@@ -69,7 +69,7 @@ struct TaskRanges: Hashable {
         for id in ids.sorted() { append(id...id) }
     }
 
-    /// - Parameter range: begins not before the last one.
+    /// - Parameter range: must not begin before the last one.
     mutating func append(_ range: ClosedRange<TaskID>) {
         if let last = ranges.last, last.upperBound.rawValue >= range.lowerBound.rawValue - 1 {
             ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
@@ -84,7 +84,7 @@ struct TaskRanges: Hashable {
 
     func around(_ id: TaskID) -> ClosedRange<TaskID>? { ranges.first { $0.contains(id) } }
 
-    /// What of `whole` is not here.
+    /// The ids of `whole` that are not in these ranges.
     func gaps(in whole: ClosedRange<TaskID>) -> TaskRanges {
         var gaps = TaskRanges()
         var next = whole.lowerBound.rawValue
@@ -99,7 +99,7 @@ struct TaskRanges: Hashable {
         return gaps
     }
 
-    /// `3-5, 9`; ranges beyond the first ten are counted.
+    /// `3-5, 9`. After ten ranges, the rest is only counted.
     var text: String {
         let most = 10
         let shown = ranges.prefix(most).map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : Self.text($0) }

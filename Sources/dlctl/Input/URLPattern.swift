@@ -2,16 +2,17 @@ import Glibc
 
 /// A URL with curl's globs: a lazy collection of the URLs that it matches.
 ///
-/// `{a,b}` is each of these texts; `[1-10]`, `[01-20]`, `[1-10:2]`, `[a-z]` and `[a-z:3]` are each of these numbers or
-/// letters. A backslash takes a brace or bracket literally; so are `[]` and an IPv6 address in brackets. The last glob
-/// varies fastest (curl(1), URL).
+/// `{a,b}` stands for each of these texts, and `[1-10]`, `[01-20]`, `[1-10:2]`, `[a-z]` and `[a-z:3]` for each of these
+/// numbers or letters. A brace or bracket after a backslash is literal, and so are `[]` and an IPv6 address in
+/// brackets. The last glob varies fastest (curl(1), URL).
 package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
     package struct Expansion: Hashable {
         package var url: String
-        /// The value of each glob in it.
+        /// The value of each of its globs.
         package var values: [String]
 
-        /// A file name with `#1` replaced by the first glob's text and so on; other text stays (curl(1), --output).
+        /// A file name in which `#1` is replaced by the first glob's text, and so on. Other text stays (curl(1),
+        /// --output).
         package func named(_ name: String) -> String {
             FileNamePattern.expanded(name) { values.indices.contains($0 - 1) ? values[$0 - 1] : nil }
         }
@@ -31,7 +32,7 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
     enum Glob: Hashable {
         case texts([String])
         case letters(first: UInt8, step: Int, count: Int)
-        /// - Parameter width: filled up with zeros to this many digits.
+        /// - Parameter width: the number of digits, filled with zeros.
         case numbers(first: Int, step: Int, count: Int, width: Int)
 
         var count: Int {
@@ -56,7 +57,7 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
     private let parts: [Part]
     package let count: Int
 
-    /// - Throws: `Malformed`, also if it matches more URLs than can be counted.
+    /// - Throws: `Malformed`, also if it matches more URLs than an Int can count.
     package init(_ text: String) throws(Malformed) {
         var parser = URLPatternParser(text)
         parts = try parser.parse()
@@ -69,7 +70,7 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
         self.count = count
     }
 
-    /// A URL as it is.
+    /// A literal URL.
     package init(literal url: String) {
         parts = [.literal(url)]
         count = 1
@@ -97,7 +98,7 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
 
     var globCount: Int { parts.count { if case .glob = $0 { true } else { false } } }
 
-    /// Whether a file name has the text of at least one glob.
+    /// Tells whether a file name refers to at least one glob.
     func isReferenced(by name: String) -> Bool {
         let count = globCount
         var isFound = false
@@ -111,7 +112,7 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
 
 /// The references `#1`, `#2` … of a file name.
 private enum FileNamePattern {
-    /// - Parameter value: of a reference; nil if there is none, and its text stays.
+    /// - Parameter value: the text for a reference; nil if there is none, in which case the reference stays.
     static func expanded(_ name: String, _ value: (Int) -> String?) -> String {
         var result = ""
         var rest = name[...]
@@ -125,7 +126,7 @@ private enum FileNamePattern {
     }
 }
 
-/// Reads a pattern as curl 7.88 to 8 do; names of globs (`{<name>a,b}`, curl 8.18) are not known.
+/// Reads a pattern as curl 7.88 to 8 do. Names of globs (`{<name>a,b}`, curl 8.18) are not supported.
 private struct URLPatternParser {
     private let bytes: [UInt8]
     private var place = 0
@@ -171,7 +172,7 @@ private struct URLPatternParser {
         literal = []
     }
 
-    /// `[]`, or an IPv6 address.
+    /// The length of `[]` or of an IPv6 address in brackets.
     private func literalBracketLength() -> Int? {
         guard let end = bytes[place...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
         let content = String(decoding: bytes[place + 1..<end], as: UTF8.self)
@@ -219,7 +220,7 @@ private struct URLPatternParser {
         let step = take(UInt8(ascii: ":")) ? number() : 1
         guard let step, last < 0x80, peek() == UInt8(ascii: "]") else { throw noRange(start) }
         let distance = Int(last) - Int(first)
-        // curl's bound: as far as from a to z.
+        // curl's limit is the distance from a to z.
         guard distance <= 25 else { throw noRange(start) }
         return .letters(first: first, step: step, count: try count(distance, step, start))
     }
@@ -235,7 +236,7 @@ private struct URLPatternParser {
         return .numbers(first: first, step: step, count: try count(last - first, step, start), width: width)
     }
 
-    /// How many there are from the first to the last.
+    /// The number of values from the first to the last.
     private func count(_ distance: Int, _ step: Int, _ start: Int) throws(URLPattern.Malformed) -> Int {
         guard distance >= 0 else { throw malformed(start, "\(glob(at: start)) runs backwards") }
         guard step > 0, step <= max(1, distance) else {
@@ -252,7 +253,7 @@ private struct URLPatternParser {
         return true
     }
 
-    /// nil if there are no digits, or more than fit.
+    /// nil if there are no digits, or if the number is too large.
     private mutating func number() -> Int? {
         let digits = bytes[place...].prefix(while: \.isDigit)
         place = digits.endIndex
@@ -280,13 +281,13 @@ extension UInt8 {
     fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 }
 
-/// The text between the brackets of a URL's host.
+/// The text in the brackets of a URL's host.
 private enum IPv6Text {
-    /// An address, and perhaps the zone it is in (RFC 6874).
+    /// An address, possibly with its zone (RFC 6874).
     static func isAddress(_ text: String) -> Bool {
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         if parts.count == 2 {
-            // curl takes zones of 1 to 15 bytes, also without the 25 that encodes the sign.
+            // curl accepts zones of 1 to 15 bytes, also without the 25 that encodes the percent sign.
             let zone = parts[1].hasPrefix("25") && parts[1].count > 2 ? parts[1].dropFirst(2) : parts[1]
             guard (1...15).contains(zone.utf8.count) else { return false }
         }

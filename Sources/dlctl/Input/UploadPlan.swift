@@ -1,17 +1,17 @@
 import TransferModel
 
-/// Turns the arguments of `upload` into specs: pure, so that every combination can be tested.
+/// Turns the arguments of `upload` into specs. It is pure, so that every combination can be tested.
 struct UploadPlan {
-    /// As typed; made absolute here.
+    /// As typed. They are made absolute here.
     var files: [String]
     var url: String
     /// Made from the options; shared by all tasks.
     var template = TaskSpec()
     var clientToken: String?
-    /// Absolute; the base of relative paths.
+    /// Absolute. The base of relative paths.
     var currentFolder: String
 
-    /// - Throws: `CommandFailure.usage` for combinations that mean nothing.
+    /// - Throws: `CommandFailure.usage` for combinations that make no sense.
     func specs() throws -> [TaskSpec] {
         guard !files.isEmpty else { throw CommandFailure.usage("name a FILE and the URL it goes to") }
         for file in files { try check(file) }
@@ -55,17 +55,17 @@ struct UploadPlan {
         }
     }
 
-    /// The server makes a resource of its own for each file.
+    /// The server creates a separate resource for each file.
     private var sharesURL: Bool { ["post", "multipart", "tus", "resumable"].contains(template.uploadProtocol ?? "") }
 
-    /// A URL that ends in `/` is a folder, as for curl -T: files keep their names in it. Whether it is one the daemon finds
-    /// out where it is to ask the server (`auto`), and then it appends the name itself.
+    /// A URL that ends in `/` is a folder, as for curl -T: files keep their names in it. If the server must be asked
+    /// for the protocol (`auto`), the daemon finds out whether it is a folder, and appends the name itself.
     private var namesAreAppended: Bool {
         guard url.hasSuffix("/"), !sharesURL else { return false }
         return !url.lowercased().hasPrefix("http") || !isAsked
     }
 
-    /// As the daemon decides it: something else than `auto` is named or implied.
+    /// Decided as in the daemon: the protocol is `auto`, by name or by default.
     private var isAsked: Bool {
         guard let name = template.uploadProtocol else { return template.method == nil && template.s3 == nil }
         return name == "auto"

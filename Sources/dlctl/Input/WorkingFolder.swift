@@ -1,8 +1,8 @@
 import Glibc
 
-/// The folder that dlctl was called in.
+/// The folder in which dlctl was started.
 enum WorkingFolder {
-    /// Somebody deleted it (getcwd(3)).
+    /// The folder was deleted (getcwd(3)).
     static var isGone: Bool {
         guard let name = getcwd(nil, 0) else { return errno == ENOENT }
         free(name)

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import TransferModel
 
-/// Output of a command: results to standard output, remarks to standard error, for users or for programs.
+/// The output of a command, for users or for programs: results to standard output, remarks to standard error.
 struct Console: Sendable {
     var json: Bool
     var quiet: Bool
@@ -18,10 +18,10 @@ struct Console: Sendable {
         errorStyle = Style(terminal: isatty(STDERR_FILENO) == 1, environment: environment)
     }
 
-    /// Whether a display that redraws itself makes sense.
+    /// Tells whether a display that redraws itself makes sense.
     var isLive: Bool { outputIsTerminal && !json && !quiet }
 
-    /// Columns of the terminal; nil if the output goes elsewhere, and lines may be of any length.
+    /// The columns of the terminal; nil if the output goes elsewhere and lines may have any length.
     var width: Int? { outputIsTerminal ? Terminal.size().columns : nil }
 
     func line(_ text: StyledText) { write(style.render(text) + "\n", to: STDOUT_FILENO) }
@@ -34,13 +34,13 @@ struct Console: Sendable {
         if !quiet && !json { write(errorStyle.render(StyledText(text)) + "\n", to: STDERR_FILENO) }
     }
 
-    /// A line about something that went wrong; never silenced.
+    /// A line about a problem. Never silenced.
     func complain(_ text: String) {
         let line = StyledText("dlctl: ", .bad) + StyledText(text)
         write(errorStyle.render(line) + "\n", to: STDERR_FILENO)
     }
 
-    /// One value on one line, members sorted, so that equal results are equal text.
+    /// One value on one line. Members are sorted, so that equal results give equal text.
     func value(_ value: some Encodable) throws {
         write(try Self.encode(value) + "\n", to: STDOUT_FILENO)
     }
@@ -59,8 +59,8 @@ struct Console: Sendable {
         }
     }
 
-    /// A reader that went away (`dlctl list | head`) ends the program quietly, as it does cat(1); output that cannot be
-    /// written otherwise (a full disk) ends it with the reason, so that no script takes half a list for a whole one.
+    /// If the reader has gone (`dlctl list | head`), the program ends quietly, like cat(1). If output cannot be written
+    /// for another reason (a full disk), it ends with the reason, so that no script takes half a list for all of it.
     private func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
     private func write(_ bytes: [UInt8], to descriptor: Int32) {
@@ -87,7 +87,7 @@ struct Console: Sendable {
 enum Terminal {
     static let fallback = TerminalSize(columns: 80, rows: 24)
 
-    /// ioctl_tty(2) TIOCGWINSZ; `COLUMNS` if that fails.
+    /// Uses ioctl_tty(2) TIOCGWINSZ; `COLUMNS` if that fails.
     static func size(environment: [String: String] = ProcessInfo.processInfo.environment) -> TerminalSize {
         var window = winsize()
         if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import TransferModel
 
-/// What the process says to its parent; part of the contract, so scripts may rely on it.
+/// The exit status of the process. It is part of the contract, so scripts may rely on it.
 enum ExitStatus: Int32 {
     case done = 0
-    /// A task failed or was cancelled, or this program could not do its part.
+    /// A task failed or was cancelled, or dlctl could not do its own part.
     case failed = 1
     case usage = 2
     case noDaemon = 3
@@ -12,17 +12,17 @@ enum ExitStatus: Int32 {
     case interrupted = 130
 }
 
-/// Why a command ended early; each case has its exit status and its words.
+/// Why a command ended early. Each case has its exit status and its message.
 enum CommandFailure: Error, Hashable {
-    /// A task that was waited for failed or was cancelled; the display has said which.
+    /// An awaited task failed or was cancelled. The display has already shown which.
     case taskFailed
-    /// Something on this side did not work: a file that cannot be read, a daemon that speaks another protocol.
+    /// Something failed on this side: a file cannot be read, or the daemon uses another protocol.
     case local(String)
     case usage(String)
     case noDaemon(String)
-    /// - Parameter about: of several tasks, the one that is meant.
+    /// - Parameter about: names the task at fault if there are several.
     case refused(TransferError, about: String? = nil)
-    /// Some of several tasks were refused, and the report has said which.
+    /// Some of several tasks were refused. The report has already named them.
     case refusedSome
     case interrupted
 
@@ -36,7 +36,7 @@ enum CommandFailure: Error, Hashable {
         }
     }
 
-    /// nil if everything has been said already.
+    /// nil if everything has already been reported.
     var message: String? {
         switch self {
         case .taskFailed, .refusedSome, .interrupted: nil
@@ -46,7 +46,7 @@ enum CommandFailure: Error, Hashable {
         }
     }
 
-    /// The same for programs, in the form of the wire's `error.data`.
+    /// The failure for programs, in the form of the wire's `error.data`.
     var value: JSONValue? {
         switch self {
         case .taskFailed, .refusedSome, .interrupted: nil

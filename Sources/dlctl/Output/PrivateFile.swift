@@ -1,8 +1,8 @@
 import Glibc
 
-/// Writes a file that its user alone may read, whole or not at all.
+/// Writes a file that only its user may read, completely or not at all.
 enum PrivateFile {
-    /// - Returns: false if it could not be written; nothing remains then.
+    /// - Returns: false if it could not be written. Then nothing remains.
     static func write(_ text: String, to path: String) -> Bool {
         let temporary = "\(path).\(getpid()).new"
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

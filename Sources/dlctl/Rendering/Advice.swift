@@ -1,9 +1,9 @@
 import TransferModel
 
-/// What a person can do about a cause or a wait: a sentence, and commands to copy. No failure is a dead end.
+/// What a user can do about an error or a wait: a sentence, and commands to copy. Every failure has advice.
 struct Advice: Hashable {
     var sentence: String
-    /// To be run in this order. Words in capitals are placeholders for the user to fill in.
+    /// Commands to run in this order. Words in capitals are placeholders for the user to fill in.
     var commands: [String]
 
     init(_ sentence: String, _ commands: String...) {
@@ -11,7 +11,7 @@ struct Advice: Hashable {
         self.commands = commands
     }
 
-    /// All of it in one line.
+    /// Everything on one line.
     var text: String {
         commands.isEmpty ? sentence : "\(sentence) \(commands.joined(separator: "; "))"
     }
@@ -44,7 +44,8 @@ extension Advice {
         }
     }
 
-    /// If credentials were looked for in vain: which to mend. nil if the task's own are the usual way.
+    /// Advice after a search for credentials that failed: which stored ones to correct. nil if the task's own
+    /// credentials are the usual way.
     private static func onStored(_ error: TransferError, task: TaskID) -> Advice? {
         guard let origin = error.details["protectionSpace"]?.stringValue else { return nil }
         let isProxy = error.details["isProxy"] == true
@@ -62,7 +63,8 @@ extension Advice {
         return Advice(sentence, add + " --username NAME", "dlctl retry \(task)")
     }
 
-    /// On a task that has ended, unless the disk is the cause: a task always waits for its disk.
+    /// Advice about a task that has ended. For a problem of the disk it may not have ended, because a task always waits
+    /// for its disk.
     static func on(_ code: ErrorCode, task: TaskID) -> Advice {
         let retry = "dlctl retry \(task)"
         return switch code {
@@ -187,7 +189,7 @@ extension Advice {
     }
 }
 
-/// Writes words so that a shell reads them as they are.
+/// Quotes words so that a shell reads them literally.
 enum ShellText {
     static func word(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in

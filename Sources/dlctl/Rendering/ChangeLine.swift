@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Writes a change of a task as one lasting line: above the live display when a task ends, and for every change if the
+/// Writes a change of a task as one lasting line: above the live display when a task ends, or for every change if the
 /// output is not a terminal.
 enum ChangeLine {
     /// `✓ name  12.0 MiB in 3.1s`; only for tasks that are over.
@@ -28,7 +28,7 @@ enum ChangeLine {
         }
     }
 
-    /// What a task asks its owner; nil for other changes.
+    /// The task's question to its owner; nil for other changes.
     static func question(_ change: FollowState.Change) -> String? {
         guard case .asked(let task) = change else { return nil }
         return "\(task.id) \(task.name): it asks for a decision; 'dlctl decisions' shows it, and how to answer."

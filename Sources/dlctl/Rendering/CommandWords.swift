@@ -1,16 +1,16 @@
 import TransferModel
 import TransferRPC
 
-/// Translates the daemon's sentences from the words of the protocol into those of this program: methods become commands, fields the
-/// options and arguments that set them.
+/// Translates the daemon's sentences from the words of the protocol into those of this program: methods become
+/// commands, and fields become the options and arguments that set them.
 enum CommandWords {
-    /// - Parameter task: the one that the sentence is about.
+    /// - Parameter task: the task that the sentence is about.
     static func text(_ sentence: String, task: TaskID? = nil) -> String {
         Printable.text(ProtocolWords.asCommands(sentence, task: task), limit: .max)
     }
 
     /// A refusal, with the option or argument in place of the field.
-    /// - Parameter subject: of several tasks, the one that is meant.
+    /// - Parameter subject: names the task at fault if there are several.
     static func refusal(_ error: TransferError, about subject: String? = nil) -> String {
         guard let path = error.details["field"]?.stringValue, error.message.hasPrefix(path + ": ") else {
             return with(subject, text(error.message))
@@ -34,7 +34,7 @@ enum CommandWords {
         return parts.first.flatMap { ProtocolWords.options[String($0)] } ?? Printable.text(path)
     }
 
-    /// Which task of a request a refusal is about; nil if it is about none of them.
+    /// The task of a request that a refusal is about; nil if it is not about a task.
     static func taskIndex(_ error: TransferError) -> Int? {
         guard let path = error.details["field"]?.stringValue, path.hasPrefix("tasks["),
             let end = path.firstIndex(of: "]")

@@ -28,7 +28,7 @@ enum CookieTable {
         return flags.compactMap { $0 }.joined(separator: ",")
     }
 
-    /// Whether a domain is `wanted`, or a name below it; all are if it is nil.
+    /// Tells whether a domain is `wanted` or a name below it. If `wanted` is nil, all domains are.
     static func isWithin(_ domain: String, _ wanted: String?) -> Bool {
         guard let wanted = wanted?.lowercased() else { return true }
         let name = wanted.hasPrefix(".") ? String(wanted.dropFirst()) : wanted

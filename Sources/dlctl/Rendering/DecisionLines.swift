@@ -1,7 +1,7 @@
 import TransferModel
 import TransferRPC
 
-/// A question with the commands that answer it.
+/// Shows a question with the commands that answer it.
 enum DecisionLines {
     static func render(_ decision: DecisionView, now: Timestamp) -> [StyledText] {
         var head = StyledText("\(decision.decision)", .strong)
@@ -12,7 +12,7 @@ enum DecisionLines {
         return [head] + other + commands(decision).map { StyledText("    " + $0, .accent) }
     }
 
-    /// What is asked.
+    /// The question as a sentence.
     static func sentence(_ question: Question) -> String {
         switch question.kind {
         case .challenge: question.protectionSpace.map { challenge(question, $0) } ?? other
@@ -25,7 +25,7 @@ enum DecisionLines {
 
     private static let other = "It waits for a decision."
 
-    /// What happens if nobody answers; nil if an answer is waited for.
+    /// What happens if nobody answers; nil if the task waits forever.
     static func unanswered(_ question: Question, now: Timestamp) -> String? {
         question.deadline.map {
             "If nobody answers, dld takes \(question.default.rawValue) at \(LocalTime.text($0, seenFrom: now))."
@@ -74,7 +74,7 @@ enum DecisionLines {
             "\(space.isProxy ? "The proxy " : "")\(Printable.text(space.origin)) wants a user name and a password"
         text += " (\(word(space.method)))"
         if let realm = space.realm, !realm.isEmpty {
-            // Its own quotes would end ours.
+            // Quotation marks inside the realm would end ours.
             let name = String(Printable.text(realm, limit: 60).map { $0 == "\"" ? "'" : $0 })
             text += "; it calls itself \"\(name)\""
         }
@@ -86,11 +86,11 @@ enum DecisionLines {
         return text
     }
 
-    /// How it is answered.
+    /// The commands that answer it.
     static func commands(_ decision: DecisionView) -> [String] {
         let isCertificate = decision.question.protectionSpace?.method == .clientCertificate
         let actions = decision.question.actions
-        // Of two ways to give no credentials one is enough.
+        // If there are two ways to give no credentials, one is enough.
         let isTwice = actions.contains(.rejectProtectionSpace)
         return actions.filter { !isTwice || $0 != .performDefaultHandling }.map { action in
             "dlctl answer \(decision.decision) \(action.rawValue)" + options(action, isCertificate: isCertificate)

@@ -1,6 +1,6 @@
-/// How many terminal cells text takes, and how to cut it to a number of them.
+/// How many terminal cells a text takes, and how to cut it to a number of cells.
 ///
-/// The table is this program's own rather than wcwidth(3)'s, which depends on the locale being set and installed.
+/// It has its own table, because wcwidth(3) depends on a locale that must be set and installed.
 enum DisplayWidth {
     static func of(_ text: String) -> Int {
         text.reduce(0) { $0 + of($1) }
@@ -21,7 +21,8 @@ enum DisplayWidth {
         }
     }
 
-    /// Ranges with East_Asian_Width W or F (UAX #11), blocks joined where only unassigned code points lie between.
+    /// Ranges with East_Asian_Width W or F (UAX #11). Blocks are joined if only unassigned code points lie between
+    /// them.
     private static let wideRanges: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x231A...0x231B, 0x2329...0x232A, 0x23E9...0x23EC, 0x23F0...0x23F0, 0x23F3...0x23F3,
         0x25FD...0x25FE, 0x2614...0x2615, 0x2648...0x2653, 0x267F...0x267F, 0x2693...0x2693, 0x26A1...0x26A1,
@@ -51,7 +52,7 @@ enum DisplayWidth {
         return low < wideRanges.count && wideRanges[low].contains(value)
     }
 
-    /// The longest beginning that fits into `width` cells.
+    /// The longest prefix that fits into `width` cells.
     static func prefix(_ text: String, _ width: Int) -> String {
         var used = 0
         var result = ""
@@ -64,7 +65,7 @@ enum DisplayWidth {
         return result
     }
 
-    /// The longest end that fits into `width` cells.
+    /// The longest suffix that fits into `width` cells.
     static func suffix(_ text: String, _ width: Int) -> String {
         var used = 0
         var result: [Character] = []
@@ -77,7 +78,7 @@ enum DisplayWidth {
         return String(result.reversed())
     }
 
-    /// `text` cut in its middle to at most `width` cells, so that a file keeps the end that tells what it is.
+    /// `text` cut in the middle to at most `width` cells, so that a file name keeps its end, which shows the type.
     static func middle(_ text: String, _ width: Int, ellipsis: String = "…") -> String {
         if of(text) <= width { return text }
         let room = width - of(ellipsis)
@@ -86,7 +87,7 @@ enum DisplayWidth {
         return prefix(text, room - tail) + ellipsis + suffix(text, tail)
     }
 
-    /// `text` cut at its end to at most `width` cells.
+    /// `text` cut at the end to at most `width` cells.
     static func end(_ text: String, _ width: Int, ellipsis: String = "…") -> String {
         if of(text) <= width { return text }
         let room = width - of(ellipsis)

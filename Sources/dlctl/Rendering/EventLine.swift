@@ -1,7 +1,7 @@
 import TransferModel
 import TransferRPC
 
-/// One event as a line: number, time, task, what happened.
+/// One event as a line: number, time, task and what happened.
 enum EventLine {
     static func render(_ event: EventView, withDate: Bool = true) -> StyledText {
         var line = StyledText()
@@ -55,12 +55,12 @@ enum EventLine {
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) where value != .null {
             parts.append("\(Printable.text(name))=\(Printable.text(plain(value), limit: 120))")
         }
-        // A sentence that goes on has no full stop.
+        // A sentence that is continued has no full stop.
         let begun = parts.dropLast().map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
         return (begun + parts.suffix(1)).joined(separator: ", ")
     }
 
-    /// `200 OK, application/zip, 5.0 MiB`; headers are `show`'s.
+    /// `200 OK, application/zip, 5.0 MiB`. `show` lists the header fields.
     private static func response(_ value: JSONValue) -> String? {
         let status = value["status"]?.integerValue.map { "\($0) \(value["statusText"]?.stringValue ?? "")" }
         let length = value["expectedLength"].flatMap(bytes)

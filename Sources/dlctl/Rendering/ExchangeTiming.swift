@@ -22,7 +22,7 @@ struct ExchangeTiming {
     var end: Int64 { phases.map(\.end).max() ?? start }
     var total: Int64 { max(0, end - start) }
 
-    /// - Parameter origin: when the first request of all began.
+    /// - Parameter origin: the beginning of the first request.
     init(_ view: ExchangeView, since origin: Timestamp) {
         func offset(_ time: Timestamp) -> Int64 {
             let (difference, overflows) = time.rawValue.subtractingReportingOverflow(origin.rawValue)
@@ -42,7 +42,7 @@ struct ExchangeTiming {
             phases.insert(Phase(step: .queue, start: start, end: first.start), at: 0)
         }
         if let sent = view.request?.end, let answered = view.response?.start {
-            // An answer may come before all of the request was sent.
+            // An answer may come before the whole request was sent.
             phases.append(Phase(step: .wait, start: offset(sent), end: max(offset(sent), offset(answered))))
         }
         add(.response, view.response)
@@ -60,9 +60,9 @@ struct ExchangeTiming {
     }
 }
 
-/// Draws what the requests of a task took: bars for a terminal, numbers for anything else.
+/// Draws how long the requests of a task took: bars for a terminal, otherwise numbers.
 enum Waterfall {
-    /// - Parameter width: of the terminal; nil = numbers in columns.
+    /// - Parameter width: the width of the terminal; nil for numbers in columns.
     static func render(_ task: TaskView, width: Int?) -> [StyledText] {
         let timings = ExchangeTiming.all(of: task)
         guard !timings.isEmpty else { return [StyledText(absence(task))] }
@@ -105,7 +105,7 @@ enum Waterfall {
         return table.render(width: nil) + ["", StyledText("Times in milliseconds.", .faint)]
     }
 
-    /// nil if the request met none.
+    /// nil if there was no connection.
     private static func connection(_ timing: ExchangeTiming) -> String? {
         if timing.view.reused { return "reused" }
         return timing.view.request == nil ? nil : "new"
@@ -183,13 +183,13 @@ enum Waterfall {
     }
 }
 
-/// Where a moment is drawn. Time in which no request ran takes a tenth of the rest at most: after a pause of an hour
-/// nothing else would be seen.
+/// Maps moments to positions in the drawing. Time without a request takes at most a tenth of the rest. Otherwise a
+/// pause of an hour would hide everything else.
 struct TimeScale {
     private struct Stretch {
         var start: Int64
         var end: Int64
-        /// Where it begins in the drawing.
+        /// Its beginning in the drawing.
         var place: Double
     }
 

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferRPC
 
-/// Answers "why is it not running?": the summary of the task, then what happened so far.
+/// Answers the question why a task is not running: the summary of the task, then its history.
 enum Explanation {
     static func render(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp, width: Int? = nil
@@ -15,7 +15,7 @@ enum Explanation {
         return lines
     }
 
-    /// Redirects in a row that are shown.
+    /// The most redirects in a row that are shown.
     private static let shownRedirects = 3
 
     private static func history(_ events: [EventView]) -> [StyledText] {

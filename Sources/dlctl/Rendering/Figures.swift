@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Writes numbers for users: sizes and rates in powers of 1024, lengths of time in two units.
+/// Writes numbers for users: sizes and rates in powers of 1024, durations in two units.
 enum Figures {
     /// `0 B`, `512 B`, `1.5 KiB`, `99.9 MiB`, `100 MiB`, `1.0 GiB`.
     static func bytes(_ count: ByteCount) -> String { QuantityText.rounded(bytes: count.rawValue) }
@@ -25,20 +25,20 @@ enum Figures {
         }
     }
 
-    /// The coarsest unit alone, for how old something is: `5s`, `3m`, `2h`, `4d`.
+    /// Only the largest unit, for the age of something: `5s`, `3m`, `2h`, `4d`.
     static func age(_ length: Seconds) -> String {
         guard length.rawValue < Double(100 * year) else { return ">100y" }
         let text = duration(length)
         return text.split(separator: " ").first.map(String.init) ?? text
     }
 
-    /// Below a minute with one decimal, for how long something took.
+    /// With one decimal below a minute, for how long something took.
     static func took(_ length: Seconds) -> String {
         guard length.rawValue < 59.95 else { return duration(length) }
         return QuantityText.rounded(max(0, length.rawValue)) + "s"
     }
 
-    /// Whole percent, never 100 before it is complete.
+    /// A whole percentage, which is never 100 before the whole is complete.
     static func percent(_ part: ByteCount, of whole: ByteCount) -> Int? {
         guard whole.rawValue > 0 else { return nil }
         if part >= whole { return 100 }

@@ -1,7 +1,7 @@
-/// Redraws a block of lines in place; text in (lines), text out (escape sequences), no terminal of its own.
+/// Redraws a block of lines in place: lines in, escape sequences out. It has no terminal of its own.
 ///
-/// After a resize that leaves no room for what was drawn, nobody knows where it is: some terminals wrap lines anew, some cut
-/// them, and rows may have left the screen. Then the screen is cleared, and the block begins at its top.
+/// After a resize that leaves no room for what was drawn, its position is unknown: some terminals wrap lines again,
+/// some cut them, and rows may have left the screen. Then the screen is cleared, and the block begins at its top.
 struct LiveScreen {
     private var drawnWidths: [Int] = []
     private var isHidden = false
@@ -15,7 +15,7 @@ struct LiveScreen {
     private static let clearScreen = "\u{1B}[H\u{1B}[2J"
     private static let clearLine = "\u{1B}[K"
 
-    /// The escape sequences that put `lasting` above and `block` in the place of the block drawn before.
+    /// Returns the escape sequences that print `lasting` and redraw `block` below it.
     mutating func draw(_ block: [StyledText], lasting: [StyledText] = [], size: TerminalSize) -> String {
         var output = isHidden ? "" : Self.hideCursor
         isHidden = true
@@ -27,7 +27,7 @@ struct LiveScreen {
         return output
     }
 
-    /// Removes the block and gives the cursor back.
+    /// Removes the block and shows the cursor again.
     mutating func end(size: TerminalSize) -> String {
         guard isHidden else { return "" }
         let output = toTop(size) + Self.clearBelow + Self.showCursor
@@ -44,7 +44,7 @@ struct LiveScreen {
         return Self.showCursor
     }
 
-    /// Where the block drawn before begins.
+    /// Moves to the beginning of the block drawn before.
     private func toTop(_ size: TerminalSize) -> String {
         // The cursor is in the row below the block.
         guard drawnWidths.allSatisfy({ $0 <= size.columns }), drawnWidths.count < max(size.rows, 2) else {

@@ -1,16 +1,17 @@
 import TransferModel
 
-/// Cells of a terminal.
+/// The size in cells.
 struct TerminalSize: Hashable, Sendable {
     var columns: Int
     var rows: Int
 }
 
-/// Draws the live display: state in, lines out, none wider than the terminal and no more than it has rows.
+/// Draws the live display: state in, lines out. No line is wider than the terminal, and there are no more lines than
+/// rows.
 enum LiveView {
-    /// - Parameter tick: counts redraws; it moves the bars of tasks whose length is unknown.
+    /// - Parameter tick: counts redraws. It moves the bars of tasks whose length is unknown.
     static func render(_ state: FollowState, size: TerminalSize, now: Timestamp, tick: Int) -> [StyledText] {
-        // One cell stays free: some terminals wrap as soon as the last one is filled.
+        // One cell stays free, because some terminals wrap as soon as the last one is filled.
         let width = max(1, size.columns - 1)
         var footer: [StyledText] = []
         if state.tasks.count != 1 || !state.backlog.isEmpty { footer.append(TotalLine(state).render(width: width)) }
@@ -38,7 +39,7 @@ enum LiveView {
         return lines
     }
 
-    /// Running tasks first, then waiting ones, then the rest; within each in the given order.
+    /// Running tasks first, then waiting ones, then the rest; in the given order within each group.
     private static func ordered(_ state: FollowState) -> [FollowedTask] {
         let tasks = state.all.filter { !$0.isOver }
         return tasks.filter { rank($0.state) == 0 } + tasks.filter { rank($0.state) == 1 }

@@ -1,7 +1,7 @@
 import Glibc
 import TransferModel
 
-/// Writes times for users: local, `2026-01-31 08:00:00`.
+/// Writes local times for users: `2026-01-31 08:00:00`.
 enum LocalTime {
     static func text(_ time: Timestamp) -> String {
         var seconds = time_t(time.rawValue / 1000)
@@ -12,7 +12,7 @@ enum LocalTime {
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// With how long ago or how soon that is.
+    /// Also says how long ago or how soon that is.
     static func text(_ time: Timestamp, seenFrom now: Timestamp) -> String {
         let distance = now.since(time)
         let relative =

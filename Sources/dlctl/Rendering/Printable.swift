@@ -1,6 +1,7 @@
-/// Makes text that others chose (file names, URLs, server sentences) safe to show.
+/// Makes text that others chose (file names, URLs, sentences of servers) safe to show.
 ///
-/// A terminal obeys escape sequences, and bidirectional controls can make `gpj.exe` read `exe.jpg`: both are replaced.
+/// A terminal obeys escape sequences, and bidirectional controls can make `gpj.exe` look like `exe.jpg`. Both are
+/// replaced.
 enum Printable {
     static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }

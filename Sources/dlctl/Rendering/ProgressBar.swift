@@ -1,6 +1,6 @@
 import TransferModel
 
-/// A bar of a given number of cells: full cells, one half cell if the fraction falls between, then the track.
+/// A bar of a given number of cells: full cells, a half cell if the fraction lies in between, then the track.
 enum ProgressBar {
     static func text(fraction: Double, width: Int, tone: Tone = .accent) -> StyledText {
         guard width > 0 else { return "" }
@@ -11,7 +11,7 @@ enum ProgressBar {
             + StyledText(String(repeating: "─", count: width - full - half), .faint)
     }
 
-    /// A block that wanders along the track, for a length nobody knows; `tick` counts redraws.
+    /// A block that moves along the track, for an unknown length. `tick` counts redraws.
     static func wandering(tick: Int, width: Int) -> StyledText {
         guard width > 0 else { return "" }
         let block = min(width, max(1, width / 4))

@@ -1,18 +1,18 @@
 import TransferModel
 import TransferRPC
 
-/// Codings that a file still has although identity was asked for: the daemon does not undo them.
+/// Content codings that a file still has, because the daemon does not decode them.
 enum RemainingCoding {
-    /// RFC 9110 section 18.6; other words in that place say nothing of the bytes.
+    /// RFC 9110 section 18.6. Other words in that field say nothing about the bytes.
     private static let known: Set<String> = [
         "gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip",
         "aes128gcm", "xz", "lzma", "bzip2",
     ]
 
-    /// Those the daemon undoes when it delivers a file.
+    /// The codings that the daemon decodes when it delivers a file.
     private static let undone: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"]
 
-    /// All codings of the answer, the innermost first.
+    /// All codings of the answer, innermost first.
     private static func all(of task: TaskView) -> [String] {
         (task.response?.headers ?? []).filter { $0.name.lowercased() == "content-encoding" }
             .flatMap { $0.value.split(separator: ",") }
@@ -20,7 +20,7 @@ enum RemainingCoding {
             .filter(known.contains)
     }
 
-    /// Why the name of a delivered file says a coding; nil if it has none.
+    /// Why the name of a delivered file shows a coding; nil if it has none.
     static func ofFile(_ task: TaskView) -> String? {
         guard task.spec.kind == .download, task.file != nil else { return nil }
         var codings = all(of: task)

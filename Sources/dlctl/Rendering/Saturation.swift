@@ -1,9 +1,9 @@
 import TransferModel
 
-// Figures arrive from a daemon of any version; a strange one must spoil a number, not the program.
+// Figures come from a daemon of any version. A strange one may spoil a number, but not the program.
 
 extension ByteRate {
-    /// The nearest rate that can be written; 0 for NaN.
+    /// The nearest rate that can be represented; 0 for NaN.
     init(clamping bytesPerSecond: Double) {
         guard bytesPerSecond > 0 else {
             self = 0

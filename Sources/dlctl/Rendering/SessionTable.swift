@@ -28,7 +28,7 @@ enum SessionTable {
         return table.render(width: width)
     }
 
-    /// One that is paused takes tasks, and runs none.
+    /// A paused session accepts tasks, but runs none.
     static func state(_ session: SessionView) -> String {
         guard session.paused == true else { return session.state.rawValue }
         return session.state == .active ? "paused" : "\(session.state.rawValue), paused"

@@ -1,16 +1,16 @@
 import TransferModel
 
-/// A list of named values, names in one column: `show`, `info`, `stats`.
+/// A list of named values with the names in one column: `show`, `info`, `stats`.
 struct Sheet {
     private struct Row {
         var name: String
         var value: StyledText
-        /// Is never broken: a command to copy.
+        /// Never wrapped, because it is a command to copy.
         var isVerbatim: Bool
     }
 
     private var rows: [Row] = []
-    /// Blanks between the columns.
+    /// The number of blanks between the columns.
     private let gap: Int
 
     init(gap: Int = 2) { self.gap = gap }
@@ -26,7 +26,8 @@ struct Sheet {
         rows.append(Row(name: name, value: value, isVerbatim: isVerbatim))
     }
 
-    /// - Parameter width: of the terminal; values continue below themselves. nil = lines of any length.
+    /// - Parameter width: the width of the terminal; longer values continue on the next line. nil for lines of any
+    ///   length.
     func render(width: Int? = nil) -> [StyledText] {
         let column = (rows.map { DisplayWidth.of($0.name) }.max() ?? 0) + gap
         return rows.flatMap { row in

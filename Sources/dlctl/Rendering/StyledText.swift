@@ -1,9 +1,9 @@
-/// The role of a stretch of text; `Style` maps it to a look.
+/// The role of a piece of text. `Style` maps it to an appearance.
 enum Tone: Hashable, Sendable {
     case plain, strong, faint, good, bad, warning, accent
 }
 
-/// A line in the making: text with its tones, so that widths are counted without escape sequences.
+/// A line under construction: text with its tones, so that widths are counted without escape sequences.
 struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
     struct Span: Hashable, Sendable {
         var text: String
@@ -31,7 +31,7 @@ struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
         if spans.last?.tone == tone { spans[spans.count - 1].text += text } else { self += StyledText(text, tone) }
     }
 
-    /// At most `width` cells of it.
+    /// The text cut to at most `width` cells.
     func cut(to width: Int) -> StyledText {
         if self.width <= width { return self }
         var room = max(0, width - 1)
@@ -49,8 +49,8 @@ struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
         return result
     }
 
-    /// Lines of at most `width` cells, broken at blanks. A word that is longer has a line of its own.
-    /// - Parameter indent: blanks before every line but the first.
+    /// Lines of at most `width` cells, broken at blanks. A longer word gets its own line.
+    /// - Parameter indent: blanks before every line except the first.
     func wrapped(to width: Int, indent: Int = 0) -> [StyledText] {
         guard self.width > width else { return [self] }
         let margin = StyledText(String(repeating: " ", count: indent))
@@ -68,7 +68,7 @@ struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
         return lines + [line]
     }
 
-    /// Words with the blanks behind them.
+    /// The words, each with the blanks after it.
     private var words: [StyledText] {
         var words: [StyledText] = []
         var word = StyledText()
@@ -102,7 +102,7 @@ struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-/// What the output can show: colours, and characters beyond ASCII.
+/// What the output supports: colours, and characters beyond ASCII.
 struct Style: Hashable, Sendable {
     var colour: Bool
     var unicode: Bool
@@ -110,7 +110,8 @@ struct Style: Hashable, Sendable {
     static let plain = Style(colour: false, unicode: true)
     static let ascii = Style(colour: false, unicode: false)
 
-    /// NO_COLOR (any value but an empty one) and TERM=dumb switch colours off; the locale's charset decides the characters.
+    /// NO_COLOR (with any non-empty value) and TERM=dumb switch colours off. The locale's charset decides about the
+    /// characters.
     init(terminal: Bool, environment: [String: String]) {
         let refused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
         colour = terminal && !refused && environment["TERM"] != "dumb"
@@ -132,7 +133,8 @@ struct Style: Hashable, Sendable {
         }.joined()
     }
 
-    /// This program's own signs in ASCII of the same width; names stay as they are, they must remain recognizable.
+    /// Replaces this program's own signs with ASCII of the same width. Names do not change, because they must remain
+    /// recognisable.
     private static func ascii(_ text: String) -> String {
         String(
             text.map { character in

@@ -1,13 +1,14 @@
-/// Lays rows out in columns for a width: the flexible column takes the rest.
+/// Lays out rows in columns for a width. The flexible column takes the rest.
 struct Table {
     struct Column {
         var title: String
         var alignsRight = false
-        /// Columns with the highest number leave first when the width is too small; 0 never leaves.
+        /// If the width is too small, the columns with the highest number are dropped first. A column with 0 is never
+        /// dropped.
         var dispensability = 0
-        /// Takes the rest, and is cut in its middle.
+        /// Takes the remaining width, and is cut in the middle.
         var isFlexible = false
-        /// Of the rows above, which this table continues.
+        /// The width in the rows above, which this table continues.
         var leastWidth = 0
     }
 
@@ -17,7 +18,7 @@ struct Table {
     static let gap = 2
     static let leastFlexible = 12
 
-    /// - Parameter width: nil = as wide as the content is.
+    /// - Parameter width: nil for the width of the content.
     func render(width: Int?) -> [StyledText] {
         var shown = Array(columns.indices)
         if let width {
@@ -36,7 +37,7 @@ struct Table {
         }
     }
 
-    /// Continues below the rows with others, in columns that are at least as wide.
+    /// Continues the table with other rows, in columns that are at least as wide.
     mutating func continued(with next: [[StyledText]]) {
         for index in columns.indices { columns[index].leastWidth = natural(index) }
         rows = next
@@ -48,7 +49,7 @@ struct Table {
             rows.map { $0[column].width }.max() ?? 0)
     }
 
-    /// The least width these columns need.
+    /// The smallest width that these columns need.
     private func total(_ shown: [Int]) -> Int {
         shown.reduce(Self.gap * max(0, shown.count - 1)) { sum, column in
             sum + (columns[column].isFlexible ? min(Self.leastFlexible, natural(column)) : natural(column))

@@ -1,8 +1,8 @@
 import TransferModel
 
-/// One line of the live display: name, bar, percent, size, rate and time left, as many of them as the width allows.
+/// One line of the live display: name, bar, percentage, size, rate and time left, as far as the width allows.
 struct TaskLine {
-    /// Widths of the columns; all lines of one picture share them. 0 = the column is left out.
+    /// The widths of the columns, shared by all lines of one frame. A width of 0 means that the column is left out.
     struct Columns: Hashable {
         var id: Int
         var name: Int
@@ -16,8 +16,8 @@ struct TaskLine {
         static let rateWidth = 12
         static let remainingWidth = 8
 
-        /// Lays out `width` cells. Narrower pictures lose, in this order, the id, the size, the bar, the time left
-        /// and the rate; percent and name stay.
+        /// Lays out `width` cells. Narrow frames lose, in this order, the id, the size, the bar, the time left and the
+        /// rate. Percentage and name stay.
         init(width: Int, longestName: Int, longestID: Int) {
             let wanted = max(8, longestName)
             let choices: [(id: Bool, size: Bool, bar: Bool, remaining: Bool, rate: Bool)] = [
@@ -40,7 +40,7 @@ struct TaskLine {
                 let room = width - taken
                 let least = min(wanted, choice.bar ? 16 : 10) + (choice.bar ? 11 : 0)
                 if room < least { continue }
-                // The name may take half of the rest, the bar at most 40 cells.
+                // The name may take half of the rest, and the bar at most 40 cells.
                 name = choice.bar ? min(wanted, max(16, room / 2)) : min(wanted, room)
                 bar = choice.bar ? min(40, room - name - 1) : 0
                 return
@@ -102,7 +102,7 @@ struct TaskLine {
         return ProgressBar.text(fraction: fraction, width: width)
     }
 
-    /// `312 MiB/1.2 GiB`; while a body is decoded, how much is.
+    /// `312 MiB/1.2 GiB`; while a body is being decoded, the decoded size.
     private static func size(_ task: FollowedTask) -> String {
         if let decoded = task.decoded { return Figures.bytes(decoded) }
         guard let expected = task.expected else { return Figures.bytes(task.received) }

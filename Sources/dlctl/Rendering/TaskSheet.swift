@@ -1,7 +1,7 @@
 import TransferModel
 import TransferRPC
 
-/// All that is known of one task, in the order of use: `show`. What a user asks first comes first, the server's header last.
+/// Everything known about one task, for `show`. What users ask first comes first, and the server's header comes last.
 enum TaskSheet {
     static func render(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp, width: Int? = nil
@@ -25,7 +25,7 @@ enum TaskSheet {
         sheet.add("method", spec.method.map(Printable.text))
         sheet.add("protocol", spec.uploadProtocol.map(Printable.text))
         if spec.kind != .upload { sheet.add("body", spec.body?.file.map(Printable.text)) }
-        // The daemon tells it only to whom it may tell.
+        // The daemon sends the body only to users who may see it.
         sheet.add("body", spec.body?.text.map(oneLine) ?? spec.body?.base64.map { _ in "binary; see --json" })
         sheet.add("description", spec.description.map(Printable.text))
         sheet.add("tags", spec.tags.map { Printable.text($0.joined(separator: ", ")) })
@@ -106,7 +106,7 @@ enum TaskSheet {
         sheet.add("owner", "uid \(task.owner)")
     }
 
-    /// Credentials are there only if the daemon was asked for them.
+    /// The credentials are present only if the daemon was asked for them.
     private static func request(_ spec: TaskSpec, _ sheet: inout Sheet) {
         for header in spec.headers ?? [] { sheet.add("header", Printable.text("\(header.name): \(header.value)")) }
         sheet.add("user", spec.username.map(Printable.text))
@@ -127,7 +127,7 @@ enum TaskSheet {
         if let status = response.status {
             sheet.add("status", "\(status) \(Printable.text(response.statusText ?? ""))")
         }
-        // Credentials in its query are masked; those in the task's own URL are not.
+        // Credentials in the query of this URL are masked; those in the task's own URL are not.
         if response.url.prefix(while: { $0 != "?" }) != task.spec.url?.prefix(while: { $0 != "?" }) {
             sheet.add("answered by", Printable.text(response.url))
         }

@@ -1,22 +1,23 @@
 import TransferModel
 import TransferRPC
 
-/// Answers a user's first questions about a task: what it does or why it does not, what to do, and where its file is.
-/// `show` and `explain` begin with it.
+/// Answers a user's first questions about a task: what it does or why it does nothing, what to do, and where its file
+/// is. `show` and `explain` begin with it.
 struct TaskSummary {
     var task: TaskView
-    /// When its state began; nil if the event log does not say any more.
+    /// When its state began; nil if the event log no longer shows that.
     var since: Timestamp?
-    /// What it asks.
+    /// The task's question.
     var question: DecisionView?
-    /// Without those that ended with a question.
+    /// The number of attempts, without those that ended with a question.
     private let attempts: Int
     var now: Timestamp
 
-    /// Events after which a task that has not ended is in another state; the newest tells since when.
+    /// Events that begin another state of a task that has not ended. The newest one shows since when the task is in its
+    /// state.
     static let beginnings: [EventType] = [.taskAdded, .taskQueued, .taskStarted, .taskWaiting, .taskPaused]
 
-    /// - Parameter events: of the task, oldest first.
+    /// - Parameter events: the task's events, oldest first.
     init(_ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp) {
         self.task = task
         self.question = question
@@ -25,20 +26,20 @@ struct TaskSummary {
         since = task.state.isFinal ? task.finishedAt : events.last { Self.beginnings.contains($0.type) }?.time
     }
 
-    /// Events that tell which attempts ended with a question.
+    /// Events that show which attempts ended with a question.
     static let questionings: [EventType] = [.taskWaiting, .taskDecision]
 
-    /// How often the task stopped to ask, having run.
+    /// How often a run of the task stopped to ask.
     private static func questions(_ events: [EventView]) -> Int {
         let waits = events.count {
             let reason = $0.payload["reason"]?.stringValue.flatMap(WaitReason.init(rawValue:))
             return $0.type == .taskWaiting && (reason == .authentication || reason == .decision)
         }
-        // What is asked before the first attempt has none behind it.
+        // A question before the first attempt did not end an attempt.
         return waits - events.count { $0.payload["kind"]?.stringValue == DecisionKind.begin.rawValue }
     }
 
-    /// - Parameter width: of the terminal; nil = lines of any length.
+    /// - Parameter width: the width of the terminal; nil for lines of any length.
     func render(width: Int?) -> [StyledText] {
         var sheet = Sheet(gap: 1)
         sheet.add("Now:", StyledText(task.state.rawValue, TaskWords.tone(task.state)) + StyledText(standing))
@@ -107,7 +108,7 @@ struct TaskSummary {
         return "\(lasting). " + sentences.joined(separator: " ") + here
     }
 
-    /// The advice says them, on lines of their own.
+    /// Removes the commands, because the advice has them on separate lines.
     private static func withoutCommands(_ explanation: String) -> String {
         guard let command = explanation.firstRange(of: ". dlctl ") else { return explanation }
         return String(explanation[..<command.lowerBound]) + "."
@@ -142,7 +143,7 @@ struct TaskSummary {
 
     private var moved: Int64 { isUpload ? task.bytesSent : task.bytesReceived }
 
-    /// `1.2 MiB of 4.8 MiB (25%)`; nil if it has nothing.
+    /// `1.2 MiB of 4.8 MiB (25%)`; nil if nothing has been transferred.
     private var held: String? {
         guard moved > 0 else { return nil }
         let (part, whole) = (ByteCount(moved), ByteCount(isUpload ? task.bytesToSend : task.bytesExpected))
@@ -152,7 +153,7 @@ struct TaskSummary {
 
     private var here: String { held.map { isUpload ? " \($0) is sent." : " \($0) is here." } ?? "" }
 
-    /// What `retry` begins with.
+    /// What `retry` starts with.
     private var kept: String {
         guard task.spec.kind == .download else { return "" }
         return "; " + (held.map { "\($0) is kept" } ?? "nothing of it is kept")
@@ -193,7 +194,7 @@ struct TaskSummary {
         return task.state.isFinal ? "none; a retry saves it as \(planned)" : "\(planned) (when it is complete)"
     }
 
-    /// What the answer suggests; that of a refusal names the page that came with it.
+    /// The name that the answer suggests. An error answer suggests only the name of the error page, so it is ignored.
     private var suggestedName: String? {
         guard let response = task.response, response.status.map({ (200..<300).contains($0) }) ?? true else {
             return nil

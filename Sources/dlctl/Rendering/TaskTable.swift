@@ -11,7 +11,7 @@ struct TaskTable {
     private var hasHeader = false
     private var names = UserNames()
 
-    /// - Parameter width: nil = as wide as the content is.
+    /// - Parameter width: nil for the width of the content.
     init(width: Int?, now: Timestamp, showsOwner: Bool = false) {
         self.width = width
         self.now = now
@@ -32,7 +32,7 @@ struct TaskTable {
             ])
     }
 
-    /// The lines of the next tasks, the header before the first of them.
+    /// The lines of the next tasks. The first page begins with the header.
     mutating func render(_ tasks: [TaskView]) -> [StyledText] {
         guard !tasks.isEmpty else { return [] }
         table.continued(
@@ -77,11 +77,11 @@ struct TaskTable {
     }
 }
 
-/// Names of users from the system's database, each looked up once.
+/// User names from the system's database. Each is looked up once.
 struct UserNames {
     private var known: [UserID: String] = [:]
 
-    /// The number of a user without a name.
+    /// The number, for a user without a name.
     subscript(_ id: UserID) -> String {
         mutating get {
             if let name = known[id] { return name }

@@ -87,7 +87,7 @@ enum TaskWords {
         return error.code.rawValue + (status.map { " \($0)" } ?? "")
     }
 
-    /// Time and rate are those of the attempt that fetched the last bytes, without the waits before it.
+    /// Time and rate are those of the attempt that fetched the last bytes. Earlier waits do not count.
     private static func completed(_ task: FollowedTask) -> String {
         var text = Figures.bytes(task.received)
         if let duration = task.duration {

@@ -1,10 +1,10 @@
 import TransferModel
 
-/// The line below the tasks: the number in each state, and the total progress.
+/// The line below the tasks: the number of tasks in each state, and the total progress.
 struct TotalLine: Hashable {
     var counts: [TaskState: Int] = [:]
     var received: ByteCount = 0
-    /// nil as soon as one length is unknown.
+    /// nil if one of the lengths is unknown.
     var expected: ByteCount? = 0
     var rate: ByteRate = 0
 
@@ -26,7 +26,7 @@ struct TotalLine: Hashable {
         if state.backlog.queued > 0 { expected = nil }
     }
 
-    /// Time left at the current rate; nil if length or rate is unknown.
+    /// The time left at the current rate; nil if length or rate is unknown.
     var remaining: Seconds? {
         guard let expected, rate.rawValue > 0, expected > received else { return nil }
         return Seconds(rawValue: Double((expected - received).rawValue) / Double(rate.rawValue))
@@ -49,7 +49,7 @@ struct TotalLine: Hashable {
         }
         if rate.rawValue > 0 { parts.append(StyledText(Figures.rate(rate), .good)) }
         if let remaining { parts.append(StyledText("ETA " + Figures.duration(remaining), .accent)) }
-        // Parts from the end give way before one is cut in two.
+        // Drops whole parts from the end before one is cut in two.
         while parts.count > 1, Self.joined(parts).width > width { parts.removeLast() }
         return Self.joined(parts).cut(to: width)
     }
