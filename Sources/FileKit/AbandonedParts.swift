@@ -1,13 +1,14 @@
 import Glibc
 import TransferModel
 
-/// Part files of volatile sessions whose daemon was killed: no store knows of them, so their names and their age must say it.
+/// Part files of volatile sessions whose daemon was killed. No store knows them, so they are recognised by name and
+/// age.
 package enum AbandonedParts {
-    /// Seconds without a change. A transfer that runs writes within its timeouts; what another daemon holds paused for longer
-    /// begins again from 0.
+    /// Seconds without a change. A running transfer writes within its timeouts. A task that another daemon has kept
+    /// paused for longer starts over.
     package static let age: Int64 = 86_400
 
-    /// Whether a name is that of a volatile task's part.
+    /// Tells whether a name is that of a volatile task's part file.
     package static func isVolatile(_ name: String) -> Bool {
         guard PartName.isPartName(name) else { return false }
         let middle = name.dropLast(PartName.suffix.count).split(separator: ".").last ?? ""
@@ -16,10 +17,10 @@ package enum AbandonedParts {
         return TaskID(number).isVolatile
     }
 
-    /// Removes those of them from a folder that are of `owner` or of this process's user, and not of the task's own store.
+    /// Removes such part files from a folder if they belong to `owner` or to this process's user, and not to `store`.
     /// Blocks.
     /// - Parameters:
-    ///   - store: parts of this one are never abandoned.
+    ///   - store: part files of this store are never abandoned.
     ///   - now: seconds since 1970.
     package static func remove(from folder: Folder, owner: UserID, store: String, now: Int64) {
         let names = names(in: folder).filter { isVolatile($0) && PartName.task(of: $0, store: store) == nil }
@@ -42,7 +43,7 @@ package enum AbandonedParts {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            // Most of a long listing is somebody's files: only hidden names are looked at.
+            // A long listing consists mostly of the user's own files, so only hidden names are examined.
             guard entry.pointee.d_name.0 == CChar(UInt8(ascii: ".")) else { continue }
             names.append(
                 withUnsafePointer(to: &entry.pointee.d_name) { name in

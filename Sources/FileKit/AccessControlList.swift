@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// Encodes a POSIX access control list as the kernel keeps it in `system.posix_acl_access` and
-/// `system.posix_acl_default` (acl(5), linux/posix_acl_xattr.h), so that no library is needed for one list.
+/// Encodes a POSIX access control list in the kernel's format for `system.posix_acl_access` and
+/// `system.posix_acl_default` (acl(5), linux/posix_acl_xattr.h), so that no library is needed for a single list.
 struct AccessControlList: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         var tag: Tag
-        /// rwx as in a mode's digit.
+        /// rwx, as in a digit of a mode.
         var permissions: UInt16
-        /// User id for `.user`, else absent.
+        /// The user id for `.user`; otherwise absent.
         var id: UInt32 = .max
     }
 
@@ -23,7 +23,7 @@ struct AccessControlList: Hashable, Sendable {
 
     var entries: [Entry]
 
-    /// Both may do everything, nobody else anything.
+    /// Both users may do everything, and nobody else anything.
     static func shared(between owner: UserID, and daemon: UserID) -> AccessControlList {
         let users = Set([owner, daemon]).sorted().map { Entry(tag: .user, permissions: 7, id: $0.rawValue) }
         return AccessControlList(
@@ -47,8 +47,8 @@ struct AccessControlList: Hashable, Sendable {
         return bytes
     }
 
-    /// Sets the list on the folder, and as the one that new files and folders in it get.
-    /// - Throws: `destination.not_writable` if the file system has no access control lists.
+    /// Sets the list on the folder, and as the default for new files and folders in it.
+    /// - Throws: `destination.not_writable` if the file system does not support access control lists.
     func apply(to folder: Int32, path: String) throws(TransferError) {
         let value = encoded
         for name in ["system.posix_acl_access", "system.posix_acl_default"] {

@@ -1,25 +1,25 @@
 import Threading
 
-/// A few threads of its own for calls that block (open, fsync, rename, hashing), so that none of them ever holds one of
-/// Swift's cooperative threads: a hung NFS mount must not stop the daemon.
+/// A few threads for calls that block (open, fsync, rename, hashing). Such a call must never hold one of Swift's
+/// cooperative threads, because a hung NFS mount must not stop the daemon.
 ///
-/// Each job says which file system it touches, by device number: what one of them holds up is its own jobs alone
-/// (`LaneQueue`). Threads are started when work waits and none is idle.
+/// Each job names its file system by device number, so that a hung file system delays only its own jobs (`LaneQueue`).
+/// Threads start when work waits and no thread is idle.
 package final class BlockingPool: Sendable {
-    /// Of jobs that touch nothing but memory and the daemon's own folders.
+    /// For jobs that use only memory and the daemon's own folders.
     package static let ownLane: UInt64 = 0
 
     private let queue: LaneQueue
 
     package let width: Int
 
-    /// Threads in all, as a multiple of what one file system gets.
+    /// The total number of threads, as a multiple of the threads for one file system.
     private static let lanesAtFullWidth = 8
 
     /// - Parameters:
-    ///   - width: most threads for one file system at a time; with 0 whoever asks does the work, after all others who are
-    ///     ready had their turn, so that its order is known.
-    ///   - name: of the threads, as tools show it; at most 15 bytes.
+    ///   - width: the most threads for one file system at a time. If it is 0, the caller does the work itself, after
+    ///   all other ready tasks have had a turn, so that the order is known.
+    ///   - name: the name of the threads in tools; at most 15 bytes.
     package init(width: Int = 8, name: String = "dld-files") {
         self.width = width
         queue = LaneQueue(name: name, width: width, limit: Self.lanesAtFullWidth * width)
@@ -27,13 +27,13 @@ package final class BlockingPool: Sendable {
 
     deinit { queue.close() }
 
-    /// Runs `body` on one of the pool's threads, some time.
+    /// Runs `body` later on one of the pool's threads.
     package func post(on device: UInt64 = ownLane, _ body: @escaping @Sendable () -> Void) {
         queue.post(on: device, body)
     }
 
-    /// Runs `body` on one of the pool's threads and returns what it returns or throws what it throws.
-    /// - Parameter device: of the file system that `body` touches.
+    /// Runs `body` on one of the pool's threads, and returns or throws what it returns or throws.
+    /// - Parameter device: the file system that `body` uses.
     package func run<T: Sendable, E: Error>(
         on device: UInt64 = ownLane, _ body: @escaping @Sendable () throws(E) -> T
     ) async throws(E) -> T {
@@ -50,9 +50,9 @@ package final class BlockingPool: Sendable {
         return try result.get()
     }
 
-    /// As `run`, for what opens `path`: where that leads is found step by step, each on a thread of the file system that it
-    /// touches.
-    /// - Parameter followsLinks: false if `body` refuses links.
+    /// Like `run`, for a `body` that opens `path`. The path is resolved step by step, each step on a thread of the file
+    /// system that it uses.
+    /// - Parameter followsLinks: false if `body` refuses symbolic links.
     package func run<T: Sendable, E: Error>(
         at path: String, followsLinks: Bool = true, _ body: @escaping @Sendable () throws(E) -> T
     ) async throws(E) -> T {
@@ -71,13 +71,13 @@ package final class BlockingPool: Sendable {
         }
     }
 
-    /// What `work` says of each group, all of them at once; nil for one that has not answered when `limit` is over. Its work
-    /// goes on by itself and is told so: a disk may not answer.
+    /// Runs `work` for all groups at once, and returns its answers; nil for a group that has not answered within
+    /// `limit`. Such work continues by itself and is told so, because a disk may not answer.
     package func answers<Group: Sendable, T: Sendable>(
         of groups: [Group], within limit: Duration,
         _ work: @escaping @Sendable (Group, _ isStopped: @escaping @Sendable () -> Bool) async -> T
     ) async -> [T?] {
-        // In place nothing hangs.
+        // Without threads, nothing can hang.
         guard width > 0 else {
             var answers: [T?] = []
             for group in groups { answers.append(await work(group) { false }) }
@@ -116,7 +116,7 @@ package final class BlockingPool: Sendable {
         }
     }
 
-    /// As `run`; `body` is handed a closure that says whether the calling Swift task was cancelled.
+    /// Like `run`, but `body` gets a closure that tells whether the calling Swift task was cancelled.
     package func runCancellable<T: Sendable, E: Error>(
         on device: UInt64 = ownLane,
         _ body: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(E) -> T
@@ -141,7 +141,7 @@ private enum WalkStep<T: Sendable>: Sendable {
     case elsewhere(MountWalk)
 }
 
-/// Set once, read from any thread.
+/// A flag that is set once and read from any thread.
 private final class CancellationFlag: Sendable {
     private let state = Guarded(false)
     var isSet: Bool { state.withLock { $0 } }

@@ -1,19 +1,19 @@
 import CCrypto
 import TransferModel
 
-/// Whether a PEM certificate can be shown with its key, as OpenSSL will use both: found out before a server wants it.
+/// Checks that a PEM certificate can be used with its key, as OpenSSL will use both, before a server asks for it.
 package struct CertificateCheck {
     package enum Field: String, Sendable { case certificate, key, password }
 
-    /// What is wrong, by the field that is to be changed; nil if nothing is.
+    /// The problem, and the field that must be changed; nil if there is none.
     package private(set) var fault: (field: Field, sentence: String)?
 
     /// - Parameters:
-    ///   - certificate: PEM (RFC 7468), its own certificate first.
+    ///   - certificate: PEM (RFC 7468); the client's own certificate comes first.
     ///   - key: PEM; nil if it is in `certificate`.
-    ///   - password: pass phrase of the key.
+    ///   - password: the pass phrase of the key.
     package init(_ certificate: [UInt8], key: [UInt8]?, password: String?) {
-        // What failed here is nobody's business later on this thread.
+        // OpenSSL's error queue belongs to the thread, and must not affect later calls.
         defer { ERR_clear_error() }
         guard let own = Self.reading(certificate, { PEM_read_bio_X509($0, nil, nil, nil) }) else {
             fault = (.certificate, "holds no PEM certificate; name another file.")
@@ -25,7 +25,7 @@ package struct CertificateCheck {
             fault = (.key, "no private key in PEM is there; name the file that holds it.")
             return
         }
-        // Without a text OpenSSL would ask on a terminal.
+        // Without a pass phrase, OpenSSL would ask on a terminal.
         var phrase = Array((password ?? "").utf8CString)
         let opened = phrase.withUnsafeMutableBufferPointer { phrase in
             Self.reading(text) { PEM_read_bio_PrivateKey($0, nil, nil, phrase.baseAddress) }

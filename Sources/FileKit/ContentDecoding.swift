@@ -3,24 +3,24 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Undoes the content codings of a body: of a download's at its delivery, of a data task's answer once all of it is there,
-/// or as it comes (`StreamedDecoding`).
+/// Decodes the content codings of a body: a download's at its delivery, and a data task's answer when it is complete or
+/// as it arrives (`StreamedDecoding`).
 ///
-/// The errors of all: `http.protocol` if the body is not of that coding (retryable), if it is a bomb
+/// All functions throw `http.protocol` if the body does not have that coding (retryable), if it is a decompression bomb
 /// (`ContentCodingRules.mostDecoded`), or if this machine lacks the coding's library; `integrity.length` if the coded
 /// data ends early.
 package struct ContentDecoding: Sendable {
-    /// The outermost first.
+    /// Outermost first.
     package let codings: [ContentCodingRules.Undoable]
 
     package init(_ codings: [ContentCodingRules.Undoable]) { self.codings = codings }
 
-    /// The codings that this machine can undo, in the order in which they are asked for.
+    /// The codings that this machine can decode, in the order in which they are requested.
     package static let possible = ContentCodingRules.Undoable.allCases.filter { dld_can_decode($0.number) != 0 }
 
-    /// Decodes `coded` into `plain`, which is truncated first. Blocks; run it in a `BlockingPool`.
-    /// - Parameter told: hears of the bytes that are decoded, after each piece of them.
-    /// - Returns: bytes written.
+    /// Decodes `coded` into `plain`, which is truncated first. Blocks: run it in a `BlockingPool`.
+    /// - Parameter told: called with the number of decoded bytes after each piece.
+    /// - Returns: the number of bytes written.
     /// - Throws: as above; `cancelled`, `disk.*`. If the file system has no room, `plain` is emptied at once, and the
     ///   error's details say how much is needed (`neededMember`).
     package func decode(
@@ -43,7 +43,7 @@ package struct ContentDecoding: Sendable {
     }
 
     /// Decodes a body in memory.
-    /// - Returns: nil if it is longer than `limit`.
+    /// - Returns: nil if the decoded body is longer than `limit`.
     /// - Throws: as above.
     package func decode(_ coded: [UInt8], atMost limit: ByteCount) throws(TransferError) -> [UInt8]? {
         let sink = DecodedBytes(atMost: limit)
@@ -60,12 +60,12 @@ package struct ContentDecoding: Sendable {
         return sink.bytes
     }
 
-    /// Member of an error's details: bytes that must be free before another attempt at the decoding makes sense.
+    /// A member of an error's details: the bytes that must be free before decoding is worth another attempt.
     package static let neededMember = "unfolded"
 }
 
 extension ContentCodingRules.Undoable {
-    /// As CLinux counts them.
+    /// The number of the coding in CLinux.
     fileprivate var number: Int32 {
         switch self {
         case .gzip: Int32(DLD_CODING_GZIP)
@@ -84,20 +84,21 @@ extension ContentCodingRules.Undoable {
     }
 }
 
-/// Undoes the content codings of a body as it comes, no further than somebody takes what is decoded. The errors are those of
-/// `ContentDecoding`; a bomb is told by the coded bytes that came so far. For one thread at a time.
+/// Decodes the content codings of a body as it arrives, only as far as the decoded bytes are taken. It throws the
+/// errors of `ContentDecoding`. A bomb is recognised by the coded bytes received so far. Use it on one thread at a
+/// time.
 package final class StreamedDecoding: @unchecked Sendable {
     private let layers: DecodingLayers
-    /// Decoded and not taken; valid until the layers go on.
+    /// Decoded bytes that are not taken yet. Valid until the layers continue.
     private var rest = UnsafeRawBufferPointer(start: nil, count: 0)
 
-    /// - Parameter codings: the outermost first.
+    /// - Parameter codings: outermost first.
     package init(_ codings: [ContentCodingRules.Undoable]) { layers = DecodingLayers(codings, of: .zero) }
 
     /// - Parameters:
-    ///   - coded: what follows the coded bytes that were used.
-    ///   - take: returns how many of the decoded bytes it took; fewer than it was given end the call.
-    /// - Returns: how many of the coded bytes were used; nil if nothing of them is left, not even decoded.
+    ///   - coded: the coded bytes that follow those already used.
+    ///   - take: returns how many of the decoded bytes it took. If it takes fewer than offered, the call ends.
+    /// - Returns: how many of the coded bytes were used; nil if nothing is left, neither coded nor decoded.
     /// - Throws: as above.
     package func decode(
         _ coded: UnsafeRawBufferPointer, taking take: (UnsafeRawBufferPointer) -> Int
@@ -115,24 +116,24 @@ package final class StreamedDecoding: @unchecked Sendable {
         } while true
     }
 
-    /// All of the coded body came.
-    /// - Throws: `integrity.length` if its end mark did not.
+    /// Ends the body, because all coded bytes have come.
+    /// - Throws: `integrity.length` if the end mark is missing.
     package func end() throws(TransferError) { try layers.end() }
 }
 
-/// The codings of one body. Each layer decodes what the one before it gave, and no more than one buffer of it: nothing
-/// lies anywhere but there.
+/// The codings of one body. Each layer decodes the output of the one before it, a buffer at a time, and nothing else is
+/// stored.
 private final class DecodingLayers {
     private let codings: [ContentCodingRules.Undoable]
     private var coded: ByteCount
     private var decoders: [Decoder] = []
-    /// What each layer was given by the one before it and has not used.
+    /// What each layer got from the one before it and has not used yet.
     private var waiting: [UnsafeRawBufferPointer]
-    /// Bytes that each layer gave.
+    /// The number of bytes that each layer has produced.
     private var given: [ByteCount]
     private var isEmpty = true
 
-    /// - Parameter coded: bytes of the whole coded body; 0 if they are told as they come.
+    /// - Parameter coded: the length of the whole coded body in bytes; 0 if it grows as bytes arrive.
     init(_ codings: [ContentCodingRules.Undoable], of coded: ByteCount) {
         self.codings = codings
         self.coded = coded
@@ -140,7 +141,7 @@ private final class DecodingLayers {
         waiting = Array(repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: codings.count)
     }
 
-    /// So many more coded bytes came.
+    /// Adds to the number of coded bytes.
     func grow(by count: Int) { coded += ByteCount(Int64(count)) }
 
     func decode(
@@ -150,14 +151,14 @@ private final class DecodingLayers {
         while let decoded = try next(&rest) { try sink(decoded) }
     }
 
-    /// The next decoded bytes, valid until the next call; nil if all that came is decoded.
-    /// - Parameter coded: what is not used yet.
+    /// Returns the next decoded bytes, which are valid until the next call; nil if everything that came is decoded.
+    /// - Parameter coded: the bytes that are not used yet.
     func next(_ coded: inout UnsafeRawBufferPointer) throws(TransferError) -> UnsafeRawBufferPointer? {
         isEmpty = isEmpty && coded.isEmpty
         return try next(&coded, of: codings.count - 1)
     }
 
-    /// A body without a byte is empty in any coding: servers say one of answers that have none.
+    /// A body without any byte is empty in every coding: servers name a coding even for empty answers.
     func end() throws(TransferError) {
         guard isEmpty || decoders.count == codings.count && decoders.allSatisfy(\.isComplete) else {
             throw TransferError(.integrityLength, "The coded body ends before its end mark.")
@@ -206,7 +207,7 @@ private final class DecodingLayers {
     }
 }
 
-/// Collects what is decoded.
+/// Collects decoded bytes.
 private final class DecodedBytes {
     private let limit: Int
     private(set) var bytes: [UInt8] = []
@@ -223,17 +224,17 @@ private final class DecodedBytes {
     }
 }
 
-/// Writes what is decoded.
+/// Writes decoded bytes to a file.
 private final class DecodedFile {
     private let file: Int32
     private let path: String
-    /// A few bytes may become very many: the one who waits for them may have had enough.
+    /// A few coded bytes may become very many, so the caller may give up meanwhile.
     private let isCancelled: () -> Bool
     private(set) var written: ByteCount = 0
-    /// The room ended, and after how many bytes: what follows is only counted.
+    /// Where the space ran out. What follows is only counted.
     private var full: (errno: Int32, at: ByteCount)?
 
-    /// What is counted beyond the room: some tens of seconds of work.
+    /// The most bytes that are counted after the space ran out, which takes some tens of seconds.
     private static let longestCount = ByteCount(64 << 30)
 
     init(_ file: Int32, path: String, isCancelled: @escaping () -> Bool) {
@@ -254,7 +255,7 @@ private final class DecodedFile {
             let (count, code) = retrying { pwrite(file, rest.baseAddress, rest.count, off_t(written.rawValue)) }
             if count < 0, code == ENOSPC || code == EDQUOT {
                 full = (code, written)
-                // Others have their room while the rest is counted.
+                // Others can use the space while the rest is counted.
                 _ = ftruncate(file, 0)
                 continue
             }
@@ -268,23 +269,23 @@ private final class DecodedFile {
     var refusal: TransferError? {
         guard let full else { return nil }
         var error = TransferError.destination(errno: full.errno, "write", path)
-        // There was not quite room for as much as was written.
+        // The space was slightly less than what was written.
         let needed = max(written, full.at + Folder.leastRoom)
         error.details[ContentDecoding.neededMember] = .integer(needed.rawValue)
         return error
     }
 }
 
-/// One coding's library over a stream of buffers.
+/// One coding's library, applied to a stream of buffers.
 private final class Decoder {
     private let state: OpaquePointer
     private let coding: ContentCodingRules.Undoable
     private let output: UnsafeMutableRawBufferPointer
-    /// The end mark was read. Zeros may follow (padding), and further gzip members or zstd frames.
+    /// The end mark was read. Zeros (padding) and further gzip members or zstd frames may follow.
     private(set) var isComplete = false
-    /// Something else followed: no further member begins.
+    /// Something else followed, so no further member begins.
     private var isOver = false
-    /// The last call filled the output.
+    /// The last call filled the output buffer.
     private var mayHaveMore = false
 
     init(_ coding: ContentCodingRules.Undoable, first: UnsafeRawBufferPointer) throws(TransferError) {
@@ -308,7 +309,7 @@ private final class Decoder {
         output.deallocate()
     }
 
-    /// The next decoded bytes, valid until the next call; nil if more coded ones are needed.
+    /// Returns the next decoded bytes, which are valid until the next call; nil if more coded bytes are needed.
     func next(_ rest: inout UnsafeRawBufferPointer) throws(TransferError) -> UnsafeRawBufferPointer? {
         while true {
             if isComplete, try !beginMember(rest) {
@@ -336,7 +337,7 @@ private final class Decoder {
         }
     }
 
-    /// True if another member or frame begins; anything else after the end mark is ignored, as gzip(1) does.
+    /// Returns true if another member or frame begins. Anything else after the end mark is ignored, as in gzip(1).
     private func beginMember(_ rest: UnsafeRawBufferPointer) throws(TransferError) -> Bool {
         guard !isOver, let first = rest.first, begins(first) else { return false }
         guard dld_decoder_reset(state) == Int32(DLD_DECODE_MORE) else {
@@ -346,7 +347,7 @@ private final class Decoder {
         return true
     }
 
-    /// Whether a member (RFC 1952 section 2.3.1) or a frame (RFC 8878 section 3.1) may begin so.
+    /// Tells whether a member (RFC 1952 section 2.3.1) or a frame (RFC 8878 section 3.1) may begin with this byte.
     private func begins(_ byte: UInt8) -> Bool {
         switch coding {
         case .gzip: byte == 0x1f

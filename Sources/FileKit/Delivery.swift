@@ -2,25 +2,25 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// Brings a part file that is whole under its final name: verified and durable there, or not there at all.
+/// Renames a complete part file to its final name. The file is verified and durable there, or not there at all.
 ///
 /// Every call is relative to the folder's descriptor. Delivery is idempotent: after a crash between the rename and the
-/// store's commit, the final name is recognised by device and inode to be the part already. All calls block: run them
-/// in a `BlockingPool`.
+/// store's commit, the file under the final name is recognised by device and inode. All calls block: run them in a
+/// `BlockingPool`.
 package struct Delivery: Sendable {
     package var folder: Folder
-    /// Name of the part file in `folder`.
+    /// The name of the part file in `folder`.
     package var partName: String
     package var part: FileIdentity
     /// The wanted final name.
     package var name: String
     package var policy: ConflictPolicy
-    /// Seconds since 1970, if the file gets the server's time.
+    /// In seconds since 1970; set if the file gets the server's time.
     package var modificationTime: Int64?
-    /// `relaxed` syncs neither file nor folder.
+    /// `relaxed` syncs neither the file nor the folder.
     package var durability = Durability.full
 
-    /// - Throws: `destination.bad_path` for a name no file can have.
+    /// - Throws: `destination.bad_path` for a name that no file can have.
     package init(
         folder: Folder, partName: String, part: FileIdentity, name: String, policy: ConflictPolicy,
         modificationTime: Int64? = nil, durability: Durability = .full
@@ -35,16 +35,16 @@ package struct Delivery: Sendable {
         self.durability = durability
     }
 
-    /// Moves the part to its final name and makes both file and folder durable.
-    /// - Throws: `destination.exists` (policy `fail`), `destination.bad_path` (a folder has the name and may not be
-    ///   replaced), `disk.*`; `disk.io` where the part is not what it was, or the folder not where it was.
+    /// Renames the part file to its final name, and makes file and folder durable.
+    /// - Throws: `destination.exists` (policy `fail`), `destination.bad_path` (a folder has the name and must not be
+    ///   replaced), `disk.*`; `disk.io` if the part file is another file, or the folder is in another place.
     package func deliver() throws(TransferError) -> DeliveredFile {
         let (delivered, file) = try place()
         if let file { try folder.sync(besides: file.rawValue) }
         return delivered
     }
 
-    /// As `deliver`, but the folder remains to be synced where a file is returned beside what was delivered.
+    /// Like `deliver`, but if a file is returned, the folder must still be synced.
     package func place() throws(TransferError) -> (delivered: DeliveredFile, unsynced: Descriptor?) {
         if let done = try recognised() { return (done, nil) }
         try folder.requireInPlace()
@@ -72,7 +72,7 @@ package struct Delivery: Sendable {
     private func stampAndSync(_ file: Descriptor) throws(TransferError) {
         let path = folder.path(of: partName)
         if let modificationTime {
-            // A file system without times of that range keeps its own: no reason to lose a download.
+            // A file system that cannot store this time keeps its own. That is no reason to lose a download.
             _ = dld_set_modification_time(file.rawValue, modificationTime)
         }
         guard durability.isSynced else { return }
@@ -116,7 +116,7 @@ package struct Delivery: Sendable {
         throw .destination(errno: code, "deliver", folder.path(of: name))
     }
 
-    /// False if the name is taken.
+    /// Returns false if the name is taken.
     private func moveWithoutReplacing(to candidate: String) throws(TransferError) -> Bool {
         let directory = folder.fileDescriptor
         let (result, code) = retrying { dld_rename_noreplace(directory, partName, directory, candidate) }
@@ -145,7 +145,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// For file systems that have neither (some FUSE): the name is looked at just before.
+    /// For file systems that support neither (some FUSE): the name is checked just before the rename.
     private func renameWhereFree(to candidate: String) throws(TransferError) -> Bool {
         let directory = folder.fileDescriptor
         if try folder.status(of: candidate) != nil { return false }
@@ -154,7 +154,7 @@ package struct Delivery: Sendable {
         return true
     }
 
-    /// As it is now that nothing changes it any more: a new name is a change too.
+    /// Reads the status after the last change, because a rename changes it too.
     private func delivered(_ file: Descriptor, as name: String) throws(TransferError) -> DeliveredFile {
         guard let status = FileKit.status(of: file.rawValue) else {
             throw .destination(errno: errno, "deliver", folder.path(of: name))
@@ -166,9 +166,10 @@ package struct Delivery: Sendable {
 
     // MARK: - After a crash
 
-    /// The file under its final name, where an earlier delivery came that far; a second link that it left is removed.
-    /// - Parameter expected: the size it must have, if known.
-    /// - Throws: `disk.*`, `destination.*` if that cannot be told, or not be made durable.
+    /// Returns the file under its final name if an earlier delivery got that far, and removes a second link that it
+    /// left.
+    /// - Parameter expected: the required size, if known.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be determined or made durable.
     package func recognised(expected: ByteCount? = nil) throws(TransferError) -> DeliveredFile? {
         let directory = folder.fileDescriptor
         let left = try folder.status(of: partName).flatMap { FileIdentity($0) == part ? $0 : nil }

@@ -2,25 +2,26 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// Says in an extended attribute whose delivery a file is, from before it gets its name until the store knows of it.
+/// An extended attribute that says which task delivered a file. It is set before the file gets its name, and removed
+/// after the store knows of the delivery.
 ///
-/// A daemon that dies in between finds its file again by this, without having stored anything about it before.
+/// If a daemon dies in between, the next one finds the file by this mark, although nothing about it was stored before.
 package struct DeliveryMark: Sendable, Hashable {
     static let attribute = "user.dld.delivery"
 
     package let text: String
 
     /// - Parameters:
-    ///   - size: the file's; one that was cut or changed since is not recognised.
-    ///   - isProven: whether a digest proved it.
-    ///   - boot: name of the boot in which alone the mark counts: for files that are not synced. nil = always.
+    ///   - size: the file's size. A file that was truncated or extended since is not recognised.
+    ///   - isProven: tells whether a digest proved the file.
+    ///   - boot: the only boot in which the mark counts, for files that are not synced; nil for all boots.
     package init(store: String, task: TaskID, size: Int, isProven: Bool, boot: String?) {
         text = .joining(
             store, "-", String(task.rawValue), "-", String(size), isProven ? "-proven" : "-unproven",
             boot == nil ? "" : "-", boot ?? "")
     }
 
-    /// False if the file system keeps no such attributes.
+    /// Returns false if the file system does not support such attributes.
     package func set(on file: Int32) -> Bool {
         var text = text
         return text.withUTF8 { fsetxattr(file, Self.attribute, $0.baseAddress, $0.count, 0) } == 0
@@ -28,8 +29,8 @@ package struct DeliveryMark: Sendable, Hashable {
 
     package static func remove(from file: Int32) { _ = fremovexattr(file, attribute) }
 
-    /// Whether an open file of `size` bytes, which this task of this store delivered, was proven complete; nil if
-    /// it is not this task's.
+    /// Tells whether an open file of `size` bytes, delivered by this task of this store, was proven complete; nil if
+    /// this task did not deliver it.
     static func proof(on file: Int32, store: String, task: TaskID, size: Int) -> Bool? {
         guard let text = text(of: file) else { return nil }
         for boot in [nil, BootName.current] {
@@ -50,7 +51,7 @@ package struct DeliveryMark: Sendable, Hashable {
     }
 }
 
-/// The kernel's random name of this boot; nil if /proc does not tell.
+/// The kernel's random id of this boot; nil if /proc does not show it.
 package enum BootName {
     package static let current: String? = {
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)

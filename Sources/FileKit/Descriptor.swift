@@ -1,7 +1,7 @@
 import Glibc
 import TransferModel
 
-/// Owns one file descriptor; closes it when the last reference goes.
+/// Owns one file descriptor, and closes it with the last reference.
 package final class Descriptor: Sendable {
     package let rawValue: Int32
 
@@ -10,7 +10,7 @@ package final class Descriptor: Sendable {
     deinit { close(rawValue) }
 }
 
-/// Who a file is: what a rename does not change and a replacement does.
+/// Identifies a file: a rename does not change it, but a replacement does.
 package struct FileIdentity: Hashable, Sendable, Codable {
     package var device: UInt64
     package var inode: UInt64
@@ -25,26 +25,26 @@ package struct FileIdentity: Hashable, Sendable, Codable {
         inode = UInt64(status.st_ino)
     }
 
-    /// Of the part file that the checkpoint speaks of.
+    /// The identity of the part file in the checkpoint.
     package init(_ checkpoint: Checkpoint) { self.init(device: checkpoint.device, inode: checkpoint.inode) }
 }
 
-// Functions, since other targets do not reliably see members that this one adds to types of C.
+// These are functions, because other targets do not reliably see members that this one adds to C types.
 
 package func isRegular(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFREG }
 package func isFolder(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
 package func isLink(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFLNK }
 
-/// Since 1970, as far as 64 bits go.
+/// Nanoseconds since 1970, as far as 64 bits reach.
 package func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
 
-/// fstat(2); nil with errno set where it fails.
+/// fstat(2); nil with errno set if it fails.
 package func status(of descriptor: Int32) -> stat? {
     var result = stat()
     return fstat(descriptor, &result) == 0 ? result : nil
 }
 
-/// fstatat(2) that does not follow a symbolic link; nil with errno set where it fails.
+/// fstatat(2) without following a symbolic link; nil with errno set if it fails.
 package func status(of name: String, in folder: Int32) -> stat? {
     var result = stat()
     return fstatat(folder, name, &result, AT_SYMLINK_NOFOLLOW) == 0 ? result : nil

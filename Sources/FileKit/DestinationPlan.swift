@@ -1,15 +1,15 @@
 import Glibc
 import TransferModel
 
-/// Where a download is to be delivered: settled when the task is added, opened again whenever it runs.
+/// Where a download is to be delivered. Decided when the task is added, and opened again whenever it runs.
 package struct DestinationPlan: Sendable, Hashable {
-    /// Absolute path of the folder.
+    /// The absolute path of the folder.
     package var folder: String
-    /// The file's name if the task says it; nil if the server's answer names the file.
+    /// The file's name if the task names it; nil if the server's answer does.
     package var name: String?
 
-    /// Judges the text alone; no file is looked at.
-    /// - Parameter destination: the task's, with the folder that it was given when it was added.
+    /// Checks only the text; no file is examined.
+    /// - Parameter destination: the task's destination, with the folder that it got when it was added.
     /// - Throws: `destination.bad_path`, or `request.bad_field` for a contradictory destination.
     package init(_ destination: Destination?) throws(TransferError) {
         if let path = destination?.path {
@@ -44,17 +44,17 @@ package struct DestinationPlan: Sendable, Hashable {
         return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
     }
 
-    /// Absolute path of `name` in the folder.
+    /// The absolute path of `name` in the folder.
     package func path(of name: String) -> String { folder.hasSuffix("/") ? folder + name : folder + "/" + name }
 
-    /// Names of a task's part files, the one that it is decoded into included.
+    /// The names of a task's part files, including the one for its decoded body.
     package func partNames(task: TaskID, store: String) -> [String] {
         (0...1).map { PartName.make(task: task, store: store, wanted: name, attempt: $0) }
     }
 
-    /// Looks at the file system when the task is added: creates missing folders and refuses what cannot work.
-    /// - Parameter known: the same folder where another task of the call has been admitted to it just now.
-    /// - Returns: the folder, whose `device` the task remembers.
+    /// Checks the file system when the task is added: creates missing folders and refuses what cannot work.
+    /// - Parameter known: the same folder, if another task of the call has just been admitted to it.
+    /// - Returns: the folder, whose `device` the task records.
     /// - Throws: `destination.bad_path`, `destination.not_writable`, `permission.denied`, `disk.*`.
     package func admit(
         _ access: FileAccess, owner: UserID, known: Folder? = nil
@@ -77,10 +77,10 @@ package struct DestinationPlan: Sendable, Hashable {
         return opened
     }
 
-    /// Opens the folder to run the task. It is never created here: a missing folder or another device is an unplugged
-    /// target, for which the task waits.
-    /// - Parameter device: as remembered at add.
-    /// - Throws: `disk.io` if the target is absent; else as `admit`.
+    /// Opens the folder in order to run the task. It is never created here: if it is missing or on another device, its
+    /// disk is unplugged, and the task waits for it.
+    /// - Parameter device: the device recorded when the task was added.
+    /// - Throws: `disk.io` if the folder is absent; otherwise what `admit` throws.
     package func open(_ access: FileAccess, owner: UserID, device: UInt64?) throws(TransferError) -> Folder {
         let opened: Folder
         do {
@@ -92,7 +92,7 @@ package struct DestinationPlan: Sendable, Hashable {
         return opened
     }
 
-    /// - Throws: `disk.io` if the folder is on another device than it was at add.
+    /// - Throws: `disk.io` if the folder is not on the device that was recorded when the task was added.
     package func check(_ opened: Folder, device: UInt64?) throws(TransferError) {
         if let device, opened.device != device {
             throw .targetAbsent(folder, "another file system is there than when the task was added")

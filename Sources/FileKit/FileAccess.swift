@@ -2,21 +2,21 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// The one gate to the file system for paths that clients name, for reading and for writing.
+/// The only gate to the file system for paths that clients name, for reading and for writing.
 ///
-/// A user's own daemon has exactly that user's rights, so the kernel judges. The system daemon has rights its clients
-/// lack and must not lend them out: it opens only what lies below `<root>/<uid>/`, beneath an open descriptor and
-/// through no symbolic link (`PathsBeneath`); everything else is `permission.denied`. All calls block: run them in a
-/// `BlockingPool`.
+/// A user's own daemon has exactly that user's rights, so the kernel decides. The system daemon has rights that its
+/// clients lack, and must not lend them out. It opens only what is below `<root>/<uid>/`, relative to an open
+/// descriptor and without following symbolic links (`PathsBeneath`). Everything else is `permission.denied`. All calls
+/// block: run them in a `BlockingPool`.
 package struct FileAccess: Sendable {
     package enum Mode: Sendable, Hashable {
         case user
-        /// `root` is the daemon's own folder that holds one folder for each user id.
+        /// `root` is the daemon's own folder, with one folder for each user id.
         case system(root: String)
     }
 
     package let mode: Mode
-    /// The daemon's own files lie there, and nothing is delivered beside them.
+    /// The folder with the daemon's own files. Nothing is delivered there.
     private let stateFolder: String?
     private let beneath: PathsBeneath
 
@@ -27,7 +27,7 @@ package struct FileAccess: Sendable {
     }
 
     /// Opens the folder `path` for delivery on behalf of `owner`.
-    /// - Parameter create: make missing folders (0777 less the umask).
+    /// - Parameter create: creates missing folders (mode 0777 minus the umask).
     /// - Throws: `permission.denied`, `destination.bad_path`, `destination.not_writable`, `disk.*`.
     package func openFolder(_ path: String, owner: UserID, create: Bool) throws(TransferError) -> Folder {
         let start = try base(for: path, owner: owner)
@@ -47,11 +47,11 @@ package struct FileAccess: Sendable {
         return folder
     }
 
-    /// Opens a local file that a client wants read: a source, a body, a key, a `file:` URL.
-    /// - Throws: `permission.denied`, `source.unreadable` (also for what is not a regular file).
+    /// Opens a local file that a client wants to be read: a source, a body, a key, a `file:` URL.
+    /// - Throws: `permission.denied`, `source.unreadable` (also if it is not a regular file).
     package func openForReading(_ path: String, owner: UserID) throws(TransferError) -> OpenedFile {
         let start = try base(for: path, owner: owner)
-        // O_NONBLOCK: a fifo without a writer must not hold the thread; it is refused right after.
+        // O_NONBLOCK: a FIFO without a writer must not block the thread. It is refused right after.
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         let (descriptor, code) = retrying { () -> Int32 in
             isConfined
@@ -65,7 +65,7 @@ package struct FileAccess: Sendable {
         return try OpenedFile(path: path, descriptor: Descriptor(descriptor))
     }
 
-    /// Where clients that name no folder get their downloads.
+    /// The folder for downloads of clients that name none.
     package func homeFolder(of owner: UserID) -> String? {
         switch mode {
         case .user: nil
@@ -73,8 +73,8 @@ package struct FileAccess: Sendable {
         }
     }
 
-    /// System mode: makes `<root>/<uid>/`, which that user alone shares with the daemon through an ACL. No effect in
-    /// user mode.
+    /// In system mode: creates `<root>/<uid>/`, which only that user and the daemon share, through an ACL. Has no
+    /// effect in user mode.
     package func prepareFolder(of owner: UserID) throws(TransferError) {
         guard case .system(let root) = mode else { return }
         if mkdir(root, 0o711) != 0, errno != EEXIST { throw .destination(errno: errno, "create", root) }
@@ -88,9 +88,9 @@ package struct FileAccess: Sendable {
         try AccessControlList.shared(between: owner, and: UserID(geteuid())).apply(to: folder.rawValue, path: path)
     }
 
-    /// Users must be able to walk to their folders, but not to see what lies beside them: the state folder and `root`
-    /// get the search bit for everybody and nothing else, whatever the umask. What is in the state folder is private
-    /// by its own mode.
+    /// Users must be able to reach their folders, but not to list what is next to them. The state folder and `root` get
+    /// only the search bit for everybody, whatever the umask. The contents of the state folder are private by their own
+    /// modes.
     private static func makePassable(_ root: String) throws(TransferError) {
         for path in [root, root + "/.."] {
             let folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -112,7 +112,7 @@ package struct FileAccess: Sendable {
         var components: [String]
     }
 
-    /// Whether files are opened below a folder of the daemon's only.
+    /// Tells whether files are opened only below a folder of the daemon.
     package var isConfined: Bool {
         switch mode {
         case .user: false
@@ -128,7 +128,7 @@ package struct FileAccess: Sendable {
                 descriptor: try Self.open(folder: "/", named: path), components: PathRules.components(of: path))
         case .system(let root):
             let home = PathRules.normalized(root) + "/\(owner)"
-            // No links are followed below, so that removing `..` from the text is what the kernel would do.
+            // No links are followed below, so resolving `..` in the text gives the same result as the kernel.
             let wanted = PathRules.normalized(path)
             guard wanted == home || wanted.hasPrefix(home + "/") else { throw denied(path, owner) }
             try prepareFolder(of: owner)
@@ -163,7 +163,7 @@ package struct FileAccess: Sendable {
 
     private func enter(_ component: String, of folder: Descriptor) -> (Int32, Int32) {
         let first = enter(component, of: folder, flags: O_RDONLY)
-        // A folder one may write to and search but not list is still a destination.
+        // A folder that one may write to and search, but not list, is still a valid destination.
         return first.0 < 0 && first.1 == EACCES ? enter(component, of: folder, flags: DLD_O_PATH) : first
     }
 
@@ -176,10 +176,10 @@ package struct FileAccess: Sendable {
         }
     }
 
-    /// What is said of a path that leaves its folder or meets a symbolic link.
+    /// Tells whether the path leaves its folder or contains a symbolic link.
     private static func meansEscape(_ code: Int32) -> Bool { code == EXDEV || code == ELOOP || code == EAGAIN }
 
-    /// What the errno of a file's opening means where it is not the file's user who opens it.
+    /// Throws what a failed open means if the file's user does not open it in person.
     private func refuse(_ path: String, of owner: UserID, _ code: Int32) throws(TransferError) {
         if Self.meansEscape(code) { throw denied(path, owner) }
         guard code == EACCES else { return }
@@ -200,7 +200,7 @@ package struct FileAccess: Sendable {
     }
 }
 
-/// A regular file open for reading, with what it was at that moment.
+/// A regular file open for reading, with its attributes at that moment.
 package final class OpenedFile: Sendable {
     package let path: String
     package let identity: FileIdentity
@@ -210,7 +210,7 @@ package final class OpenedFile: Sendable {
     private let descriptor: Descriptor
 
     package var fileDescriptor: Int32 { descriptor.rawValue }
-    /// A path that names this very file for code that takes paths only, while this object lives.
+    /// A path that leads to this very file as long as this object lives, for code that accepts only paths.
     package var descriptorPath: String { "/proc/self/fd/\(descriptor.rawValue)" }
 
     package init(path: String, descriptor: Descriptor) throws(TransferError) {

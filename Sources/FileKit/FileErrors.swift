@@ -3,10 +3,10 @@ import TransferCore
 import TransferModel
 
 extension TransferError {
-    /// What a failed system call on a destination means in the shared vocabulary.
+    /// The error of the shared vocabulary for a failed system call on a destination.
     ///
-    /// Conditions that clear themselves (space, quota, input/output, a file system gone read-only) become `disk.*`;
-    /// mistakes of the caller become `destination.*`.
+    /// Conditions that pass by themselves (space, quota, input/output, a file system that became read-only) become
+    /// `disk.*`, and mistakes of the caller become `destination.*`.
     package static func destination(errno code: Int32, _ action: String, _ path: String) -> TransferError {
         let reason = errorText(code)
         let details: [String: JSONValue] = ["path": .string(path), "errno": .integer(Int64(code))]
@@ -34,10 +34,10 @@ extension TransferError {
         }
     }
 
-    /// What a failed read of a local file that a client named means.
+    /// The error for a failed read of a local file that a client named.
     package static func source(errno code: Int32, _ path: String) -> TransferError {
         let details: [String: JSONValue] = ["path": .string(path), "errno": .integer(Int64(code))]
-        // The last three say nothing of the file: it is this process, or the machine, that has no more just now.
+        // The last three say nothing about the file: this process or the machine lacks resources now.
         if [EIO, ESTALE, EMFILE, ENFILE, ENOMEM].contains(code) {
             return TransferError(.diskIO, "Cannot read \(path): \(errorText(code)).", details: details)
         }
@@ -46,7 +46,7 @@ extension TransferError {
             details: details)
     }
 
-    /// The `disk.*` errors: what waits for the disk rather than fails. Nil for every other cause.
+    /// The `disk.*` errors, for which a task waits instead of failing; nil for every other cause.
     package static func disk(errno code: Int32, _ action: String, _ path: String) -> TransferError? {
         let details: [String: JSONValue] = ["path": .string(path), "errno": .integer(Int64(code))]
         switch code {
@@ -67,7 +67,7 @@ extension TransferError {
         }
     }
 
-    /// The folder that the task was added with is gone, or another file system is mounted there.
+    /// The folder recorded when the task was added is gone, or another file system is mounted there.
     static func targetAbsent(_ path: String, _ reason: String) -> TransferError {
         TransferError(
             .diskIO, "\(path): \(reason). Put it back, or plug in or mount its disk; the task resumes by itself.",
@@ -83,7 +83,7 @@ package func errorText(_ code: Int32) -> String {
     }
 }
 
-/// Repeats a call that a signal interrupted. Returns what it returned, and errno where that is negative.
+/// Repeats a call that a signal interrupted. Returns the result, and errno if that is negative.
 package func retrying<T: SignedInteger>(_ call: () -> T) -> (result: T, errno: Int32) {
     while true {
         let result = call()

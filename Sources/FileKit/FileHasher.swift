@@ -6,7 +6,7 @@ import TransferModel
 
 /// Computes several digests of one stream of bytes at once.
 package final class FileHasher {
-    /// Each algorithm with its context in libcrypto (EVP_DigestInit(3ssl)).
+    /// Each algorithm, with its context in libcrypto (EVP_DigestInit(3ssl)).
     private let contexts: [(algorithm: DigestAlgorithm, context: OpaquePointer)]
 
     /// - Throws: `internal` if libcrypto lacks one of them.
@@ -33,12 +33,12 @@ package final class FileHasher {
         for each in contexts { EVP_DigestUpdate(each.context, bytes.baseAddress, bytes.count) }
     }
 
-    /// Lower-case hexadecimal, by algorithm. The hasher is used up.
+    /// The digests in lower-case hexadecimal, by algorithm. The hasher cannot be used any more.
     package func finish() -> [DigestAlgorithm: String] {
         Dictionary(uniqueKeysWithValues: contexts.map { ($0.algorithm, Hex.encode(Self.value(of: $0.context))) })
     }
 
-    /// The digest of the pieces, one after the other.
+    /// The digest of the concatenated pieces.
     /// - Throws: `internal`.
     package static func digest(
         _ algorithm: DigestAlgorithm, of pieces: [UInt8]...
@@ -56,11 +56,11 @@ package final class FileHasher {
         }
     }
 
-    /// Reads the file once from its beginning. Blocks; run it in a `BlockingPool`.
+    /// Reads the file once from its beginning. Blocks: run it in a `BlockingPool`.
     /// - Parameters:
     ///   - file: an open descriptor; its position is neither used nor changed.
     ///   - path: for messages.
-    ///   - isCancelled: asked once a megabyte.
+    ///   - isCancelled: called once per mebibyte.
     /// - Throws: `cancelled`, `disk.io`, `internal`.
     package static func digests(
         of file: Int32, path: String, _ algorithms: Set<DigestAlgorithm>, isCancelled: () -> Bool = { false }
@@ -73,7 +73,7 @@ package final class FileHasher {
 }
 
 extension FileHasher {
-    /// CRC-32C of a whole file: tells an edited file from what was delivered.
+    /// The CRC-32C of a whole file, which distinguishes an edited file from the delivered one.
     /// - Throws: `disk.io`.
     package static func checksum(of file: Int32, path: String) throws(TransferError) -> UInt32 {
         var checksum: UInt32 = 0
@@ -84,9 +84,9 @@ extension FileHasher {
     }
 }
 
-/// Hands a file's bytes to `body`, a megabyte at a time.
+/// Passes a file's bytes to `body`, one mebibyte at a time.
 /// - Throws: `cancelled`, `disk.io`, and what `body` throws.
-/// - Parameter length: bytes at most; a file that ends before is no error.
+/// - Parameter length: the most bytes to read. A file may end earlier.
 package func readAll(
     of file: Int32, path: String, from start: ByteCount = .zero, length: ByteCount = ByteCount(.max),
     isCancelled: () -> Bool,
@@ -112,8 +112,8 @@ package func readAll(
     }
 }
 
-/// libcrypto's digests, from a context of our own: the machine's OpenSSL configuration may refuse MD5 and SHA-1 (FIPS
-/// 140-3), and servers and users still name these to detect damage.
+/// libcrypto's digests, from a separate context. The machine's OpenSSL configuration may refuse MD5 and SHA-1 (FIPS
+/// 140-3), but servers and users still use these to detect damage.
 private enum Algorithms {
     nonisolated(unsafe) static let all: [DigestAlgorithm: OpaquePointer] = {
         let library = OSSL_LIB_CTX_new()

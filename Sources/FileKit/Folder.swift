@@ -2,17 +2,17 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// An open folder. Everything that delivery does is relative to its descriptor, so that a folder which somebody moves
-/// or replaces by a symbolic link in the meantime does no harm.
+/// An open folder. All steps of delivery are relative to its descriptor, so it does no harm if somebody moves the
+/// folder or replaces it with a symbolic link meanwhile.
 package final class Folder: Sendable {
-    /// As the client named it; for messages and stored paths only.
+    /// As the client named it; only for messages and stored paths.
     package let path: String
     package let device: UInt64
     package let identity: FileIdentity
     private let descriptor: Descriptor
     private let entries = SharedSync()
 
-    /// Room that must be free where nothing says how much is needed; the engine writes pieces of this size.
+    /// The space that must be free if the need is unknown. The engine writes pieces of this size.
     package static let leastRoom = ByteCount.mebibytes(1)
 
     package var fileDescriptor: Int32 { descriptor.rawValue }
@@ -27,19 +27,19 @@ package final class Folder: Sendable {
         identity = FileIdentity(status)
     }
 
-    /// Absolute path of `name` in this folder.
+    /// The absolute path of `name` in this folder.
     package func path(of name: String) -> String {
         path.utf8.last == UInt8(ascii: "/") ? .joining(path, name) : .joining(path, "/", name)
     }
 
-    /// Bytes that anybody may use in its file system; nil if it cannot be asked. Blocks.
+    /// The bytes that unprivileged users may use in its file system; nil if unknown. Blocks.
     package var freeSpace: ByteCount? {
         let free = dld_free_space(fileDescriptor)
         return free < 0 ? nil : ByteCount(free)
     }
 
-    /// What has this name, links not followed; nil if nothing has it.
-    /// - Throws: `disk.*`, `destination.*` if that cannot be told: it may be there.
+    /// The status of the file with this name, without following links; nil if there is none.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be determined: the file may exist.
     package func status(of name: String) throws(TransferError) -> stat? {
         if let status = FileKit.status(of: name, in: fileDescriptor) { return status }
         guard errno == ENOENT else { throw .destination(errno: errno, "look at", path(of: name)) }
@@ -55,22 +55,22 @@ package final class Folder: Sendable {
                 + "resumes by itself; or choose another destination (task.update).", details: ["path": .string(path)])
     }
 
-    /// Removes names that must not come back with the next boot; a disk that cannot promise that keeps nobody from
-    /// going on.
+    /// Removes names that must not come back after the next boot. A disk that cannot make this durable does not stop
+    /// the caller.
     package func unlinkDurably(_ names: [String]) {
         var isChanged = false
         for name in names where unlinkat(fileDescriptor, name, 0) == 0 { isChanged = true }
         if isChanged { try? sync() }
     }
 
-    /// Makes the folder's entries durable; if the folder itself cannot be synced, its whole file system is.
+    /// Makes the folder's entries durable. If the folder itself cannot be synced, its whole file system is synced.
     /// - Parameter file: a file of the same file system, for a folder that may not be read.
     /// - Throws: `disk.*`.
     package func sync(besides file: Int32? = nil) throws(TransferError) {
         var (result, code) = retrying { fsync(fileDescriptor) }
         var readable: Descriptor?
         if result != 0, code == EBADF {
-            // It only names the folder (O_PATH, open(2)).
+            // The descriptor only names the folder (O_PATH, open(2)).
             let (opened, cause) = retrying { openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
             if opened >= 0 {
                 readable = Descriptor(opened)
@@ -88,7 +88,7 @@ package final class Folder: Sendable {
         }
     }
 
-    /// As `sync`, shared with whoever else delivers into this folder just now.
+    /// Like `sync`, but shared with other deliveries into this folder at the same time.
     /// - Parameter file: stays open until `completion` is called.
     package func sync(
         besides file: Descriptor, in pool: BlockingPool,
@@ -101,7 +101,8 @@ package final class Folder: Sendable {
         }
     }
 
-    /// - Throws: `disk.io` if `path` leads here no more: a file delivered here would not be where it is said to be.
+    /// - Throws: `disk.io` if `path` does not lead to this folder any more: a delivered file would not be where it is
+    ///   reported to be.
     func requireInPlace() throws(TransferError) {
         var there = stat()
         guard fstatat(AT_FDCWD, path, &there, 0) == 0, FileIdentity(there) == identity else {
@@ -111,7 +112,7 @@ package final class Folder: Sendable {
 
     /// - Throws: `destination.not_writable`, also for a read-only file system; `disk.io` if the disk fails.
     package func requireWritable() throws(TransferError) {
-        // An O_PATH descriptor is good for "." too.
+        // "." also works with an O_PATH descriptor.
         guard faccessat(fileDescriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 else {
             let code = errno
             guard code == EROFS else { throw .destination(errno: code, "write in", path) }

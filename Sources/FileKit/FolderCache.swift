@@ -1,9 +1,10 @@
 import Threading
 import TransferModel
 
-/// Destination folders that attempts hold open, by path and owner: a thousand small files for one folder open it once.
+/// Destination folders that attempts hold open, by path and owner. A thousand small files for one folder open it only
+/// once.
 ///
-/// It keeps none open by itself.
+/// The cache itself keeps no folder open.
 package final class FolderCache: Sendable {
     private struct Key: Hashable {
         var path: String
@@ -15,7 +16,7 @@ package final class FolderCache: Sendable {
     }
 
     private let entries = Guarded([Key: Entry]())
-    /// Entries beyond which those of closed folders are dropped.
+    /// Above this number of entries, those of closed folders are dropped.
     private static let sweepCount = 64
 
     package init() {}
@@ -24,7 +25,7 @@ package final class FolderCache: Sendable {
         entries.withLock { $0[Key(path: path, owner: owner)]?.folder }
     }
 
-    /// The folder to use: where somebody else opened the very same one meanwhile, theirs.
+    /// Returns the folder to use. If another attempt has opened the same folder meanwhile, that one is used.
     package func keep(_ folder: Folder, owner: UserID) -> Folder {
         entries.withLock { entries in
             let key = Key(path: folder.path, owner: owner)
@@ -35,7 +36,7 @@ package final class FolderCache: Sendable {
         }
     }
 
-    /// Something failed in this folder: the next attempt looks at the path anew.
+    /// Makes the next attempt open the path again, because something failed in this folder.
     package func forget(_ folder: Folder, owner: UserID) {
         entries.withLock { entries in
             let key = Key(path: folder.path, owner: owner)

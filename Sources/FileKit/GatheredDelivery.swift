@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// Brings a body that is still in memory under its final name: a file without a name is written, marked, synced and then
-/// linked, so that it is there whole or not at all and leaves nothing behind.
+/// Delivers a body that is still in memory. An unnamed file is written, marked, synced and then linked, so it is
+/// complete under its name or not there at all, and leaves nothing behind.
 ///
 /// All calls block: run them in a `BlockingPool`.
 package struct GatheredDelivery: Sendable {
@@ -17,7 +17,7 @@ package struct GatheredDelivery: Sendable {
     package var durability: Durability
     /// A digest proved the body.
     package var isProven: Bool
-    /// Seconds since 1970, if the file gets the server's time.
+    /// In seconds since 1970; set if the file gets the server's time.
     package var modificationTime: Int64?
 
     package init(
@@ -35,15 +35,15 @@ package struct GatheredDelivery: Sendable {
         self.modificationTime = modificationTime
     }
 
-    /// A file under its final name, and the descriptor that keeps it open; its folder is not synced yet.
+    /// A file under its final name, and its open descriptor. Its folder is not synced yet.
     package struct Placed: Sendable {
         package var delivered: DeliveredFile
         package var file: Descriptor
         package var isProven: Bool
     }
 
-    /// - Returns: nil if the file system cannot do it this way; nothing was left there then.
-    /// - Throws: as `Delivery.deliver`.
+    /// - Returns: nil if the file system does not support this way of delivery. Then nothing was left there.
+    /// - Throws: what `Delivery.deliver` throws.
     package func place() throws(TransferError) -> Placed? {
         try PathRules.requireName(name)
         try folder.requireInPlace()
@@ -61,7 +61,7 @@ package struct GatheredDelivery: Sendable {
             file: file, isProven: isProven)
     }
 
-    /// Its change time does not stay: the delivery mark is yet to be taken off.
+    /// Omits the change time, because the delivery mark must still be removed.
     private func fileMark(of file: Descriptor) throws(TransferError) -> FileMark {
         guard let status = FileKit.status(of: file.rawValue) else {
             throw .destination(errno: errno, "deliver", path)
@@ -75,7 +75,7 @@ package struct GatheredDelivery: Sendable {
 
     private var path: String { folder.path(of: name) }
 
-    /// A new file without a name (O_TMPFILE); nil if the file system or the kernel has none.
+    /// A new unnamed file (O_TMPFILE); nil if the file system or the kernel does not support them.
     private func nameless() throws(TransferError) -> Descriptor? {
         let (file, code) = retrying {
             openat(folder.fileDescriptor, ".", DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, mode_t(0o666))
@@ -107,7 +107,7 @@ package struct GatheredDelivery: Sendable {
         if result != 0 { throw .destination(errno: code, "sync", path) }
     }
 
-    /// The name that the file got; nil if it cannot be linked.
+    /// Returns the name that the file got; nil if it cannot be linked.
     private func link(_ file: Descriptor) throws(TransferError) -> String? {
         switch policy {
         case .rename:
@@ -149,13 +149,13 @@ package struct GatheredDelivery: Sendable {
         if result == 0 { return .linked }
         switch code {
         case EEXIST: return .taken
-        // A file system without links, or a /proc that is not there: the other way of delivery finds out more.
+        // The file system does not support links, or /proc is missing. The other way of delivery finds out more.
         case EPERM, EOPNOTSUPP, ENOSYS, ENOENT, EXDEV, EINVAL, EMLINK: return .unable
         default: throw .destination(errno: code, "deliver", folder.path(of: candidate))
         }
     }
 
-    /// A link cannot replace, a rename can: the file gets a name of its own first.
+    /// Gives the file another name first, because a link cannot replace a file, but a rename can.
     private func replace(_ file: Descriptor) throws(TransferError) -> String? {
         let directory = folder.fileDescriptor
         let partName = PartName.make(task: task, store: store, wanted: name)
@@ -174,15 +174,15 @@ package struct GatheredDelivery: Sendable {
 // MARK: - After a crash
 
 extension GatheredDelivery {
-    /// The file that an earlier run of this task brought under its name without living to tell.
-    /// - Throws: `disk.*`, `destination.*` if that cannot be told, or not be made durable.
+    /// Returns the file that an earlier run of this task delivered before its daemon died.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be determined or made durable.
     package func recognised() throws(TransferError) -> Placed? {
         try Self.recognised(
             in: folder, name: name, policy: policy, store: store, task: task, durability: durability)
     }
 
-    /// The file that an earlier run of this task brought under its name without living to tell.
-    /// - Throws: `disk.*`, `destination.*` if that cannot be told, or not be made durable.
+    /// Returns the file that an earlier run of this task delivered before its daemon died.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be determined or made durable.
     package static func recognised(
         in folder: Folder, name: String, policy: ConflictPolicy, store: String, task: TaskID, durability: Durability
     ) throws(TransferError) -> Placed? {
@@ -216,7 +216,7 @@ extension GatheredDelivery {
 }
 
 extension Durability {
-    /// Whether a file is durable before its task counts as complete.
+    /// Tells whether a file is durable before its task counts as complete.
     package var isSynced: Bool {
         switch self {
         case .full: true

@@ -1,25 +1,25 @@
 import Glibc
 import Threading
 
-/// What is mounted where, from the kernel's list: told without touching a file system, of which each may hang.
+/// The mounted file systems, from the kernel's list. It is read without touching a file system, because each may hang.
 /// Source: https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo
 package struct MountTable: Sendable, Hashable {
-    /// Raised whenever something was mounted or unmounted.
+    /// Increased whenever something was mounted or unmounted.
     package private(set) var generation = 0
     private var devices: [String: UInt64] = [:]
 
-    /// - Parameter text: of /proc/self/mountinfo.
+    /// - Parameter text: the contents of /proc/self/mountinfo.
     package init(_ text: String, generation: Int = 0) {
         self.generation = generation
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: " ", maxSplits: 5)
             guard fields.count > 4, let device = Self.device(fields[2]) else { continue }
-            // The last of those at one place is the one that is seen.
+            // If several are mounted at one place, the last one is visible.
             devices[Self.unescaped(fields[4])] = device
         }
     }
 
-    /// The place of the mount that `path` lies on, links not followed, and its device.
+    /// The mount point above `path`, without following links, and its device.
     /// - Parameter path: absolute, without `.` and `..`.
     package func mount(of path: String) -> (point: String, device: UInt64) {
         var place = path[...]
@@ -30,7 +30,7 @@ package struct MountTable: Sendable, Hashable {
         return ("/", devices["/"] ?? 0)
     }
 
-    /// `major:minor` as stat(2) has it; makedev(3).
+    /// Converts `major:minor` to the device number of stat(2); makedev(3).
     private static func device(_ text: Substring) -> UInt64? {
         let numbers = text.split(separator: ":").compactMap { UInt64($0) }
         guard numbers.count == 2 else { return nil }
@@ -57,26 +57,26 @@ package struct MountTable: Sendable, Hashable {
 }
 
 extension MountTable {
-    /// The list as it is; read again only after something was mounted or unmounted.
+    /// The current list. It is read again only after something was mounted or unmounted.
     package static var current: MountTable { source.withLock { $0.table() } }
 
     private static let source = Guarded(Source())
 
-    /// Never closed: there is one in a process.
+    /// Never closed: there is only one in a process.
     private struct Source {
         private let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
         private var known: MountTable?
 
         mutating func table() -> MountTable {
             if let known, !hasChanged() { return known }
-            // The change is noted before it is read: what comes meanwhile is another one.
+            // Acknowledges the change before reading, so that a later one is noticed again.
             _ = hasChanged()
             let table = MountTable(read(), generation: (known?.generation ?? 0) + 1)
             known = table
             return table
         }
 
-        /// Whether something changed since this was asked last; poll(2) reports it as an exception.
+        /// Tells whether something changed since the last call; poll(2) reports that as an exception.
         private func hasChanged() -> Bool {
             var request = pollfd(fd: file, events: Int16(POLLPRI), revents: 0)
             return poll(&request, 1, 0) > 0 && Int32(request.revents) & (POLLPRI | POLLERR) != 0
@@ -94,7 +94,7 @@ extension MountTable {
     }
 }
 
-/// A path on its way to the file system that it leads to, one mount after the other.
+/// Follows a path to its file system, one mount after another.
 struct MountWalk: Sendable {
     let device: UInt64
     private let path: String
@@ -116,7 +116,8 @@ struct MountWalk: Sendable {
         (point, device) = table.mount(of: path)
     }
 
-    /// The path on the other file system that a link on this one leads to; nil if it stays here. Touches this one only.
+    /// Returns the path on another file system to which a link on this one leads; nil if the path stays here. Touches
+    /// only this file system.
     func next() -> MountWalk? {
         var (path, linksLeft) = (path, linksLeft)
         while linksLeft > 0, let followed = Self.followed(path, below: point) {
@@ -128,7 +129,7 @@ struct MountWalk: Sendable {
         return nil
     }
 
-    /// `path` with its first link below `point` replaced by where that leads; nil if there is none.
+    /// Returns `path` with its first link below `point` replaced by the link's target; nil if there is no link.
     private static func followed(_ path: String, below point: String) -> String? {
         let components = path.split(separator: "/")
         let start = point.split(separator: "/").count

@@ -2,12 +2,12 @@ import FoundationEssentials
 import TransferCore
 import TransferModel
 
-/// Digests of pieces in half the room: a line has to hold them in base64 of base64.
+/// Digests of pieces in half the space, because a line must hold them in base64 of base64.
 package struct PackedDigests: Hashable, Sendable, Codable {
     package var algorithm: DigestAlgorithm
-    /// Bytes of every piece but the last.
+    /// The length in bytes of every piece except the last.
     package var length: ByteCount
-    /// One after the other.
+    /// The digests, concatenated.
     package var digests: Data
 
     /// nil if a digest is not hexadecimal.
@@ -18,7 +18,7 @@ package struct PackedDigests: Hashable, Sendable, Codable {
         digests = Data(bytes)
     }
 
-    /// nil if the bytes are no whole number of digests.
+    /// nil if the bytes are not a whole number of digests.
     package var unpacked: PieceDigests? {
         let size = algorithm.hexLength / 2
         guard digests.count.isMultiple(of: size) else { return nil }

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// Names of part files: hidden, unique to a task of one store, at most 255 bytes, beside the destination.
+/// Names of part files: hidden, unique to a task of one store, at most 255 bytes long, in the destination's folder.
 ///
-/// `.video.mp4.6f1c2a9b-42.dldpart`: somebody who finds one sees what it is and whose.
+/// `.video.mp4.6f1c2a9b-42.dldpart`: a user who finds one sees what it is and which task it belongs to.
 package enum PartName {
     package static let suffix = ".dldpart"
 
     /// - Parameters:
-    ///   - store: something that differs between stores, such as a random text kept in each.
-    ///   - wanted: the final name where it is known.
-    ///   - attempt: raised where the name exists already and is nobody's checkpoint.
+    ///   - store: a text that differs between stores, such as a random one kept in each store.
+    ///   - wanted: the final name, if it is known.
+    ///   - attempt: increased if the name exists already and is not in a checkpoint.
     package static func make(task: TaskID, store: String, wanted: String? = nil, attempt: Int = 0) -> String {
         let number = attempt > 0 ? "\(task.rawValue)-\(attempt)" : String(task.rawValue)
         let tail = String.joining(".", owner(store), "-", number, suffix)
@@ -17,7 +17,7 @@ package enum PartName {
         return String.joining(".", wanted.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count), tail)
     }
 
-    /// Letters and digits of a store's name, as many as tell it from others.
+    /// Enough letters and digits of a store's name to distinguish it from others.
     private static func owner(_ store: String) -> String {
         let most = 16
         return String(unsafeUninitializedCapacity: most) { buffer in
@@ -39,7 +39,7 @@ package enum PartName {
         }
     }
 
-    /// The task of this store that a part file belongs to; nil for other stores' parts and other names.
+    /// The task of this store that a part file belongs to; nil for other stores' part files and for other names.
     package static func task(of name: String, store: String) -> TaskID? {
         guard isPartName(name) else { return nil }
         let owner = Self.owner(store)
@@ -48,7 +48,7 @@ package enum PartName {
         return TaskID(number)
     }
 
-    /// Whether a file's name is one that `make` makes: resume data may name nothing else.
+    /// Tells whether `make` could have made a file's name. Resume data may name no other files.
     package static func isPartName(_ name: String) -> Bool {
         guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(suffix), name.utf8.count <= PathRules.longestName,
             !name.utf8.contains(UInt8(ascii: "/"))
@@ -60,7 +60,7 @@ package enum PartName {
 }
 
 extension String {
-    /// The longest beginning of at most `limit` bytes that ends between characters.
+    /// The longest prefix of at most `limit` bytes that ends between characters.
     package func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var result = ""

@@ -1,10 +1,10 @@
 import TransferModel
 
-/// What a path or a name must be before the file system is asked about it.
+/// Rules for paths and names that are checked before the file system is used.
 package enum PathRules {
-    /// NAME_MAX of every usual Linux file system, in bytes.
+    /// NAME_MAX of all usual Linux file systems, in bytes.
     package static let longestName = 255
-    /// PATH_MAX less its terminator.
+    /// PATH_MAX without the terminator.
     static let longestPath = 4095
 
     /// - Throws: `destination.bad_path`.
@@ -32,12 +32,12 @@ package enum PathRules {
         guard name.utf8.count <= longestName else { throw bad(name, "a file name has at most \(longestName) bytes") }
     }
 
-    /// Names between the slashes, without empty ones and `.`.
+    /// The names between the slashes, without empty ones and `.`.
     package static func components(of path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).compactMap { String($0) }.filter { $0 != "." }
     }
 
-    /// The path with `.`, `..`, doubled and trailing slashes resolved as text.
+    /// The path with `.`, `..`, doubled and trailing slashes resolved in the text.
     package static func normalized(_ path: String) -> String {
         var kept: [String] = []
         for component in components(of: path) {

@@ -1,17 +1,18 @@
 import CLinux
 import Glibc
 
-/// How a path is opened beneath a folder: through no symbolic link, not even as its last component, and never out of it.
+/// Ways to open a path beneath a folder without following a symbolic link, not even as the last component, and without
+/// leaving the folder.
 ///
-/// Both ways give the same answers. The walk is for where openat2(2) is taken away: systemd's RestrictSUIDSGID= answers
-/// it with ENOSYS, for a filter cannot look into its arguments.
+/// Both ways give the same answers. The walk is used if openat2(2) is unavailable: systemd's RestrictSUIDSGID= makes it
+/// fail with ENOSYS, because a filter cannot inspect its arguments.
 package enum PathsBeneath: String, Sendable, CaseIterable {
     /// One openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS.
     case openat2
-    /// One openat(2) with O_NOFOLLOW for each component, from the descriptor of the one before.
+    /// One openat(2) with O_NOFOLLOW for each component, relative to the descriptor of the one before.
     case walk
 
-    /// What this process can use, asked once.
+    /// The way that this process can use, determined once.
     package static let available = probe()
 
     package static func probe() -> PathsBeneath {
@@ -21,9 +22,9 @@ package enum PathsBeneath: String, Sendable, CaseIterable {
         return .openat2
     }
 
-    /// Opens what `components` lead to from `folder`; the folder itself where there are none.
-    /// - Returns: a descriptor, or -1 with errno: ELOOP where a symbolic link is on the way or at its end, EXDEV for a
-    ///   component that is no name.
+    /// Opens what `components` lead to from `folder`; the folder itself if there are none.
+    /// - Returns: a descriptor, or -1 with errno: ELOOP if a symbolic link is on the path or at its end, EXDEV if a
+    ///   component is not a valid name.
     package func open(_ components: [String], beneath folder: Int32, _ flags: Int32) -> Int32 {
         guard components.allSatisfy(Self.isName) else {
             errno = EXDEV
@@ -54,10 +55,11 @@ package enum PathsBeneath: String, Sendable, CaseIterable {
         return enter(last, of: current, flags)
     }
 
-    /// One component: a link is never followed, whatever takes its name in the middle of this.
+    /// Opens one component. A link is never followed, even if one takes the name during this call.
     private static func enter(_ component: String, of folder: Int32, _ flags: Int32) -> Int32 {
         let descriptor = openat(folder, component, flags | O_NOFOLLOW)
-        // O_PATH opens a link itself unless a folder is asked for, which then is not one. openat2 says ELOOP to both.
+        // O_PATH opens a link itself unless a folder is requested, which a link is not. openat2 fails with ELOOP in
+        // both cases.
         if descriptor >= 0 {
             guard flags & DLD_O_PATH != 0, flags & O_DIRECTORY == 0, status(of: descriptor).map(isLink) ?? true else {
                 return descriptor

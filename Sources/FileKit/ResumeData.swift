@@ -2,19 +2,19 @@ import FoundationEssentials
 import Glibc
 import TransferModel
 
-/// The self-contained blob that `task.resumeData` returns and `task.add` takes back: enough to go on with a part file
-/// also after the daemon's store is gone. No bytes of the file, no secrets.
+/// The self-contained text that `task.resumeData` returns and `task.add` accepts. It is enough to resume from a part
+/// file even after the daemon's store is gone. It contains no bytes of the file and no secrets.
 ///
-/// It is untrusted when it comes back: the client may have written it itself. `openPart` proves what it names.
+/// It is untrusted, because a client may have written it. `claimablePart` and `openPart` check what it names.
 package struct ResumeData: Hashable, Sendable, Codable {
     static let currentVersion = 1
-    /// Digits of base64: what fits into a line.
+    /// The most digits of base64, which fit into a line.
     private static let longest = 8 << 20
 
     package var version: Int
     /// Without user info.
     package var url: String
-    /// Likewise.
+    /// Without user info too.
     package var mirrors: [String]?
     package var destination: Destination
     package var conflictPolicy: ConflictPolicy?
@@ -26,7 +26,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
     package var checkpoint: Checkpoint?
 
     /// - Parameters:
-    ///   - url: as the task has it; user info is removed by the caller.
+    ///   - url: the task's URL; the caller has removed user info.
     ///   - checkpoint: nil if nothing was received.
     package init(url: String, destination: Destination, checkpoint: Checkpoint?) {
         version = Self.currentVersion
@@ -42,7 +42,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
         return try encoder.encode(self).base64EncodedString()
     }
 
-    /// - Throws: `request.bad_field` for anything that `encoded` does not make.
+    /// - Throws: `request.bad_field` for anything that `encoded` cannot produce.
     package init(decoding text: String) throws(TransferError) {
         guard text.utf8.count <= Self.longest, let data = Data(base64Encoded: text) else {
             throw Self.bad("it is not what task.resumeData returned")
@@ -67,7 +67,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
         self = decoded
     }
 
-    /// Ranges come after the offset, apart from each other, within a known length.
+    /// Checks that ranges follow the offset, do not touch each other, and lie within a known length.
     private static func areInOrder(_ checkpoint: Checkpoint) -> Bool {
         guard let total = checkpoint.total else { return checkpoint.ranges.isEmpty }
         var end = checkpoint.offset
@@ -84,12 +84,13 @@ package struct ResumeData: Hashable, Sendable, Codable {
 }
 
 extension ResumeData {
-    /// Looks at the part: a regular file named as parts are, in the destination's folder, of the peer or the
-    /// daemon itself, with one link and the same device and inode, and as long as the offset says.
-    /// - Parameter plan: of the destination in this very blob.
-    /// - Returns: the checkpoint of a part that may be continued; nil if there is none: it starts from 0.
-    /// - Throws: `permission.denied` for a part outside what the peer may name, `request.bad_field` for one that is
-    ///   no part file, `disk.*` where the disk does not tell.
+    /// Checks the part file. It must be a regular file with the name of a part file, in the destination's folder, owned
+    /// by the peer or the daemon, with one link, the recorded device and inode, and at least as long as the held bytes reach.
+    /// - Parameter plan: the plan for the destination in this resume data.
+    /// - Returns: the checkpoint of a part file that may be continued; nil if there is none and the download starts
+    ///   over.
+    /// - Throws: `permission.denied` for a part file outside what the peer may name, `request.bad_field` for a file
+    ///   that is not a part file, `disk.*` if the disk cannot tell.
     package func claimablePart(
         plan: DestinationPlan, access: FileAccess, owner: UserID
     ) throws(TransferError) -> Checkpoint? {

@@ -1,7 +1,7 @@
 import Threading
 import TransferModel
 
-/// Lets all who wait for one sync of a folder share the next one: what was renamed before it begins is durable after it.
+/// Shares one sync of a folder among all that wait for it. What was renamed before the sync begins is durable after it.
 final class SharedSync: Sendable {
     typealias Completion = @Sendable (Result<Void, TransferError>) -> Void
 
@@ -14,8 +14,8 @@ final class SharedSync: Sendable {
 
     /// Calls `completion` after a sync that began after this call.
     ///
-    /// A sync that fails fails everybody who had joined by then: what the next one says of the same entries would be
-    /// worth nothing (fsync(2) reports an error once).
+    /// A failed sync fails for everybody who had joined by then. A later sync would say nothing about the same entries
+    /// (fsync(2) reports an error once).
     /// - Parameters:
     ///   - post: runs a job that may block on another thread.
     ///   - sync: the sync itself.

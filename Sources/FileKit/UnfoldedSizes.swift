@@ -1,8 +1,8 @@
 import Threading
 import TransferModel
 
-/// Remembers of coded files that did not fit unfolded how much room they need, so that the disk is not filled again before
-/// it is there. After a restart the next attempt finds out anew.
+/// Remembers how much space coded files need that did not fit when decoded, so that the disk is not filled again before
+/// that space is free. After a restart, the next attempt finds it out again.
 package final class UnfoldedSizes: Sendable {
     package static let longest = 4096
 
@@ -10,7 +10,7 @@ package final class UnfoldedSizes: Sendable {
 
     package init() {}
 
-    /// - Parameter error: what ended the decoding; nil if it succeeded.
+    /// - Parameter error: the error that ended the decoding; nil if it succeeded.
     package func note(_ error: TransferError?, of task: TaskID) {
         let bytes = error?.details[ContentDecoding.neededMember]?.integerValue
         needed.withLock { needed in

@@ -1,8 +1,8 @@
 import Threading
 import TransferModel
 
-/// Where users of the system daemon put what it is to read and find what it has fetched: each folder is made when its
-/// user first asks for it, before there is a task.
+/// The folders in which users of the system daemon put files to be read and find files that were fetched. Each folder
+/// is created when its user first asks for it, before there is a task.
 package final class UserFolders: Sendable {
     private let access: FileAccess
     private let pool: BlockingPool
@@ -13,7 +13,7 @@ package final class UserFolders: Sendable {
         self.pool = pool
     }
 
-    /// The user's folder; nil in user mode. Where it cannot be made, the user's first task says why.
+    /// The user's folder; nil in user mode. If it cannot be created, the user's first task reports why.
     package func folder(of owner: UserID) async -> String? {
         guard let path = access.homeFolder(of: owner), !made.withLock({ $0.contains(owner) }) else {
             return access.homeFolder(of: owner)

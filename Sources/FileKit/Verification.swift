@@ -3,9 +3,9 @@ import TransferModel
 
 /// Compares a file with the digests it must have, in one pass.
 package enum Verification {
-    /// Blocks; run it in a `BlockingPool`.
+    /// Blocks: run it in a `BlockingPool`.
     /// - Parameters:
-    ///   - expected: the user's checksum, or the server's digests; hexadecimal in either case.
+    ///   - expected: the user's checksum or the server's digests, in hexadecimal.
     ///   - also: algorithms to compute without a value to compare with.
     /// - Returns: every computed digest.
     /// - Throws: `integrity.checksum`, `cancelled`, `disk.io`, `internal`.
@@ -20,7 +20,7 @@ package enum Verification {
         return found
     }
 
-    /// As `verify` of a file, for one whose bytes are in memory.
+    /// Verifies a file whose bytes are in memory.
     package static func verify(
         bytes: [UInt8], expected: [DigestAlgorithm: String]
     ) throws(TransferError) -> [DigestAlgorithm: String] {
@@ -31,7 +31,7 @@ package enum Verification {
         return found
     }
 
-    /// The pieces that hash to something else; blocks.
+    /// Returns the pieces whose digests do not match. Blocks.
     /// - Returns: their numbers, from 0.
     /// - Throws: `cancelled`, `disk.io`, `internal`.
     package static func wrongPieces(
