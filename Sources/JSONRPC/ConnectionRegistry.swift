@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// Counts the open connections and the memory they share.
+/// Counts the open connections and the memory that they share.
 final class ConnectionRegistry: Sendable {
     private struct State {
         var connections: [Int: RPCConnection] = [:]
@@ -12,7 +12,7 @@ final class ConnectionRegistry: Sendable {
         var long: LongRequests
     }
 
-    /// Refused connections that are open at the same time until their clients have read why.
+    /// The most refused connections that stay open at a time until their clients have read the reason.
     private static let mostFarewells = 64
 
     let limits: RPCLimits
@@ -34,7 +34,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Adds the connection, or says why not.
+    /// Adds the connection, or returns why it is refused.
     func add(_ connection: RPCConnection) -> RPCError? {
         state.withLockedValue { state in
             let uid = connection.peer.uid
@@ -58,12 +58,12 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Whether the connection may answer a long request now; otherwise `goOn` tells it when.
+    /// Tells whether the connection may answer a long request now. Otherwise `goOn` tells it later.
     func beginLong(_ connection: RPCConnection) -> Bool {
         state.withLockedValue { $0.long.take(connection.id, of: connection.peer.uid) }
     }
 
-    /// Its long request is answered, or not wanted any more.
+    /// Ends its long request, which is answered or not wanted any more.
     func endLong(_ connection: RPCConnection) {
         let next = state.withLockedValue { state in
             state.long.release(connection.id).flatMap { state.connections[$0] }
@@ -71,7 +71,7 @@ final class ConnectionRegistry: Sendable {
         next?.goOn()
     }
 
-    /// - Returns: false if the refused connection is to be closed at once. Each true needs its `endFarewell`.
+    /// - Returns: false if the refused connection must be closed at once. Each true needs its `endFarewell`.
     func beginFarewell() -> Bool {
         state.withLockedValue { state in
             guard state.farewells < Self.mostFarewells else { return false }
@@ -84,7 +84,7 @@ final class ConnectionRegistry: Sendable {
 
     private func isExempt(_ uid: UInt32) -> Bool { uid == 0 && !limits.limitsRoot }
 
-    /// Takes room for unfinished lines from what all share, and from what one user may have of it.
+    /// Reserves memory for unfinished lines, within the limit of all connections and the limit of one user.
     func borrow(_ bytes: Int, for uid: UInt32) -> Bool {
         state.withLockedValue { state in
             let own = state.borrowedByUser[uid, default: 0] + bytes

@@ -1,7 +1,7 @@
-/// Proves that bytes are one JSON value of bounded depth (RFC 8259), without recursion, and says where the members of
-/// its outermost object or array lie.
+/// Checks that bytes are one JSON value of limited depth (RFC 8259), without recursion, and locates the members of its
+/// outermost object or array.
 ///
-/// Decoders recurse; a line of 100,000 brackets must be refused before one sees it.
+/// Decoders are recursive. Therefore a line of 100,000 brackets must be refused before a decoder sees it.
 package struct JSONStructure: Sendable {
     package enum Root: Sendable, Equatable {
         case object([Member])
@@ -10,7 +10,7 @@ package struct JSONStructure: Sendable {
     }
 
     package struct Member: Sendable, Equatable {
-        /// With its quotes.
+        /// Includes its quotation marks.
         package var name: Range<Int>
         package var value: Range<Int>
     }
@@ -20,14 +20,14 @@ package struct JSONStructure: Sendable {
         package var offset: Int
     }
 
-    /// Deepest nesting that is let through.
+    /// The deepest nesting that is accepted.
     package static let depthLimit = 64
 
     package var root: Root
     /// The value without the white space around it.
     package var range: Range<Int>
 
-    /// - Throws: `Invalid` with the offset of the first byte that cannot stand there.
+    /// - Throws: `Invalid` with the offset of the first byte that is not allowed there.
     package init(_ bytes: [UInt8], in range: Range<Int>? = nil) throws(Invalid) {
         let parsed: Result<(Root, Range<Int>), Invalid> = bytes.withUnsafeBufferPointer { buffer in
             var scanner = JSONScanner(buffer, range ?? 0..<buffer.count)

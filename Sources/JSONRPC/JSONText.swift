@@ -1,6 +1,6 @@
 /// Writes JSON strings without a coder.
 package enum JSONText {
-    /// `text` in quotes, escaped as RFC 8259 section 7 wants.
+    /// `text` in quotation marks, escaped by RFC 8259 section 7.
     package static func quoted(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = [UInt8(ascii: "\"")]
         bytes.reserveCapacity(text.utf8.count + 2)

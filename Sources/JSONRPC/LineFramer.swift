@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Cuts a byte stream into lines at LF and refuses those over a limit; looks at no byte twice.
+/// Splits a byte stream into lines at LF and refuses lines above a limit. It examines no byte twice.
 package struct LineFramer {
     package enum Piece: Equatable {
         /// Without its LF.
@@ -9,7 +9,7 @@ package struct LineFramer {
         case overlong
     }
 
-    /// Longest line in bytes, the LF not counted.
+    /// The longest line in bytes, without the LF.
     package let limit: Int
     private var buffer = ByteBuffer()
     private var searched = 0
@@ -17,7 +17,7 @@ package struct LineFramer {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// Bytes held of a line that has not ended.
+    /// The bytes held of an unfinished line.
     package var heldBytes: Int { buffer.readableBytes }
 
     package mutating func append(_ bytes: ByteBuffer) {

@@ -1,14 +1,15 @@
 import Glibc
 
-/// Answers everybody who waits at a listening socket that nobody is going to serve.
+/// Answers every client that waits at a listening socket which nobody will serve.
 ///
-/// A service manager starts a daemon again for as long as somebody waits at its socket: one that cannot start empties
-/// the queue, and each client hears why.
+/// A service manager starts a daemon again as long as a client waits at its socket. A daemon that cannot start empties
+/// the queue and tells each client why.
 package enum ListenerFarewell {
-    /// As many as wait at once (the socket's backlog) are told within this time; the others find the socket closed.
+    /// All clients that can wait at once (the socket's backlog) are told within this time. Later ones find the socket
+    /// closed.
     private static let patience = Duration.seconds(1)
 
-    /// Blocks until all clients have closed their ends, at most a second.
+    /// Blocks until all clients have closed their ends, but at most a second.
     /// - Returns: how many were told.
     @discardableResult
     package static func refuse(waitingAt listener: Int32, with error: RPCError) -> Int {
@@ -24,7 +25,7 @@ package enum ListenerFarewell {
             _ = send(client, line, line.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
             shutdown(client, Int32(SHUT_WR))
         }
-        // What a client has sent and nobody read would turn the close into a reset, which may overtake the line.
+        // Unread bytes from a client would turn the close into a reset, which may overtake the line.
         let deadline = ContinuousClock.now + patience
         for client in clients { readToEnd(client, until: deadline) }
         return clients.count

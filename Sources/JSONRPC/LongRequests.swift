@@ -1,12 +1,12 @@
-/// Who has the room for a long request: one of each user at a time, and a few of all. What a long line becomes in memory is
-/// many times its length.
+/// Limits long requests: one of each user at a time, and a few in total. In memory, a long line takes many times its
+/// length.
 struct LongRequests {
     private struct Waiter {
         var connection: Int
         var uid: UInt32
     }
 
-    /// Of all users together.
+    /// The limit for all users together.
     let limit: Int
     private let limitsRoot: Bool
     private var holders: [Int: UInt32] = [:]
@@ -18,7 +18,7 @@ struct LongRequests {
         self.limitsRoot = limitsRoot
     }
 
-    /// Whether the connection has the room now; otherwise it gets it later, from `release`.
+    /// Tells whether the connection may proceed now. Otherwise `release` returns it later.
     mutating func take(_ connection: Int, of uid: UInt32) -> Bool {
         if holders[connection] != nil { return true }
         if mayHold(uid) {
@@ -31,8 +31,8 @@ struct LongRequests {
         return false
     }
 
-    /// The connection needs its room no more, nor its place among those who wait.
-    /// - Returns: who has the room instead, and is to be told.
+    /// Releases the connection's place, or removes it from those that wait.
+    /// - Returns: the connection that may proceed instead, and must be told.
     mutating func release(_ connection: Int) -> Int? {
         waiters.removeAll { $0.connection == connection }
         guard holders.removeValue(forKey: connection) != nil,

@@ -1,11 +1,12 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Bytes on their way to one client: appended from any thread, flushed once per tick of the event loop, bounded.
+/// Bytes on their way to one client: appended from any thread, flushed once per tick of the event loop, limited in
+/// size.
 final class OutgoingQueue: Sendable {
     private struct State {
         var waiting = ByteBuffer()
-        /// Waiting, and handed to the channel but not yet taken by the kernel.
+        /// Bytes that wait, and bytes that the channel has but the kernel has not taken yet.
         var bytes = 0
         var isFlushScheduled = false
         var isClosed = false
@@ -16,7 +17,7 @@ final class OutgoingQueue: Sendable {
     private let state = NIOLockedValueBox(State())
     private let channel: any Channel
     private let limits: RPCLimits
-    /// Called after bytes left.
+    /// Called after bytes were sent.
     private let drained: @Sendable () -> Void
 
     init(channel: any Channel, limits: RPCLimits, drained: @escaping @Sendable () -> Void) {
@@ -28,7 +29,7 @@ final class OutgoingQueue: Sendable {
     var bytes: Int { state.withLockedValue { $0.bytes } }
     var isCrowded: Bool { bytes > limits.outgoingHighWater }
 
-    /// Appends bytes; where more than the bound are waiting already, the connection is closed instead.
+    /// Appends bytes. If more than the limit are already waiting, closes the connection instead.
     func append(_ write: (inout ByteBuffer) -> Void) {
         let (schedule, overflow) = state.withLockedValue { state -> (Bool, Bool) in
             if state.isClosed { return (false, false) }
@@ -46,7 +47,7 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Suspends until few bytes wait; false if the connection is closed.
+    /// Suspends until only few bytes wait. Returns false if the connection is closed.
     func waitForRoom() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = state.withLockedValue { state -> Bool? in

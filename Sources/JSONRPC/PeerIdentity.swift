@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Who is at the other end of a Unix socket, as the kernel knows since `connect` (unix(7), SO_PEERCRED).
+/// The process at the other end of a Unix socket, as the kernel recorded it at `connect` (unix(7), SO_PEERCRED).
 package struct PeerIdentity: Hashable, Sendable {
     package var uid: UInt32
     package var gid: UInt32
@@ -13,15 +13,15 @@ package struct PeerIdentity: Hashable, Sendable {
         self.pid = pid
     }
 
-    /// `struct ucred`, which Glibc's module does not show.
+    /// `struct ucred`, which is missing from the Glibc module.
     private struct Credentials {
         var pid: Int32 = 0
         var uid: UInt32 = .max
         var gid: UInt32 = .max
     }
 
-    /// Asks the kernel; to be called on the channel's event loop.
-    /// - Throws: if the channel is not a socket, or the kernel refuses.
+    /// Asks the kernel. Must be called on the channel's event loop.
+    /// - Throws: if the channel is not a socket, or if the kernel refuses.
     static func of(_ channel: any Channel) -> EventLoopFuture<PeerIdentity> {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)

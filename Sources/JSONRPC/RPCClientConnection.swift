@@ -3,23 +3,23 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// The client's end of the wire: sends requests, matches answers to them, hands on notifications.
+/// The client's end of a connection: sends requests, matches answers to them, and passes on notifications.
 package final class RPCClientConnection: Sendable {
     /// Why a request has no answer.
     package enum Failure: Error, Sendable {
         case refused(Refusal)
-        /// The daemon went away, or sent what is not JSON-RPC.
+        /// The daemon went away, or sent something that is not JSON-RPC.
         case connectionLost(String)
     }
 
-    /// An error answer as it came.
+    /// An error answer, unchanged.
     package struct Refusal: Error, Sendable {
-        /// JSON text of the `error` object.
+        /// The JSON text of the `error` object.
         package var text: [UInt8]
     }
 
     private struct Waiting: Sendable {
-        /// Runs on the event loop before anything that came after the answer is looked at.
+        /// Runs on the event loop before anything after the answer is processed.
         var intercept: (@Sendable ([UInt8]) -> Void)?
         var continuation: CheckedContinuation<Result<[UInt8], Failure>, Never>
     }
@@ -28,11 +28,11 @@ package final class RPCClientConnection: Sendable {
         var nextID: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
         var lost: String?
-        /// What the daemon said to the connection as a whole.
+        /// The daemon's refusal of the whole connection.
         var refusal: Refusal?
     }
 
-    /// One thread serves every connection; the process ends where that cannot have its three descriptors.
+    /// One thread serves all connections. The process ends if the thread cannot get its three descriptors.
     private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
     private let state = NIOLockedValueBox(State())
@@ -41,10 +41,11 @@ package final class RPCClientConnection: Sendable {
     private init(channel: any Channel) { self.channel = channel }
 
     /// - Parameters:
-    ///   - longestLine: bytes of an answer; the connection ends at a longer one.
+    ///   - longestLine: the longest answer in bytes. A longer one ends the connection.
     ///   - notified: gets each notification's method and parameters (JSON text), in order, on the event loop.
     ///   - closed: called once, with the reason, when the connection has ended.
-    /// - Throws: the system's error of connect(2) as `IOError`; another error if the connection was made and lost again.
+    /// - Throws: the system's error of connect(2) as `IOError`; another error if the connection was made and lost
+    ///   again.
     package static func connect(
         to path: String, longestLine: Int = 256 << 20, notified: @escaping @Sendable (String, [UInt8]) -> Void,
         closed: @escaping @Sendable (String) -> Void
@@ -63,8 +64,8 @@ package final class RPCClientConnection: Sendable {
         return connection
     }
 
-    /// - Parameter prepare: adds the handler before the socket connects: a daemon may refuse the connection and close it
-    ///   at once.
+    /// - Parameter prepare: adds the handler before the socket connects, because a daemon may refuse the connection and
+    ///   close it at once.
     private static func open(
         _ path: String, _ prepare: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) async throws -> any Channel {
@@ -111,7 +112,7 @@ package final class RPCClientConnection: Sendable {
         }
     }
 
-    /// No request of this connection is served: each has this answer.
+    /// Ends all requests of this connection with this refusal.
     fileprivate func refused(_ refusal: Refusal) {
         let waiting = state.withLockedValue { state in
             state.refusal = refusal
@@ -131,7 +132,7 @@ package final class RPCClientConnection: Sendable {
     }
 }
 
-/// Cuts what the daemon sends into lines and sorts answers from notifications.
+/// Splits what the daemon sends into lines, and separates answers from notifications.
 private final class ClientChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -177,7 +178,7 @@ private final class ClientChannelHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// A daemon that ends with a request unread resets the connection (unix(7)).
+    /// A daemon that ends with unread requests resets the connection (unix(7)).
     private static func words(for error: any Error) -> String {
         guard let error = error as? IOError else { return "the connection broke" }
         switch error.errnoCode {
@@ -197,7 +198,7 @@ private final class ClientChannelHandler: ChannelInboundHandler {
         if let error = values["error"] {
             let refused = RPCClientConnection.Refusal(text: Array(line[error]))
             guard let id = values["id"].flatMap({ Int64(String(decoding: line[$0], as: UTF8.self)) }) else {
-                // Of no request: the daemon refuses the connection as a whole, and closes it.
+                // An error without a request: the daemon refuses the whole connection and closes it.
                 reason = String(decoding: line[error], as: UTF8.self)
                 connection.refused(refused)
                 return true

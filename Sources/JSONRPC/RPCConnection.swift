@@ -1,17 +1,17 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// One client: its requests begin in order, its answers and notifications leave through one bounded queue.
+/// One client. Its requests begin in order, and its answers and notifications leave through one limited queue.
 package final class RPCConnection: Sendable {
-    /// What waits between the socket and the handler.
+    /// The work between the socket and the handler.
     private struct State {
         var lines: [[UInt8]] = []
-        /// Bytes of them, and of the long one that is being answered.
+        /// The bytes of these lines, and of the long line that is being answered.
         var lineBytes = 0
-        /// The requests that have begun, or are next, came in a long line of so many bytes.
+        /// The length of the long line whose requests are being answered or come next.
         var longBytes: Int?
         var requests: [Pending] = []
-        /// Index of the next entry of `requests`.
+        /// The index of the next entry of `requests`.
         var next = 0
         var inFlight = 0
         var isPumping = false
@@ -20,7 +20,7 @@ package final class RPCConnection: Sendable {
         var isClosed = false
 
         var hasWork: Bool { next < requests.count || !lines.isEmpty }
-        /// Nothing of the last line is left to be answered.
+        /// All requests of the last line are answered.
         var isThrough: Bool { next >= requests.count && inFlight == 0 }
     }
 
@@ -64,12 +64,12 @@ package final class RPCConnection: Sendable {
     package var isClosed: Bool { state.withLockedValue { $0.isClosed } }
     /// Bytes that wait to be sent.
     package var queuedBytes: Int { queue.bytes }
-    /// More waits than a client that reads leaves there.
+    /// More bytes wait than a client that reads leaves in the queue.
     package var isCrowded: Bool { queue.isCrowded }
-    /// Bytes of lines that have come and are not answered, those of short ones until they have begun.
+    /// The bytes of received lines that are not answered. A short line counts until its requests have begun.
     var heldBytes: Int { state.withLockedValue { $0.lineBytes } }
 
-    /// Sends one line made of `pieces`; the LF is added. A client that is too far behind is dropped.
+    /// Sends one line made of `pieces`, and adds the LF. A client that is too far behind is dropped.
     package func send(_ pieces: [UInt8]...) {
         queue.append { buffer in
             for piece in pieces { buffer.writeBytes(piece) }
@@ -77,12 +77,12 @@ package final class RPCConnection: Sendable {
         }
     }
 
-    /// Suspends while much waits to be sent; false if the connection is closed.
+    /// Suspends while many bytes wait to be sent. Returns false if the connection is closed.
     package func waitForRoom() async -> Bool { await queue.waitForRoom() }
 
     package func close() { queue.close() }
 
-    /// Begins the requests that waited since the handler said it was not ready for them; returns at once.
+    /// Begins the requests that have waited since the handler was not ready. Returns at once.
     package func goOn() { Task { self.pump() } }
 }
 
@@ -97,7 +97,7 @@ extension RPCConnection {
         kick()
     }
 
-    /// Whether more may be read now; if not, reading resumes by itself later.
+    /// Tells whether more may be read now. If not, reading resumes later by itself.
     func mayRead() -> Bool {
         state.withLockedValue { state in
             state.isReadHeld = !hasRoom(state)
@@ -105,13 +105,13 @@ extension RPCConnection {
         }
     }
 
-    /// The client will send nothing more: it gets the answers to what it sent, then the connection closes.
+    /// Notes that the client will send nothing more. It gets the answers to its requests, then the connection closes.
     func inputEnded() {
         state.withLockedValue { $0.isInputEnded = true }
         closeIfDone()
     }
 
-    /// Answers with an error that belongs to no request, then closes.
+    /// Sends an error that belongs to no request, then closes.
     func refuse(_ error: RPCError) {
         send(RPCText.answer(id: nil, error: error))
         queue.closeWhenEmpty()
@@ -158,7 +158,7 @@ extension RPCConnection {
 // MARK: - Requests
 
 extension RPCConnection {
-    /// Starts the pump where there is work and none runs: one at a time keeps requests in order.
+    /// Starts the pump if there is work and no pump runs. Only one pump at a time keeps requests in order.
     private func kick() {
         let starts = state.withLockedValue { state in
             guard !state.isPumping, state.hasWork, !state.isClosed else { return false }
@@ -170,7 +170,7 @@ extension RPCConnection {
 
     private func pump() {
         while true {
-            // It is still the one pump until `goOn` starts the next: nothing overtakes what waits.
+            // `isPumping` stays true until `goOn` starts the next pump, so that nothing overtakes what waits.
             guard handler.isReady(for: self) else { return }
             guard let work = nextWork() else { break }
             switch work {
@@ -186,7 +186,7 @@ extension RPCConnection {
     private func nextWork() -> Work? {
         state.withLockedValue { state in
             if state.next < state.requests.count {
-                // A client that does not read gets no more to read.
+                // A client that does not read is not served further.
                 guard state.inFlight < limits.inFlight, !queue.isCrowded else {
                     state.isPumping = false
                     return nil
@@ -195,7 +195,7 @@ extension RPCConnection {
                 defer { state.next += 1 }
                 return .request(state.requests[state.next])
             }
-            // A long request is answered by itself.
+            // A long request is answered alone.
             guard let line = state.lines.first, state.longBytes == nil,
                 line.count <= limits.longLine || state.inFlight == 0
             else {
@@ -203,7 +203,7 @@ extension RPCConnection {
                 return nil
             }
             if line.count > limits.longLine {
-                // It is still the one pump until `goOn` starts the next.
+                // `isPumping` stays true until `goOn` starts the next pump.
                 guard registry.beginLong(self) else { return nil }
                 state.longBytes = line.count
             } else {
@@ -216,7 +216,7 @@ extension RPCConnection {
         }
     }
 
-    /// Gives the room of a long request on, once it is answered.
+    /// Passes on the place of a long request after it is answered.
     private func endLongIfThrough() {
         let isEnd = state.withLockedValue { state in
             guard let bytes = state.longBytes, state.isThrough else { return false }
@@ -227,7 +227,7 @@ extension RPCConnection {
         guard isEnd else { return }
         registry.endLong(self)
         kick()
-        // What it had of the shared room is given back where bytes are read.
+        // The next read returns its share of the common memory.
         channel.read()
     }
 
@@ -284,7 +284,7 @@ extension RPCConnection {
     }
 }
 
-/// Collects the answers to one batch. Once they have so many bytes, no further request of it is begun.
+/// Collects the answers to one batch. Above a limit of bytes, no further request of the batch begins.
 private final class BatchAnswers: Sendable {
     private struct State {
         var missing: Int
@@ -299,7 +299,8 @@ private final class BatchAnswers: Sendable {
         self.limit = limit
     }
 
-    /// The whole answer once the last one is in (without a text where the batch had notifications only); nil before.
+    /// Returns the whole answer once the last part has come (without a text if the batch had only notifications); nil
+    /// before.
     func add(
         _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?
     ) -> (text: [UInt8]?, afterwards: [@Sendable () -> Void])? {
@@ -323,7 +324,7 @@ private final class BatchAnswers: Sendable {
         "The answers to this batch are too long together, and this request was not begun; ask in several.")
 }
 
-/// Lets a queue call back the connection that owns it without keeping it alive.
+/// Lets a queue call back the connection that owns it, without keeping it alive.
 private final class WeakConnection: Sendable {
     private struct Reference: Sendable { weak var value: RPCConnection? }
     private let reference = NIOLockedValueBox(Reference())

@@ -1,12 +1,12 @@
-/// An error answer of JSON-RPC 2.0 (section 5.1) with the `data` of this protocol.
+/// An error answer of JSON-RPC 2.0 (section 5.1), with the `data` of this protocol.
 package struct RPCError: Error, Hashable, Sendable {
-    /// The JSON-RPC integer.
+    /// The integer code of JSON-RPC.
     package var code: Int
     package var message: String
-    /// Stable name of the cause; `data.code`.
+    /// The stable name of the cause; `data.code`.
     package var cause: String
     package var retryable: Bool
-    /// JSON text of the object `data.details`.
+    /// The JSON text of the object `data.details`.
     package var details: [UInt8]
 
     package init(
@@ -24,7 +24,7 @@ package struct RPCError: Error, Hashable, Sendable {
         RPCError(code: -32700, message: "This line cannot be read: \(why).", cause: "rpc.malformed")
     }
 
-    /// The line is JSON, but no request.
+    /// The line is JSON, but not a request.
     package static func invalidRequest(_ why: String) -> RPCError {
         RPCError(code: -32600, message: "This is not a JSON-RPC 2.0 request: \(why).", cause: "rpc.malformed")
     }

@@ -1,27 +1,27 @@
-/// How much one client, and all of them together, may ask of the server's memory.
+/// How much of the server's memory one client, and all clients together, may use.
 package struct RPCLimits: Sendable {
-    /// Longest line, bytes.
+    /// The longest line in bytes.
     package var line = 8 << 20
-    /// A longer line is a long request: one of each user is answered at a time, root excepted.
+    /// A line longer than this is a long request. Of each user except root, one is answered at a time.
     package var longLine = 1 << 20
-    /// Long requests of all users that are answered at the same time.
+    /// How many long requests are answered at a time, for all users.
     package var longRequests = 4
-    /// Most requests in a batch.
+    /// The most requests in a batch.
     package var batch = 1000
-    /// Requests of one connection that are answered at the same time; further ones are not read.
+    /// How many requests of one connection are answered at a time. Further ones are not read.
     package var inFlight = 64
-    /// Connections at the same time, and those of one user among them.
+    /// The most connections at a time, and how many of them one user may have.
     package var connections = 1024
     package var connectionsPerUser = 768
-    /// Whether root is held to what one user may have too.
+    /// Tells whether root is limited like other users.
     package var limitsRoot = false
-    /// Bytes that wait to be sent on one connection; beyond it the client is dropped.
+    /// The most bytes that may wait to be sent on one connection. Above this, the client is dropped.
     package var outgoing = 8 << 20
-    /// Above this many waiting bytes nothing more is read from the client.
+    /// If more bytes than this wait to be sent, nothing is read from the client.
     package var outgoingHighWater = 256 << 10
-    /// Bytes of lines that are unfinished or wait on all connections together, beyond the first 64 KiB of each.
+    /// The most bytes of unfinished or waiting lines on all connections together, without the first 64 KiB of each.
     package var unfinishedLines = 256 << 20
-    /// Those of one user's connections among them: others must find room for lines of full length.
+    /// How many of them one user's connections may have. Others must find room for lines of full length.
     package var unfinishedLinesPerUser = 64 << 20
 
     package init() {}

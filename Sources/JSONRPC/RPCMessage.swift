@@ -2,10 +2,10 @@ import FoundationEssentials
 
 /// One request, with its parameters still as text.
 package struct RPCRequest: Sendable, Equatable {
-    /// JSON text of the id, as it came; nil for a notification, which is not answered.
+    /// The JSON text of the id, unchanged; nil for a notification, which gets no answer.
     package var id: [UInt8]?
     package var method: String
-    /// JSON text of an object or array; nil if absent.
+    /// The JSON text of an object or array; nil if absent.
     package var parameters: [UInt8]?
 
     package init(id: [UInt8]?, method: String, parameters: [UInt8]?) {
@@ -15,7 +15,7 @@ package struct RPCRequest: Sendable, Equatable {
     }
 }
 
-/// What one line holds: each entry is a request, or the error that answers what is none.
+/// The content of one line. Each entry is a request, or the error that answers an invalid one.
 package struct RPCLine: Sendable {
     package enum Entry: Sendable, Equatable {
         case request(RPCRequest)
@@ -26,11 +26,11 @@ package struct RPCLine: Sendable {
     /// Answers to a batch go into one array (JSON-RPC 2.0 section 6).
     package var isBatch: Bool
 
-    /// Longest id that is echoed.
+    /// The longest id that is echoed.
     package static let idLimit = 1024
 
-    /// - Parameter batchLimit: most requests in one line.
-    /// - Throws: `RPCError` if the line as a whole cannot be taken.
+    /// - Parameter batchLimit: the most requests in one line.
+    /// - Throws: `RPCError` if the whole line is unacceptable.
     package init(_ line: [UInt8], batchLimit: Int) throws(RPCError) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .unparsable("it is not UTF-8") }
         let structure: JSONStructure

@@ -3,14 +3,15 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Serves JSON-RPC on Unix sockets: accepts, identifies and counts clients; the handler does the rest.
+/// Serves JSON-RPC on Unix sockets: accepts, identifies and counts clients. The handler does the rest.
 package final class RPCServer: Sendable {
     package enum Address: Sendable {
-        /// Bound here, and removed at the end.
+        /// Created here, and removed at the end.
         case path(SocketPath)
-        /// As `path`, but open already.
+        /// Like `path`, but already open.
         case open(OpenSocket)
-        /// A listening socket that somebody else made (sd_listen_fds(3)); its file, where it has one to be seen from here, is theirs.
+        /// A listening socket made by another program (sd_listen_fds(3)). Its file, if it is visible here, belongs to
+        /// that program.
         case adopted(descriptor: Int32, path: String? = nil)
     }
 
@@ -21,21 +22,21 @@ package final class RPCServer: Sendable {
     private let listeners = NIOLockedValueBox<[RPCListener]>([])
     private let isStopped = NIOLockedValueBox(false)
 
-    /// Serves nobody until it listens somewhere.
-    /// - Parameter acceptFailed: hears of each accept(2) that fails; they come once a second.
+    /// The server serves nobody until it listens somewhere.
+    /// - Parameter acceptFailed: called for each accept(2) that fails, at most once a second.
     package init(
         limits: RPCLimits = RPCLimits(), handler: any RequestHandler,
         acceptFailed: @escaping @Sendable (_ errno: Int32) -> Void = { _ in }
     ) {
         self.acceptFailed = acceptFailed
-        // One thread moves the bytes of 50,000 requests a second; decoding and answering happen elsewhere.
+        // One thread moves the bytes of 50,000 requests a second. Decoding and answering happen elsewhere.
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         registry = ConnectionRegistry(limits: limits)
         self.handler = handler
     }
 
-    /// A server that listens in one place.
-    /// - Throws: as `listen`.
+    /// Returns a server that listens in one place.
+    /// - Throws: what `listen` throws.
     package static func start(
         on address: Address, limits: RPCLimits = RPCLimits(), handler: any RequestHandler
     ) async throws -> RPCServer {
@@ -60,28 +61,29 @@ package final class RPCServer: Sendable {
         case .adopted(let adopted, let path):
             (descriptor, isOurs) = (adopted, false)
             file = path.map { SocketFile(path: $0) }.flatMap { $0.isInPlace ? $0 : nil }
-        // NIO would remove whatever has the socket's name at the end, also another daemon's: bind it here.
+        // NIO would finally remove whatever has the socket's name, even another daemon's socket. So it is bound here.
         case .path(let path): return try await listen(on: .open(try path.open()))
         case .open(let socket): (descriptor, file) = (socket.descriptor, socket.file)
         }
         let channel = try await bootstrap().withBoundSocket(descriptor).get()
-        // NIO has just called listen(2) with its own 128, whatever the options say; more clients at once met EAGAIN.
+        // NIO has just called listen(2) with its own 128, whatever the options say. With more clients at once, connects
+        // failed with EAGAIN.
         _ = Glibc.listen(descriptor, OpenSocket.backlog)
         let listener = RPCListener(channel: channel, file: file, isOurs: isOurs)
         listeners.withLockedValue { $0.append(listener) }
         return listener
     }
 
-    /// Accepts nobody there any more; connections made there stay open.
+    /// Stops accepting clients there. Open connections stay open.
     package func close(_ listener: RPCListener) async {
         listeners.withLockedValue { $0.removeAll { $0 === listener } }
         await listener.close()
     }
 
-    /// Open connections.
+    /// The number of open connections.
     package var connectionCount: Int { registry.count }
 
-    /// Accepts nobody any more; open connections stay open.
+    /// Stops accepting clients. Open connections stay open.
     package func stopAccepting() async {
         let all = listeners.withLockedValue { listeners in
             defer { listeners = [] }
@@ -90,9 +92,9 @@ package final class RPCServer: Sendable {
         for listener in all { await listener.close() }
     }
 
-    /// Ends everything, once: what is queued for the clients gets at most `grace` to leave.
+    /// Ends everything, once. Queued bytes have at most `grace` to be sent.
     package func stop(grace: Duration = .milliseconds(200)) async {
-        // A channel of a group that is shut down never answers.
+        // A channel never answers after its group was shut down.
         let isFirst = isStopped.withLockedValue { isStopped in
             defer { isStopped = true }
             return !isStopped
@@ -110,7 +112,8 @@ package final class RPCServer: Sendable {
     private func bootstrap() -> ServerBootstrap {
         let (registry, handler, acceptFailed) = (registry, handler, acceptFailed)
         return ServerBootstrap(group: group)
-            // Without descriptors accept(2) fails at once, again and again, while somebody waits: a second's rest between.
+            // Without free descriptors, accept(2) fails at once and again as long as a client waits, so it pauses for a
+            // second each time.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
@@ -151,9 +154,10 @@ package final class RPCServer: Sendable {
 /// One place where a server listens.
 package final class RPCListener: Sendable {
     private let channel: any Channel
-    /// The socket's file as it was made: another one of that name is not ours to remove. nil of a socket without a file.
+    /// The socket's file when it was made. Another file of that name is not ours to remove. nil for a socket without a
+    /// file.
     private let file: SocketFile?
-    /// An adopted socket's file is not, either.
+    /// The file of an adopted socket is not ours either.
     private let isOurs: Bool
 
     init(channel: any Channel, file: SocketFile?, isOurs: Bool) {
@@ -162,7 +166,7 @@ package final class RPCListener: Sendable {
         self.isOurs = isOurs
     }
 
-    /// Whether clients that go to its path come here; true of a socket without a file. May block.
+    /// Tells whether clients that use its path reach this socket; true for a socket without a file. May block.
     package var isInPlace: Bool { file?.isInPlace ?? true }
 
     func close() async {
@@ -171,7 +175,7 @@ package final class RPCListener: Sendable {
     }
 }
 
-/// Tells of an accept(2) that failed, and keeps it from ending the listener.
+/// Reports a failed accept(2), and keeps it from ending the listener.
 private final class AcceptFailureHandler: ChannelInboundHandler {
     typealias InboundIn = Channel
 
@@ -184,10 +188,10 @@ private final class AcceptFailureHandler: ChannelInboundHandler {
     }
 }
 
-/// Says one line to a client over the limit and closes.
+/// Sends one line to a client above the limit, and closes.
 ///
-/// The client may be sending its first request meanwhile. With a closed socket in front of it the request would fail before
-/// the line is read, so only the sending side is closed until the client has closed its own.
+/// The client may be sending its first request at that time. If the socket were closed, the request would fail before
+/// the client reads the line. So only the sending side is closed until the client has closed its own.
 private final class FarewellHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Turns the bytes of one accepted socket into lines, and holds reading back while the connection is busy.
+/// Turns the bytes of one accepted socket into lines, and stops reading while the connection is busy.
 final class ServerChannelHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -9,7 +9,7 @@ final class ServerChannelHandler: ChannelDuplexHandler {
     private let connection: RPCConnection
     private let registry: ConnectionRegistry
     private var framer: LineFramer
-    /// Bytes this connection has taken from the shared budget.
+    /// The bytes that this connection has taken from the common memory.
     private var borrowed = 0
     private var isRefused = false
 
@@ -61,7 +61,7 @@ final class ServerChannelHandler: ChannelDuplexHandler {
         connection.refuse(error)
     }
 
-    /// Lines of many connections together must not exhaust memory.
+    /// Limits the memory for lines of all connections together.
     private func borrow() {
         let wanted = max(0, framer.heldBytes + connection.heldBytes - (64 << 10))
         guard wanted != borrowed else { return }

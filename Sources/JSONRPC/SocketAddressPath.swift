@@ -1,16 +1,16 @@
 import Glibc
 
-/// A socket's path as a socket address takes it: `sun_path` has 108 bytes with its NUL (unix(7)). A longer one is reached
-/// through its open folder, below /proc/self/fd.
+/// A socket's path in the form that fits into a socket address: `sun_path` has 108 bytes including its NUL (unix(7)). A
+/// longer path is reached through its open folder, below /proc/self/fd.
 package struct SocketAddressPath {
-    /// What goes into the address; good until `close`.
+    /// The text for the address. Valid until `close`.
     let text: String
     private let folder: Int32
 
     package static let longest = 107
     /// open(2): O_PATH, which glibc shows only to programs that define _GNU_SOURCE.
     private static let pathOnly: Int32 = 0o10000000
-    /// Room for the name itself if its folder is reached by number.
+    /// The longest name if its folder is reached by number.
     static let longestName = longest - "/proc/self/fd/2147483647/".utf8.count
 
     /// nil if the folder cannot be opened; errno says why.

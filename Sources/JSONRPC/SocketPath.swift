@@ -1,15 +1,15 @@
 import Glibc
 
-/// A Unix socket's place in the file system: refused where it cannot work, and rid of what a crash left there.
+/// The path of a Unix socket. It is refused if it cannot work, and a socket left there by a crash is removed.
 package struct SocketPath: Sendable, Hashable {
     package let path: String
-    /// Mode of the folders that have to be made; nil if the folder must be there.
+    /// The mode of folders that must be created; nil if the folder must exist.
     package var folderMode: mode_t?
     package var socketMode: mode_t
 
     package struct Unusable: Error, Hashable, Sendable, CustomStringConvertible {
         package var description: String
-        /// Whether a living process listens there.
+        /// Tells whether a living process listens there.
         package var isTaken: Bool
 
         package init(description: String, isTaken: Bool = false) {
@@ -36,8 +36,8 @@ package struct SocketPath: Sendable, Hashable {
         self.socketMode = socketMode
     }
 
-    /// Makes the folder and removes a socket that nobody listens on any more.
-    /// - Throws: `Unusable` if somebody listens there, or the name is taken by something else.
+    /// Creates the folder, and removes a socket on which nobody listens any more.
+    /// - Throws: `Unusable` if a process listens there, or if something else has the name.
     package func prepare() throws(Unusable) {
         if let folderMode { try makeFolders(above: path, mode: folderMode) }
         var status = stat()
@@ -54,7 +54,7 @@ package struct SocketPath: Sendable, Hashable {
         guard unlink(path) == 0 || errno == ENOENT else { throw unusable("is stale and cannot be removed") }
     }
 
-    /// Makes the socket and listens on it; its mode is set before anybody can connect. Blocks for as long as the folder does.
+    /// Creates the socket and listens on it. Its mode is set before a client can connect. Blocks if the folder does.
     /// - Throws: `Unusable`, also for what `prepare` refuses.
     package func open() throws(Unusable) -> OpenSocket {
         try prepare()
@@ -71,7 +71,7 @@ package struct SocketPath: Sendable, Hashable {
         return OpenSocket(descriptor: descriptor, file: SocketFile(path: path))
     }
 
-    /// A `connect` that is refused is the proof that the socket is stale.
+    /// A refused `connect` proves that the socket is stale.
     private func somebodyListens() throws(Unusable) -> Bool {
         guard let place = SocketAddressPath(path) else { throw unusable("cannot be looked at") }
         defer { place.close() }
@@ -102,27 +102,27 @@ package struct SocketPath: Sendable, Hashable {
     }
 }
 
-/// A socket that listens already, and its file.
+/// A socket that already listens, and its file.
 package struct OpenSocket: Sendable {
     let descriptor: Int32
     let file: SocketFile
 
-    /// Ends it before it is listened on.
+    /// Closes it before a server uses it.
     package func discard() {
         _ = Glibc.close(descriptor)
         file.remove()
     }
 
-    /// Connections the kernel holds until they are accepted: enough for many clients at once.
+    /// How many connections the kernel holds until they are accepted: enough for many clients at once.
     static let backlog: Int32 = 1024
 }
 
-/// A socket's file as it was when it was made.
+/// A socket's file as it was created.
 struct SocketFile: Sendable {
     let path: String
     private let identity: Identity?
 
-    /// Inode numbers are used again at once; with the time of the last change they are not.
+    /// Inode numbers are reused at once, but not together with the time of the last change.
     private struct Identity: Equatable {
         var device: dev_t
         var inode: ino_t
@@ -138,7 +138,8 @@ struct SocketFile: Sendable {
             nanoseconds = status.st_ctim.tv_nsec
         }
 
-        /// Whether it may be the same: who changes the mode of a socket, or links it, does not make another one of it.
+        /// Tells whether it may be the same file: changing the mode of a socket or linking it does not make another
+        /// one.
         func isInode(of other: Identity) -> Bool { device == other.device && inode == other.inode }
     }
 
@@ -147,14 +148,14 @@ struct SocketFile: Sendable {
         identity = Identity(path)
     }
 
-    /// Whether clients that go to this name come to this socket. The kernel keeps the inode as long as the socket is open, so
-    /// that no other one has its number.
+    /// Tells whether clients that use this name reach this socket. The kernel keeps the inode as long as the socket is
+    /// open, so that no other file gets its number.
     var isInPlace: Bool {
         guard let identity, let now = Identity(path) else { return false }
         return now.isInode(of: identity)
     }
 
-    /// Removes the file unless another one has its name by now.
+    /// Removes the file, unless another file has its name by now.
     func remove() {
         guard let identity, Identity(path) == identity else { return }
         unlink(path)
