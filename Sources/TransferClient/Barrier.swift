@@ -1,13 +1,14 @@
 import Glibc
 
-/// The first name on the way to a path whose mode keeps this user out, and whom it lets in.
+/// The first folder or file on the path to a socket or file whose mode keeps this user out, and the users that it
+/// admits.
 package struct Barrier {
     package let path: String
     private let status: stat
     private let isFolder: Bool
 
-    /// nil if no mode is in the way. Access lists are not checked.
-    /// - Parameter path: of a socket, or of a file that is to be made.
+    /// nil if no mode blocks access. Access control lists are not checked.
+    /// - Parameter path: a socket, or a file to be created.
     package init?(to path: String) {
         var status = stat()
         var folder = ""
@@ -32,10 +33,10 @@ package struct Barrier {
         return "0" + String(repeating: "0", count: max(0, 3 - digits.count)) + digits
     }
 
-    /// Whether this user may change it.
+    /// Tells whether this user may change it.
     package var isOwn: Bool { status.st_uid == geteuid() }
 
-    /// Users that connect(2) admits: those who may write to the socket and search each folder (path_resolution(7)).
+    /// The users that connect(2) admits: those who may write to the socket and search each folder (path_resolution(7)).
     var admitted: String {
         let needed: mode_t = isFolder ? 0o1 : 0o2
         if status.st_mode & needed != 0 { return "everybody but its owner or group" }

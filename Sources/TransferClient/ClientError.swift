@@ -1,14 +1,14 @@
-/// Why a daemon cannot be reached; its refusals are `TransferError`s.
+/// Why a daemon cannot be used. Its refusals are `TransferError`s.
 public enum ClientError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Nothing listens at this path.
     case noDaemon(socket: String, reason: String)
-    /// A daemon may listen there, but this user is kept out.
+    /// A daemon may listen there, but this user has no access.
     case notPermitted(socket: String, reason: String)
-    /// The daemon accepts connections but does not answer; a change may have been made or not.
+    /// The daemon accepts connections but does not answer. A change may or may not have been made.
     case noAnswer(socket: String, method: String, seconds: Int)
-    /// The daemon went away before it answered; a change may have been made or not.
+    /// The daemon went away before it answered. A change may or may not have been made.
     case connectionLost(String)
-    /// The daemon's answer is not one that this client understands.
+    /// This client does not understand the daemon's answer.
     case protocolMismatch(method: String, reason: String)
 
     public var description: String {

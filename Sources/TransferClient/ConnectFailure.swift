@@ -14,7 +14,7 @@ enum ConnectFailure {
         }
     }
 
-    /// Names the excluded user, the cause, and the admitted users.
+    /// Names the refused user, the cause, and the admitted users.
     private static func exclusion(from socket: String) -> String {
         var sentence = "user \(Barrier.user(geteuid())) may not connect to it"
         if let barrier = Barrier(to: socket) {

@@ -4,9 +4,9 @@ import NIOConcurrencyHelpers
 import TransferModel
 import TransferRPC
 
-/// One connection to a daemon: typed calls and streams of events. Reconnecting is the caller's decision.
+/// One connection to a daemon, with typed calls and streams of events. The caller decides about reconnecting.
 public final class DaemonClient: Sendable {
-    /// Where the daemon was reached.
+    /// The socket of the daemon.
     public let socketPath: String
     private let connection: RPCClientConnection
     private let streams: NotificationStreams<String, EventView>
@@ -27,8 +27,9 @@ public final class DaemonClient: Sendable {
         self.patience = patience
     }
 
-    /// - Parameter patience: a call that has no answer after this time fails with `ClientError.noAnswer` if the daemon does not
-    ///   answer another connection either, within half of the time; one that is busy is waited for. nil: without limit.
+    /// - Parameter patience: if a call has no answer after this time, and the daemon does not answer another connection
+    ///   within half of this time either, the call fails with `ClientError.noAnswer`. A busy daemon is waited for. nil
+    ///   means no limit.
     /// - Throws: `ClientError.noDaemon`, also if the path is too long for a socket; `ClientError.notPermitted`.
     public static func connect(to socketPath: String, patience: Duration? = nil) async throws -> DaemonClient {
         let streams = NotificationStreams<String, EventView>(EventView.self) { $0.subscription }
@@ -54,22 +55,23 @@ public final class DaemonClient: Sendable {
     }
 
     /// Calls a method.
-    /// - Throws: `TransferError` as the daemon answered, or `ClientError`.
+    /// - Throws: the daemon's `TransferError`, or `ClientError`.
     public func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
         try await send(method, parameters, intercept: nil)
     }
 
-    /// Subscribes; the stream ends when it is dropped, after `unsubscribe`, or with a `ClientError` when the daemon goes.
+    /// Subscribes to events. The stream ends when it is dropped, after `unsubscribe`, or with a `ClientError` if the
+    /// daemon goes away.
     ///
-    /// Every event that the daemon sent is kept until it is read: read on, or cancel.
-    /// - Throws: `TransferError` as the daemon answered, or `ClientError`.
+    /// Every event from the daemon is kept until it is read, so keep reading or cancel.
+    /// - Throws: the daemon's `TransferError`, or `ClientError`.
     public func subscribe(
         _ parameters: Subscribe.Parameters
     ) async throws -> (subscription: String, head: SequenceNumber, events: AsyncThrowingStream<EventView, any Error>) {
         let (events, continuation) = AsyncThrowingStream<EventView, any Error>.makeStream()
         let streams = streams
         let result = try await send(Subscribe.self, parameters) { text in
-            // On the event loop, before the first event can be looked at.
+            // Runs on the event loop before the first event is processed.
             if let answer = try? WireCoding.decode(Subscribe.Result.self, from: text) {
                 streams.open(answer.subscription, continuation)
             }
@@ -83,17 +85,17 @@ public final class DaemonClient: Sendable {
     }
 
     /// Ends a subscription and its stream.
-    /// - Throws: `TransferError` as the daemon answered, or `ClientError`.
+    /// - Throws: the daemon's `TransferError`, or `ClientError`.
     public func unsubscribe(_ subscription: String) async throws {
         _ = try await call(Unsubscribe.self, .init(subscription: subscription))
         streams.close(subscription)
     }
 
-    /// The body of a data task with `stream`, in pieces that follow each other. Begin before the first credit, and give
-    /// credit with `GiveCredit`: pieces that come while nobody reads are kept, no more of them than that allows.
+    /// The body of a data task with `stream`, in consecutive pieces. Call this before the first credit, and give credit
+    /// with `GiveCredit`. Pieces that nobody has read yet are kept, but never more than the credit allows.
     ///
-    /// - Returns: a stream that goes on until `endBody`, as the task's events say how the body ended; it ends when it is
-    ///   dropped, and with a `ClientError` when the daemon goes.
+    /// - Returns: a stream that continues until `endBody`, because the task's events tell how the body ended. It also
+    ///   ends when it is dropped, or with a `ClientError` if the daemon goes away.
     public func body(of task: TaskID) -> AsyncThrowingStream<TaskData, any Error> {
         let (pieces, continuation) = AsyncThrowingStream<TaskData, any Error>.makeStream()
         let bodies = bodies
@@ -102,10 +104,10 @@ public final class DaemonClient: Sendable {
         return pieces
     }
 
-    /// Ends the stream of a body, after the pieces that came.
+    /// Ends the stream of a body after the received pieces.
     public func endBody(of task: TaskID) { bodies.close(task) }
 
-    /// Closes the connection; open calls fail, open streams end.
+    /// Closes the connection. Open calls fail, and open streams end.
     public func close() async {
         streams.finish(throwing: nil)
         bodies.finish(throwing: nil)
@@ -136,7 +138,7 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// Gives the connection up if the daemon is silent on another one too.
+    /// Gives up the connection if the daemon is silent on another connection too.
     private func endAtSilence(of method: String, _ patience: Duration) async {
         repeat {
             try? await Task.sleep(for: patience)
@@ -148,7 +150,7 @@ public final class DaemonClient: Sendable {
         await close()
     }
 
-    /// Whether a daemon answers there, even with a refusal.
+    /// Tells whether a daemon answers there, even with a refusal.
     private static func answers(at socketPath: String, within limit: Duration) async -> Bool {
         guard let other = try? await connect(to: socketPath) else { return false }
         let timer = Task {

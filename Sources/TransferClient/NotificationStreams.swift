@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 import TransferModel
 import TransferRPC
 
-/// Routes notifications of one kind to the streams of whoever waits for them: events by their subscription, pieces of bodies
-/// by their task.
+/// Passes notifications of one kind to the streams that wait for them: events by their subscription, and pieces of
+/// bodies by their task.
 final class NotificationStreams<Key: Hashable & Sendable, Element: Decodable & Sendable>: Sendable {
     typealias Continuation = AsyncThrowingStream<Element, any Error>.Continuation
 
@@ -15,7 +15,7 @@ final class NotificationStreams<Key: Hashable & Sendable, Element: Decodable & S
     private let state = NIOLockedValueBox(State())
     private let key: @Sendable (Element) -> Key?
 
-    /// - Parameter key: whom a notification is for.
+    /// - Parameter key: returns whom a notification is for.
     init(_: Element.Type, by key: @escaping @Sendable (Element) -> Key?) { self.key = key }
 
     func open(_ name: Key, _ continuation: Continuation) {
@@ -26,7 +26,8 @@ final class NotificationStreams<Key: Hashable & Sendable, Element: Decodable & S
         if let end { Self.end(continuation, end) }
     }
 
-    /// Gives a notification to its stream; what this client cannot read, as types of a newer daemon, is passed over.
+    /// Passes a notification to its stream. Notifications that this client cannot read, such as types of a newer
+    /// daemon, are ignored.
     func received(_ parameters: [UInt8]) {
         guard let element = try? WireCoding.decode(Element.self, from: parameters), let name = key(element)
         else { return }

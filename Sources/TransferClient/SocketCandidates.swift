@@ -2,14 +2,15 @@ import Glibc
 import JSONRPC
 
 extension DaemonClient {
-    /// Where a daemon may listen, best first (protocol.md, Transport).
+    /// The sockets at which a daemon may listen, best first (protocol.md, Transport).
     ///
-    /// The state folder comes before the runtime folder: every daemon listens in its state folder, while a socket in the runtime
-    /// folder may be systemd's, and start a second one.
+    /// The state folder comes before the runtime folder. Every daemon listens in its state folder, but a socket in the
+    /// runtime folder may belong to systemd and start a second daemon.
     /// - Parameters:
-    ///   - explicit: the value of `--socket`; then nothing else is tried.
-    ///   - system: only the system's daemon is meant.
-    ///   - environment: of the process (`DLD_SOCKET`, `XDG_RUNTIME_DIR`, `STATE_DIRECTORY`, `XDG_STATE_HOME`, `HOME`).
+    ///   - explicit: the value of `--socket`. If it is set, nothing else is tried.
+    ///   - system: only the system daemon is meant.
+    ///   - environment: the variables of the process (`DLD_SOCKET`, `XDG_RUNTIME_DIR`, `STATE_DIRECTORY`,
+    ///   `XDG_STATE_HOME`, `HOME`).
     public static func candidateSocketPaths(
         explicit: String? = nil, system: Bool = false, environment: [String: String]
     ) -> [String] {
@@ -33,7 +34,7 @@ extension DaemonClient {
 
     private static let runtimeSocketName = "/dld/dld.sock"
 
-    /// `XDG_RUNTIME_DIR` if it is ignored, and why: it belongs to another user, as `su` and `sudo` leave it behind, or is
+    /// `XDG_RUNTIME_DIR` and the reason, if it is ignored: it belongs to another user (as after `su` and `sudo`), or is
     /// too long for a socket's address.
     public static func unusableRuntimeFolder(environment: [String: String]) -> (path: String, reason: String)? {
         guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else { return nil }
@@ -44,7 +45,7 @@ extension DaemonClient {
         return (runtime, "is too long for a socket (\(length) bytes, \(SocketAddressPath.longest) fit)")
     }
 
-    /// Of the one daemon of the system.
+    /// The socket of the system daemon.
     public static let systemSocketPath = "/run/dld/dld.sock"
 
     package static let systemSocketPaths = [systemSocketPath, "/var/lib/dld/dld.sock"]
