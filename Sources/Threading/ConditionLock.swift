@@ -1,8 +1,8 @@
 import Glibc
 
-/// A guarded value that threads wait for: `Guarded` with a condition variable.
+/// A guarded value that threads can wait for: `Guarded` with a condition variable.
 ///
-/// Only for threads that may block: never on the reactor, never on Swift's cooperative pool.
+/// Only for threads that may block: not for the reactor, and not for Swift's cooperative pool.
 package final class ConditionLock<Value>: @unchecked Sendable {
     @usableFromInline let guarded: Guarded<Value>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -30,7 +30,7 @@ package final class ConditionLock<Value>: @unchecked Sendable {
         try guarded.withLock(body)
     }
 
-    /// Waits until `body` returns something; it is asked once at first and again after each signal.
+    /// Waits until `body` returns something. It is called at once, and again after each signal.
     package func wait<Result>(for body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(guarded.mutex)
         defer { pthread_mutex_unlock(guarded.mutex) }
@@ -40,7 +40,7 @@ package final class ConditionLock<Value>: @unchecked Sendable {
         }
     }
 
-    /// As `wait(for:)`, but nil once so many milliseconds are over.
+    /// Like `wait(for:)`, but returns nil after `milliseconds`.
     package func wait<Result>(milliseconds: Int, for body: (inout Value) -> Result?) -> Result? {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)
@@ -55,8 +55,8 @@ package final class ConditionLock<Value>: @unchecked Sendable {
         }
     }
 
-    /// Wakes one of the threads that wait.
+    /// Wakes one of the waiting threads.
     package func signal() { pthread_cond_signal(condition) }
-    /// Wakes all of them.
+    /// Wakes all waiting threads.
     package func broadcast() { pthread_cond_broadcast(condition) }
 }

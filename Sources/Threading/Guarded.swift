@@ -2,13 +2,14 @@ import Glibc
 
 /// A value behind a pthread mutex.
 ///
-/// Not `Synchronization.Mutex`: ThreadSanitizer does not understand it on Linux and reports races that are none.
+/// It is not a `Synchronization.Mutex`, which ThreadSanitizer does not understand on Linux, so that it reports false
+/// races.
 ///
-/// `Value` must not be a function type: each access would wrap the function in one more thunk and store that, so that
-/// it gets slower with every look and ends in an overflow of the stack. A structure with a function in it is sound.
+/// `Value` must not be a function type: each access would wrap the function in another thunk and store that, which gets
+/// slower each time and finally overflows the stack. A structure that contains a function is safe.
 package final class Guarded<Value>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// The mutex sees to exclusive access; a check at each one would cost as much again.
+    /// The mutex ensures exclusive access. A check at each access would cost as much again.
     @exclusivity(unchecked) @usableFromInline var value: Value
 
     @inlinable

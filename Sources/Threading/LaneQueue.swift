@@ -1,10 +1,10 @@
-/// Jobs for threads that may block, in lanes: jobs that hang hold threads of their own lane only.
+/// Jobs for threads that may block, in lanes. Jobs that hang hold only threads of their own lane.
 ///
-/// A lane runs up to `width` jobs at one time; fewer when many threads are busy, and always one. So there are never more
-/// threads than `limit` and one for each lane, and no lane waits for another. Within a lane the jobs begin in order; the
-/// lanes take turns.
+/// A lane runs up to `width` jobs at a time; fewer if many threads are busy, but always at least one. So there are
+/// never more threads than `limit` plus one for each lane, and no lane waits for another. The jobs of a lane begin in
+/// order, and the lanes take turns.
 ///
-/// Of one type, and not generic: code for any type would look up what it is at each job.
+/// It has one concrete type and is not generic: generic code would look up its type at each job.
 package final class LaneQueue: Sendable {
     package typealias Lane = UInt64
     package typealias Job = @Sendable () -> Void
@@ -14,9 +14,9 @@ package final class LaneQueue: Sendable {
     private let state: ConditionLock<LaneSchedule<Lane, Job>>
 
     /// - Parameters:
-    ///   - name: of the threads, as tools show it; at most 15 bytes.
-    ///   - width: jobs of one lane at one time; with 0 whoever posts a job does it, before `post` returns.
-    ///   - limit: threads from which on a lane gets one only.
+    ///   - name: the name of the threads in tools; at most 15 bytes.
+    ///   - width: the jobs of one lane at a time. If it is 0, the caller does the job itself, before `post` returns.
+    ///   - limit: the number of busy threads from which on each lane gets only one.
     package init(name: String, width: Int, limit: Int) {
         self.name = name
         self.width = max(0, width)
@@ -33,7 +33,7 @@ package final class LaneQueue: Sendable {
         if starts, !NamedThread.start(name, { self.run() }) { threadMissing() }
     }
 
-    /// Lets the threads end once the queue is empty.
+    /// Lets the threads end when the queue is empty.
     package func close() {
         state.withLock { $0.isClosed = true }
         state.broadcast()
@@ -46,7 +46,7 @@ package final class LaneQueue: Sendable {
         }
     }
 
-    /// Waits for a job that may begin; nil when the thread is to end.
+    /// Waits for a job that may begin; nil if the thread must end.
     private func next() -> (Lane, Job)? {
         var isIdle = false
         let next = state.wait { state -> (lane: Lane, job: Job, wakes: Bool)?? in
@@ -69,7 +69,7 @@ package final class LaneQueue: Sendable {
         return (next.lane, next.job)
     }
 
-    /// If the system gave no thread at all, the jobs are done here: late is better than never.
+    /// If the system supplies no thread at all, does the jobs here: late is better than never.
     private func threadMissing() {
         let isAlone = state.withLock { state in
             state.threads -= 1
@@ -83,7 +83,7 @@ package final class LaneQueue: Sendable {
     }
 }
 
-/// Which job of which lane begins next, and how many threads that takes: a value without threads or locks.
+/// Decides which job of which lane begins next, and how many threads are needed. A value without threads or locks.
 struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
     private struct Line {
         var jobs: [Job] = []
@@ -110,12 +110,12 @@ struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
     let limit: Int
     var threads = 0
     var idle = 0
-    /// An idle thread was called and has not come yet; it calls the next one if there is need.
+    /// An idle thread was woken and has not come yet. It wakes the next one if necessary.
     var isCalling = false
     var isClosed = false
 
     private var lines: [Lane: Line] = [:]
-    /// Lanes with jobs that wait, whose turn is next first.
+    /// Lanes with waiting jobs, in the order of their turns.
     private var turns: [Lane] = []
     private var busy = 0
 
@@ -148,10 +148,10 @@ struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
         if let line = lines[lane], line.running == 0, line.waiting == 0 { lines[lane] = nil }
     }
 
-    /// Jobs that one lane may run: what hangs in some leaves one thread for each of the others.
+    /// How many jobs one lane may run. Lanes that hang leave one thread for each of the others.
     private var allowance: Int { max(1, min(width, limit - busy)) }
 
-    /// Jobs that may begin now, were there threads.
+    /// How many jobs could begin now if there were threads.
     private var startable: Int {
         let most = allowance
         return turns.reduce(0) { sum, lane in
@@ -159,16 +159,16 @@ struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
         }
     }
 
-    /// Whether a thread is to be started; counts it.
+    /// Tells whether a thread must be started, and counts it.
     mutating func startsThread() -> Bool {
-        // Those that are not busy take it, once they have come.
+        // Threads that are not busy will take these jobs.
         guard startable > threads - busy, threads < limit + lines.count else { return false }
         threads += 1
         return true
     }
 
-    /// Whether an idle thread is to be called now. One at a time: jobs are often done before the second has woken, and
-    /// threads that wake for nothing wait for each other at the lock.
+    /// Tells whether an idle thread must be woken now. Only one at a time: jobs are often done before a second thread
+    /// has woken, and threads that wake in vain contend for the lock.
     mutating func callsIdle() -> Bool {
         guard idle > 0, !isCalling, startable > 0 else { return false }
         isCalling = true

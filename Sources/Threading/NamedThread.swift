@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Starts threads that may block: neither the reactor nor Swift's cooperative pool may.
+/// Starts threads that may block, because neither the reactor nor Swift's cooperative pool may.
 package enum NamedThread {
     private final class Start {
         let name: String
@@ -12,8 +12,8 @@ package enum NamedThread {
         }
     }
 
-    /// Runs `body` on a detached thread with every signal blocked. False if the system gives no thread.
-    /// - Parameter name: as tools show it, at most 15 bytes (pthread_setname_np(3)).
+    /// Runs `body` on a detached thread with every signal blocked. Returns false if the system supplies no thread.
+    /// - Parameter name: the thread's name in tools; at most 15 bytes (pthread_setname_np(3)).
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
