@@ -1,11 +1,11 @@
 import TransferModel
 
-/// Reads the cookies of a browser from a copy of its database, while it may be running.
+/// A browser whose cookies can be read, from a copy of its database, while it may be running.
 package enum Browser: String, CaseIterable, Sendable {
     case firefox, chromium
 }
 
-/// What a profile has, and why it does not have the rest.
+/// The cookies of a profile, and why some could not be read.
 package struct BrowserCookies: Sendable, Hashable {
     package struct Refusal: Sendable, Hashable {
         package var domain: String
@@ -13,7 +13,7 @@ package struct BrowserCookies: Sendable, Hashable {
         package var why: String
     }
 
-    /// Why there is nothing to be read.
+    /// Why nothing can be read.
     package struct Unreadable: Error, Hashable {
         package var why: String
     }
@@ -22,8 +22,8 @@ package struct BrowserCookies: Sendable, Hashable {
     package var refusals: [Refusal] = []
 
     /// - Parameters:
-    ///   - profile: a name, or a path with a slash in it; the browser's own choice if it is nil.
-    ///   - home: where the browsers keep their profiles.
+    ///   - profile: a name, or a path that contains a slash; nil for the browser's own choice.
+    ///   - home: the folder in which the browsers keep their profiles.
     package init(
         of browser: Browser, profile: String? = nil, home: String, at now: Timestamp
     ) throws(Unreadable) {
@@ -35,7 +35,7 @@ package struct BrowserCookies: Sendable, Hashable {
         try self.init(of: browser, database: file, at: now)
     }
 
-    /// - Parameter path: of the browser's database.
+    /// - Parameter path: the path of the browser's database.
     package init(of browser: Browser, database path: String, at now: Timestamp) throws(Unreadable) {
         let copy = try DatabaseCopy(of: path)
         switch browser {

@@ -12,7 +12,7 @@ struct ChromiumRow {
     private let row: DatabaseCopy.Row
     private let version: Int64
 
-    /// - Parameter version: of the database; from 24 on the value is preceded by the digest of its host.
+    /// - Parameter version: the version of the database. From 24 on, the digest of its host precedes the value.
     init(_ row: DatabaseCopy.Row, _ version: Int64) {
         self.row = row
         self.version = version
@@ -52,7 +52,7 @@ struct ChromiumRow {
         }
     }
 
-    /// AES-128-CBC with the fixed key that Chromium uses without a keyring: it hides the value from nobody.
+    /// Decrypts AES-128-CBC with the fixed key that Chromium uses without a keyring. It hides the value from nobody.
     private static func decrypted(_ bytes: [UInt8]) -> [UInt8]? {
         var key = [UInt8](repeating: 0, count: 16)
         let salt = Array("saltysalt".utf8)

@@ -1,10 +1,11 @@
 import CSQLite
 import Glibc
 
-/// A private copy of a database that another program may be writing to, with what its log has not handed over yet.
+/// A private copy of a database that another program may be writing to, including its log.
 ///
-/// The program holds a lock on the original for as long as it runs, so nothing but a copy can be read.
-/// Source: https://www.sqlite.org/howtocorrupt.html, section 1.2 (a copy taken during a transaction may be torn: it is taken again).
+/// The program holds a lock on the original for as long as it runs, so only a copy can be read. A copy taken during a
+/// transaction may be inconsistent; then it is taken again. Source: https://www.sqlite.org/howtocorrupt.html, section
+/// 1.2
 final class DatabaseCopy {
     typealias Unreadable = BrowserCookies.Unreadable
 
@@ -63,7 +64,7 @@ final class DatabaseCopy {
 
     private static func reason() -> String { String(cString: strerror(errno)) }
 
-    /// Lengths and times of the files.
+    /// The lengths and times of the files.
     private static func state(of path: String) -> [Int] {
         parts.flatMap { part -> [Int] in
             var info = stat()
@@ -94,7 +95,7 @@ final class DatabaseCopy {
         }
     }
 
-    /// Opens the copy, which is a database and no torn one.
+    /// Opens the copy, and checks that it is a consistent database.
     private func isWhole() -> Bool {
         guard
             sqlite3_open_v2("\(folder)/copy", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nil) == SQLITE_OK
@@ -104,14 +105,14 @@ final class DatabaseCopy {
         return answer == "ok"
     }
 
-    /// Number in the table `meta` of Chromium's databases.
+    /// The version in the table `meta` of Chromium's databases.
     var version: Int64 {
         var version: Int64 = 0
         try? rows("SELECT value FROM meta WHERE key = 'version'") { version = $0.integer(0) }
         return version
     }
 
-    /// - Throws: if the database has not the tables and columns of the query.
+    /// - Throws: if the database does not have the tables and columns of the query.
     func rows(_ query: String, _ body: (Row) -> Void) throws(Unreadable) {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }

@@ -11,7 +11,7 @@ struct FirefoxRow {
     init(_ row: DatabaseCopy.Row) { self.row = row }
 
     var cookie: Result<Cookie, CookieRefusal> {
-        // Of a container, a private window, or a page around it: another cookie than the site's own.
+        // A cookie of a container, of a private window or of a site inside another page is not the site's own cookie.
         let attributes = row.text(8)
         guard attributes.isEmpty else {
             return .failure(CookieRefusal(why: "it belongs to a container or another site's page (\(attributes))"))
@@ -23,7 +23,8 @@ struct FirefoxRow {
                 httpOnly: row.integer(6) != 0, sameSite: row.integer(7)))
     }
 
-    /// Seconds until 2025, milliseconds since; the years 1970 to 5138 of the one and from 1973 on of the other do not meet.
+    /// In seconds in versions until 2025, and in milliseconds since then. The ranges of the two (years 1970 to 5138 in
+    /// seconds, from 1973 on in milliseconds) do not overlap.
     private var milliseconds: Int64 {
         let expiry = row.integer(4)
         return expiry.magnitude < 100_000_000_000 ? expiry * 1000 : expiry
@@ -32,15 +33,15 @@ struct FirefoxRow {
 
 extension Cookie {
     /// - Parameters:
-    ///   - domain: a dot at its beginning makes it valid for the names below.
-    ///   - sameSite: 0 none, 1 lax, 2 strict, as both browsers number them.
+    ///   - domain: with a dot at its beginning, the cookie also applies to the names below it.
+    ///   - sameSite: 0 none, 1 lax, 2 strict, as in both browsers.
     init(
         name: String, domain: String, value: String, path: String, expires: Timestamp?, secure: Bool, httpOnly: Bool,
         sameSite: Int64
     ) {
         let isDotted = domain.utf8.first == UInt8(ascii: ".")
         let known: [Int64: SameSite] = [0: .none, 1: .lax, 2: .strict]
-        // Without `Secure`, `None` is what a server did not say.
+        // Without `Secure`, a `None` does not come from the server.
         let sameSite = known[sameSite].flatMap { $0 == SameSite.none && !secure ? nil : $0 }
         self.init(
             name: name, value: value, domain: (isDotted ? String(domain.dropFirst()) : domain).lowercased(), path: path,

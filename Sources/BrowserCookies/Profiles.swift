@@ -1,11 +1,11 @@
 import Glibc
 
-/// Where browsers keep what they know.
+/// Finds the profiles of browsers.
 enum Profiles {
     typealias Unreadable = BrowserCookies.Unreadable
 
-    /// Folder of a profile. Without a name it is the one that the installed Firefox starts with, else the one marked as
-    /// default (profiles.ini).
+    /// The folder of a profile. Without a name, it is the profile that the installed Firefox starts with, or else the
+    /// one marked as default in profiles.ini, or else the first.
     static func firefox(_ profile: String?, home: String) throws(Unreadable) -> String {
         if let profile, profile.utf8.contains(UInt8(ascii: "/")) { return profile }
         let root = home + "/.mozilla/firefox"
@@ -28,7 +28,7 @@ enum Profiles {
         return path.hasPrefix("/") ? path : root + "/" + path
     }
 
-    /// Database of a profile, `Default` without a name.
+    /// The database of a profile; of `Default` without a name.
     static func chromium(_ profile: String?, home: String) throws(Unreadable) -> String {
         let name = profile ?? "Default"
         let folder = name.utf8.contains(UInt8(ascii: "/")) ? name : "\(home)/.config/chromium/\(name)"
