@@ -1,18 +1,18 @@
 import TransferModel
 
-/// Files that a Metalink document names: their mirrors and digests.
+/// The files that a Metalink document names, with their mirrors and digests.
 ///
-/// Metalink 4 (RFC 5854), and version 3, which mirror services of distributions still send.
+/// It supports Metalink 4 (RFC 5854), and version 3, which mirror services of distributions still send.
 package struct Metalink: Hashable, Sendable {
     /// One `file` element.
     package struct File: Hashable, Sendable {
-        /// A relative path that stays below the folder it is put in.
+        /// A relative path that stays below its folder.
         package var name: String
         package var size: ByteCount?
         /// Strongest first if several are given.
         package var checksums: [Checksum] = []
         package var pieces: PieceDigests?
-        /// Copies, the preferred one first.
+        /// Mirrors, preferred ones first.
         package var urls: [String] = []
 
         package init(name: String) { self.name = name }
@@ -20,7 +20,7 @@ package struct Metalink: Hashable, Sendable {
 
     package var files: [File]
 
-    /// - Throws: `MetalinkError` that names the line, or the file and what is wrong with it.
+    /// - Throws: `MetalinkError` with the line, or with the file and its problem.
     package init(_ bytes: [UInt8]) throws(MetalinkError) {
         let root: XMLElement
         do throws(XMLMalformed) {
@@ -50,12 +50,12 @@ package struct MetalinkError: Error, Hashable, Sendable, CustomStringConvertible
     package var description: String { problem }
 }
 
-/// What both versions share: names that stay in their folder, digests that are of their length.
+/// The rules of both versions: names stay in their folder, and digests have the right length.
 enum MetalinkRules {
-    /// RFC 5854 section 4.1.2.1: no absolute path, no way up, no drive.
+    /// RFC 5854 section 4.1.2.1: no absolute path, no `..`, no drive.
     static func name(_ text: String?) throws(MetalinkError) -> String {
         guard let text, !text.isEmpty else { throw MetalinkError(problem: "a file has no name") }
-        // Bytes, not characters: a mark that combines with a slash would hide it.
+        // Compares bytes, not characters: a mark that combines with a slash would hide it.
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let isTame = parts.allSatisfy { part in
             !part.isEmpty && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8) && part.count <= 255
@@ -72,7 +72,7 @@ enum MetalinkRules {
         ["http://", "https://", "ftp://", "ftps://", "sftp://"].contains { url.lowercased().hasPrefix($0) }
     }
 
-    /// nil for an algorithm that is not known here: another digest may be.
+    /// nil for an unknown algorithm: another digest may be known.
     static func algorithm(_ name: String?) -> DigestAlgorithm? {
         switch name?.lowercased() {
         case "md5": .md5
@@ -84,7 +84,7 @@ enum MetalinkRules {
         }
     }
 
-    /// - Throws: if the value cannot be one of that algorithm: a dropped digest would not protect.
+    /// - Throws: if the value is invalid for the algorithm, because a dropped digest would not protect.
     static func value(_ text: String, _ algorithm: DigestAlgorithm, of file: String) throws(MetalinkError) -> String {
         let value = text.lowercased()
         let isHex = value.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
@@ -114,7 +114,7 @@ enum MetalinkRules {
         return ByteCount(size)
     }
 
-    /// The strongest list of pieces that covers the file and that a task may name.
+    /// The strongest list of pieces that covers the file and that a task may contain.
     static func pieces(
         _ elements: [XMLElement], size: ByteCount?, of file: String
     ) throws(MetalinkError) -> PieceDigests? {
@@ -153,7 +153,8 @@ enum MetalinkVersion4 {
     }
 }
 
-/// Metalink 3.0, second edition: digests below `verification`, URLs below `resources`, the highest `preference` first.
+/// Metalink 3.0, second edition: digests are below `verification` and URLs below `resources`, highest `preference`
+/// first.
 enum MetalinkVersion3 {
     static func file(_ element: XMLElement) throws(MetalinkError) -> Metalink.File {
         var file = Metalink.File(name: try MetalinkRules.name(element.attributes["name"]))
@@ -162,7 +163,7 @@ enum MetalinkVersion3 {
         file.checksums = try MetalinkRules.checksums(verification?.all("hash") ?? [], of: file.name)
         file.pieces = try MetalinkRules.pieces(verification?.all("pieces") ?? [], size: file.size, of: file.name)
         let urls = (element.first("resources")?.all("url") ?? []).enumerated().map { index, url in
-            // The smallest number has no opposite.
+            // The smallest number cannot be negated.
             (-max(url.attributes["preference"].flatMap { Int($0) } ?? 0, -Int.max), index, url.trimmedText)
         }
         file.urls = urls.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2).filter { url in

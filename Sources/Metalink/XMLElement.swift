@@ -1,19 +1,19 @@
-/// One element of a small document, its namespaces resolved.
+/// One element of a small document, with its namespaces resolved.
 struct XMLElement: Hashable, Sendable {
-    /// What must be equal for two names to be the same (Namespaces in XML 1.0, section 6.2).
+    /// Two names are the same if both parts are equal (Namespaces in XML 1.0, section 6.2).
     struct Name: Hashable, Sendable {
         var namespace: String
         var local: String
     }
 
     var name: Name
-    /// Attributes without a namespace; those of other vocabularies are left out.
+    /// Attributes without a namespace. Those of other vocabularies are left out.
     var attributes: [String: String] = [:]
     var children: [XMLElement] = []
-    /// Character data directly in this element.
+    /// The character data directly in this element.
     var text = ""
 
-    /// Children of this element's own namespace, by local name.
+    /// The children in this element's own namespace with this local name.
     func all(_ local: String) -> [XMLElement] {
         children.filter { $0.name == Name(namespace: name.namespace, local: local) }
     }

@@ -2,14 +2,14 @@ import CExpat
 
 /// Reads a small XML document into elements with expat (XML 1.0, Namespaces in XML 1.0).
 ///
-/// A document type declaration is refused, so there are no entities but the five predefined ones, nothing external, and
-/// nothing that grows. Only UTF-8. Depth and size are bounded.
+/// Document type declarations are refused, so there are only the five predefined entities, nothing external, and
+/// nothing that expands. Only UTF-8 is accepted. Depth and size are limited.
 enum XMLReader {
-    /// Bytes of the longest document.
+    /// The length of the longest document in bytes.
     static let longest = 64 << 20
     static let deepest = 32
 
-    /// Between a namespace and a local name, as expat hands them over; no URI has it.
+    /// Separates namespace and local name in expat's output. No URI contains it.
     private static let separator = UInt8(ascii: "\n")
 
     /// - Throws: `XMLMalformed`.
@@ -37,12 +37,12 @@ enum XMLReader {
         return root
     }
 
-    /// What has been read: expat's callbacks fill it.
+    /// What has been read. Expat's callbacks fill it.
     private final class Document {
         private(set) var root: XMLElement?
         private(set) var refusal: String?
         private let parser: XML_Parser
-        /// Elements that are open, outermost first.
+        /// The open elements, outermost first.
         private var open: [XMLElement] = []
 
         init(_ parser: XML_Parser) { self.parser = parser }
@@ -51,7 +51,7 @@ enum XMLReader {
             context.map { Unmanaged<Document>.fromOpaque($0).takeUnretainedValue() }
         }
 
-        /// - Parameter attributes: names and values in turn, ended by nil.
+        /// - Parameter attributes: alternating names and values, ended by nil.
         func begin(_ name: UnsafePointer<XML_Char>?, _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?) {
             guard refusal == nil, let name = name.map({ Self.name($0) }) else { return }
             guard open.count < deepest else { return refuse("more than \(deepest) elements deep") }
