@@ -2,7 +2,7 @@ import FileKit
 import Glibc
 import TransferModel
 
-/// A folder, opened as delivery has it, and a part file in it.
+/// A folder opened as in delivery, and a part file in it.
 package struct FilesFixture {
     package let temporary: TemporaryFolder
     package let access = FileAccess(mode: .user)
@@ -31,7 +31,7 @@ package struct FilesFixture {
     package static let partName = PartName.make(task: TaskID(1), store: "store")
 }
 
-/// The code of the error that `body` throws; nil if it throws none.
+/// The code of the error that `body` throws; nil if it throws no error.
 package func code(_ body: () throws -> Void) -> ErrorCode? {
     do {
         try body()

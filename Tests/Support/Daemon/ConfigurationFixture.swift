@@ -2,7 +2,7 @@ import DaemonSetup
 import Foundation
 import TransferModel
 
-/// A home folder and an /etc file of one test's own.
+/// A home folder and an /etc file for one test.
 package struct ConfigurationFixture {
     private let temporary: TemporaryFolder
     package var environment: [String: String]
@@ -28,7 +28,7 @@ package struct ConfigurationFixture {
         ConfigurationLoader(arguments: arguments, environment: environment, systemFile: systemFile)
     }
 
-    /// The lines of what is wrong, with the fixture's folder shortened to `~`.
+    /// The lines that report problems, with the fixture's folder shortened to `~`.
     package func problems() -> [String] {
         do {
             _ = try loader.load()

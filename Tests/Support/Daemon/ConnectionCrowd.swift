@@ -5,7 +5,7 @@ import Threading
 package final class ConnectionCrowd: Sendable {
     private let sockets = Guarded<[Int32]>([])
 
-    /// As many as this process may ever have open (setrlimit(2)).
+    /// Raises the limit of open descriptors to the most that this process may have (setrlimit(2)).
     package init() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -15,7 +15,7 @@ package final class ConnectionCrowd: Sendable {
 
     deinit { close() }
 
-    /// Opens further connections, as far as the daemon accepts them or the kernel keeps them for it.
+    /// Opens further connections, as long as the daemon accepts them or the kernel queues them.
     package func connect(_ count: Int, to path: String) async throws {
         try await Threads.run { [sockets] in
             for _ in 0..<count {
@@ -25,12 +25,12 @@ package final class ConnectionCrowd: Sendable {
         }
     }
 
-    /// What was said to those whose connection the daemon ended, once nothing more comes.
+    /// Returns what the daemon said on the connections that it ended, once no more end.
     package func refusals() async -> [String] {
         let all = sockets.withLock { $0 }
         var found: [String] = []
         var last = -1
-        // Those that are accepted get nothing; all others end.
+        // Accepted connections get nothing; all others end.
         _ = await eventually(within: 60, every: 0.2) {
             defer { last = found.count }
             found = all.compactMap { Self.peeked($0) }
@@ -48,12 +48,12 @@ package final class ConnectionCrowd: Sendable {
         return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
     }
 
-    /// Sends bytes over the first connection, with so many descriptors of /dev/null beside them (unix(7), SCM_RIGHTS).
+    /// Sends bytes over the first connection, together with `count` descriptors of /dev/null (unix(7), SCM_RIGHTS).
     package func send(_ bytes: [UInt8], handingOver count: Int) throws {
         guard let socket = sockets.withLock({ $0.first }) else { throw SupportError("not connected") }
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { Glibc.close(null) }
-        // struct cmsghdr: length, level, type; then the descriptors.
+        // struct cmsghdr: length, level and type, then the descriptors.
         let length = 16 + 4 * count
         var control = [UInt64](repeating: 0, count: (length + 7) / 8)
         control[0] = UInt64(length)
@@ -78,7 +78,7 @@ package final class ConnectionCrowd: Sendable {
         guard sent == bytes.count else { throw SupportError("sendmsg: \(sent), errno \(errno)") }
     }
 
-    /// So many lines from the first connection.
+    /// Reads `count` lines from the first connection.
     package func lines(_ count: Int) async throws -> [String] {
         guard let socket = sockets.withLock({ $0.first }) else { throw SupportError("not connected") }
         return try await Threads.run {

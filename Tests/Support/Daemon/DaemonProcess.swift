@@ -2,7 +2,7 @@ import Glibc
 import Threading
 import TransferModel
 
-/// The built `dld`, driven from outside as its users have it: started, killed, started again on the same state folder.
+/// The built `dld`, used from outside like by its users: started, killed, and started again with the same state folder.
 package final class DaemonProcess: Sendable {
     package let folder: TemporaryFolder
     package let socket: String
@@ -13,9 +13,9 @@ package final class DaemonProcess: Sendable {
     private let program = Guarded<Program?>(nil)
 
     /// - Parameters:
-    ///   - arguments: after `--state-dir`, `--socket` and `--log-level debug`.
-    ///   - wrapper: put before the command, such as a network namespace's.
-    ///   - stateFolder: instead of one in the test's folder.
+    ///   - arguments: added after `--state-dir`, `--socket` and `--log-level debug`.
+    ///   - wrapper: put before the command, for example to run it in a network namespace.
+    ///   - stateFolder: used instead of one in the test's folder.
     package init(
         _ arguments: [String] = [], wrapper: [String] = [], environment: [String: String] = [:],
         stateFolder: String? = nil
@@ -64,15 +64,15 @@ package final class DaemonProcess: Sendable {
         }
     }
 
-    /// SIGKILL; returns when it is gone.
+    /// Sends SIGKILL, and returns when the process is gone.
     package func kill() async throws {
         let running = program.withLock { $0 }
-        // With a wrapper that does not exec, the daemon is a child: the session goes with it.
+        // With a wrapper that does not exec, the daemon is a child, so the whole session is killed.
         if let running { Glibc.kill(-running.pid, SIGKILL) }
         try await running?.killNow()
     }
 
-    /// SIGTERM; the exit status.
+    /// Sends SIGTERM, and returns the exit status.
     package func terminate(within limit: Double = 30) async throws -> Int32 {
         guard let running = program.withLock({ $0 }) else { throw SupportError("not started") }
         running.signal(SIGTERM)
@@ -95,19 +95,19 @@ package final class DaemonProcess: Sendable {
             limit: limit)
     }
 
-    /// Whether this text is in the database, committed or about to be.
+    /// Tells whether this text is in the database or its log.
     package func stores(_ text: String) async throws -> Bool {
         let files = ["dld.sqlite", "dld.sqlite-wal"].map { "\(stateFolder)/\($0)" }
         return try await Program.run(["grep", "-qaF", "-e", text] + files).status == 0
     }
 
-    /// Resident memory of the daemon, in bytes.
+    /// The daemon's resident memory in bytes.
     package func residentMemory() throws -> Int64 { try memory("VmRSS:") }
 
-    /// The most that was resident since the start or since `resetPeakMemory`, in bytes.
+    /// The daemon's highest resident memory in bytes since its start or since `resetPeakMemory`.
     package func peakMemory() throws -> Int64 { try memory("VmHWM:") }
 
-    /// proc(5), clear_refs.
+    /// Uses proc(5), clear_refs.
     package func resetPeakMemory() throws {
         guard let pid else { throw SupportError("not started") }
         try Files.write("/proc/\(pid)/clear_refs", "5")
@@ -122,9 +122,9 @@ package final class DaemonProcess: Sendable {
     }
 }
 
-/// The programs of this build, beside the test bundle.
+/// The programs of this build, next to the test bundle.
 package enum Binaries {
-    /// - Throws: `SupportError` where it was not built.
+    /// - Throws: `SupportError` if the program was not built.
     package static func path(_ name: String) throws -> String {
         let folder = getenv("DLD_BINARIES").map { String(cString: $0) } ?? bundleFolder
         let path = folder + "/" + name
@@ -132,7 +132,7 @@ package enum Binaries {
         return path
     }
 
-    /// Folder of the file that this very code was loaded from, as /proc/self/maps says.
+    /// The folder of the file from which this code was loaded, according to /proc/self/maps.
     private static let bundleFolder: String = {
         let here = UInt(bitPattern: #dsohandle)
         for line in ((try? Files.text("/proc/self/maps")) ?? "").split(separator: "\n") {

@@ -10,14 +10,14 @@ package struct RPCFailure: Error, CustomStringConvertible {
     package var data: JSONValue?
     /// The stable code, such as `task.not_found`.
     package var code: String { data?["code"]?.stringValue ?? "" }
-    /// The field that is wrong, where one is.
+    /// The field that is wrong, if there is one.
     package var field: String? { data?["details"]?["field"]?.stringValue }
     package var description: String { "\(rpcCode) \(code): \(message)" }
 }
 
-/// The client's end of the socket with nothing between the test and the bytes: lines out, lines in.
+/// The client's end of the socket, with nothing between the test and the bytes: lines out, lines in.
 ///
-/// Calls block a thread of their own; one call at a time.
+/// Calls block a separate thread. Only one call may run at a time.
 package final class RPCProbe: Sendable {
     private struct State {
         var buffer: [UInt8] = []
@@ -29,7 +29,7 @@ package final class RPCProbe: Sendable {
     private let descriptor: Int32
     private let state = Guarded(State())
 
-    /// - Parameter uid: connects as this user (and group of the same number); needs root.
+    /// - Parameter uid: connects as this user (and the group with the same number); needs root.
     package init(_ socketPath: String, uid: UInt32? = nil) async throws {
         descriptor = try await Threads.run {
             // The thread ends after this, so that nothing else ever runs with the other identity.
@@ -40,7 +40,7 @@ package final class RPCProbe: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Ends the connection while the object still lives.
+    /// Ends the connection while the object still exists.
     package func disconnect() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     // MARK: - Calls
@@ -69,8 +69,8 @@ package final class RPCProbe: Sendable {
         }
     }
 
-    /// The answer's result.
-    /// - Throws: `RPCFailure` where it is an error.
+    /// Returns the answer's result.
+    /// - Throws: `RPCFailure` if it is an error.
     package static func result(of answer: JSONValue) throws -> JSONValue {
         if let error = answer["error"] {
             throw RPCFailure(
@@ -81,7 +81,7 @@ package final class RPCProbe: Sendable {
         return result
     }
 
-    /// The next notification, whole; those that came during calls first.
+    /// The next complete notification. Those that came during calls come first.
     package func nextNotification(within limit: Double = 60) async throws -> JSONValue {
         let kept = state.withLock { state -> JSONValue? in
             guard let first = state.events.first else { return .none }
@@ -91,7 +91,7 @@ package final class RPCProbe: Sendable {
         return if let kept { kept } else { try await nextMessage(within: limit) }
     }
 
-    /// The next `event` notification's parameters; those that came during calls first.
+    /// The parameters of the next `event` notification. Those that came during calls come first.
     package func nextEvent(within limit: Double = 60) async throws -> JSONValue {
         while true {
             let message = try await nextNotification(within: limit)
@@ -99,7 +99,7 @@ package final class RPCProbe: Sendable {
         }
     }
 
-    /// Events until one of this type, that one last.
+    /// The events up to the first one of this type, inclusive.
     package func events(until type: String, within limit: Double = 60) async throws -> [JSONValue] {
         var events: [JSONValue] = []
         while true {
@@ -115,7 +115,7 @@ package final class RPCProbe: Sendable {
         try await send(Array(try JSONEncoder().encode(line)) + [UInt8(ascii: "\n")])
     }
 
-    /// Any bytes; false if the daemon closed the connection meanwhile.
+    /// Sends any bytes. Returns false if the daemon has closed the connection meanwhile.
     @discardableResult
     package func send(_ bytes: [UInt8]) async throws -> Bool {
         let descriptor = descriptor
@@ -134,7 +134,7 @@ package final class RPCProbe: Sendable {
     }
 
     /// The next message.
-    /// - Throws: `SupportError` at the end of the connection or of the limit.
+    /// - Throws: `SupportError` if the connection ends or the limit passes.
     package func nextMessage(within limit: Double = 60) async throws -> JSONValue {
         guard let line = try await nextLine(within: limit) else {
             throw SupportError("the daemon closed the connection")
@@ -142,7 +142,7 @@ package final class RPCProbe: Sendable {
         return try JSONDecoder().decode(JSONValue.self, from: Data(line))
     }
 
-    /// The next line without its end; nil if the daemon closed the connection.
+    /// The next line without its LF; nil if the daemon closed the connection.
     package func nextLine(within limit: Double = 60) async throws -> [UInt8]? {
         if let line = takeLine() { return line }
         return try await Threads.run { [self] in
@@ -168,7 +168,7 @@ package final class RPCProbe: Sendable {
         }
     }
 
-    /// False at the end of the connection.
+    /// Returns false at the end of the connection.
     private func receive(milliseconds: Int32) throws -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, milliseconds) > 0 else { return true }
@@ -181,8 +181,8 @@ package final class RPCProbe: Sendable {
     }
 }
 
-/// Makes one thread another user: Linux keeps credentials for each thread, and SO_PEERCRED reports those of the thread
-/// that connected.
+/// Gives one thread the identity of another user. Linux keeps credentials for each thread, and SO_PEERCRED reports
+/// those of the thread that connected.
 enum ThreadIdentity {
     private typealias SystemCall = @convention(c) (Int, Int, Int, Int) -> Int
 
@@ -196,7 +196,7 @@ enum ThreadIdentity {
         private static let setresgid = 149
     #endif
 
-    /// Glibc's own setresuid changes every thread; the raw call changes this one only.
+    /// Glibc's own setresuid changes every thread; the raw call changes only this one.
     static func become(_ uid: UInt32) throws {
         guard let symbol = dlsym(nil, "syscall") else { throw SupportError("no syscall(2)") }
         let call = unsafeBitCast(symbol, to: SystemCall.self)

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What the acceptance tests say again and again, in terms of the wire.
+/// Operations that many acceptance tests need, in the words of the wire.
 extension RPCProbe {
     /// Adds one download and returns its id.
     package func add(
@@ -10,7 +10,7 @@ extension RPCProbe {
         return try await add([.object(spec.merging(more) { $1 })], session: session)[0]
     }
 
-    /// Adds any specifications and returns their ids.
+    /// Adds the specifications and returns their ids.
     package func add(_ specs: [JSONValue], session: String? = nil) async throws -> [Int64] {
         var parameters: [String: JSONValue] = ["tasks": .array(specs)]
         parameters["session"] = session.map { .string($0) }
@@ -30,7 +30,7 @@ extension RPCProbe {
     }
 
     /// Polls until the task is in one of these states, and returns it.
-    /// - Throws: `SupportError` where it is in another final one, or at the end of the limit.
+    /// - Throws: `SupportError` if it ends in another state, or if the limit passes.
     @discardableResult
     package func wait(for id: Int64, _ states: String..., within limit: Double = 90) async throws -> JSONValue {
         var last: JSONValue = .null
@@ -45,7 +45,7 @@ extension RPCProbe {
         return last
     }
 
-    /// Polls until at least so many bytes of the task are received.
+    /// Polls until at least this many bytes of the task are received.
     package func wait(for id: Int64, bytes: Int, within limit: Double = 60) async throws {
         var last: JSONValue = .null
         let reached = try await eventually(within: limit, every: 0.005) {
@@ -55,7 +55,7 @@ extension RPCProbe {
         guard reached else { throw SupportError("task \(id) has not got \(bytes) bytes: \(last)") }
     }
 
-    /// A control method on one task; whether it changed it.
+    /// Calls a control method for one task. Returns whether it changed the task.
     @discardableResult
     package func control(_ method: String, _ id: Int64, _ more: [String: JSONValue] = [:]) async throws -> Bool {
         let result = try await call(
@@ -63,7 +63,7 @@ extension RPCProbe {
         return result["changed"]?.arrayValue?.contains(.integer(id)) ?? false
     }
 
-    /// Every stored event of the log after a number, page by page.
+    /// Reads every stored event after a number, page by page.
     package func storedEvents(
         after: JSONValue = "start", _ filter: [String: JSONValue] = [:]
     ) async throws -> [JSONValue] {

@@ -1,15 +1,15 @@
 import Threading
 
-/// How an origin answers one request. The names say what is wrong with the answer; `good` is right.
+/// How an origin answers one request. The names say what is wrong with the answer; `good` is correct.
 package struct Behaviour: Sendable {
     package let respond: @Sendable (OriginRequest, Reply) throws -> Void
 
     package init(_ respond: @escaping @Sendable (OriginRequest, Reply) throws -> Void) { self.respond = respond }
 
-    /// Ranges, If-Range and HEAD as RFC 9110 has them.
+    /// Ranges, If-Range and HEAD by RFC 9110.
     /// - Parameters:
     ///   - rate: bytes per second.
-    ///   - cutAfter: body bytes after which the connection closes.
+    ///   - cutAfter: the number of body bytes after which the connection closes.
     package static func good(_ resource: Resource, rate: Int? = nil, cutAfter: Int? = nil) -> Behaviour {
         Behaviour { request, reply in
             reply.rate = rate
@@ -30,7 +30,7 @@ package struct Behaviour: Sendable {
         .status(status, [("Location", location)])
     }
 
-    /// Another place each time; the number counts from 1.
+    /// Redirects to another place each time. The number counts from 1.
     package static func redirect(_ location: @escaping @Sendable (Int) -> String) -> Behaviour {
         let counter = Guarded(0)
         return Behaviour { request, reply in
@@ -42,12 +42,12 @@ package struct Behaviour: Sendable {
         }
     }
 
-    /// Decides by the request.
+    /// Chooses a behaviour for each request.
     package static func choose(_ body: @escaping @Sendable (OriginRequest) -> Behaviour) -> Behaviour {
         Behaviour { request, reply in try body(request).respond(request, reply) }
     }
 
-    /// 401 unless the header is there.
+    /// Answers 401 unless the credentials are there.
     package static func basic(_ credentials: String, then behaviour: Behaviour) -> Behaviour {
         .choose { request in
             request.header("Authorization") == "Basic \(credentials)"
@@ -55,18 +55,18 @@ package struct Behaviour: Sendable {
         }
     }
 
-    /// Accepts the connection and says nothing.
+    /// Accepts the connection and never answers.
     package static let silent = Behaviour { _, reply in try reply.beSilent() }
 
-    /// Closes without a word.
+    /// Closes the connection without an answer.
     package static let hangUp = Behaviour { _, _ in throw Reply.Gone() }
 
     /// Resets the connection.
     package static let reset = Behaviour { _, reply in try reply.reset() }
 
-    // MARK: - The right answer, which the wrong ones vary
+    // MARK: - The correct answer, from which the wrong ones are derived
 
-    /// The part that a range request asks for, where it is to be honoured.
+    /// The part that a range request asks for, if the range must be honoured.
     static func part(_ request: OriginRequest, of resource: Resource) -> Range<Int>? {
         guard let range = request.range, range.first < resource.content.size else { return nil }
         if let condition = request.header("If-Range") {

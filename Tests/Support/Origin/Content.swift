@@ -1,7 +1,7 @@
 import Glibc
 
-/// A body of any length that is different at every offset and for every seed, so that two versions spliced, or bytes
-/// at a wrong place, always show.
+/// A body of any length with different bytes at every offset and for every seed. So two versions mixed together, or
+/// bytes at a wrong offset, are always noticed.
 package final class Content: Sendable {
     package let bytes: [UInt8]
     package var size: Int { bytes.count }
@@ -28,17 +28,17 @@ package final class Content: Sendable {
     package init(bytes: [UInt8]) { self.bytes = bytes }
     package convenience init(_ text: String) { self.init(bytes: Array(text.utf8)) }
 
-    /// Whether the file holds exactly this.
+    /// Tells whether the file contains exactly these bytes.
     package func matches(_ path: String) -> Bool { (try? Files.read(path)).map { identical($0, bytes) } ?? false }
 
-    /// Whether the file begins with exactly these bytes and has no others.
+    /// Tells whether the file contains exactly a beginning of these bytes.
     package func begins(with path: String) -> Bool {
         guard let found = try? Files.read(path) else { return false }
         return found.count <= bytes.count && found.elementsEqual(bytes[..<found.count])
     }
 }
 
-/// `==` compares element by element in a build that is not optimized: megabytes take seconds.
+/// In a build that is not optimized, `==` compares element by element, which takes seconds for megabytes.
 package func identical(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     one.count == other.count
         && one.withUnsafeBytes { one in
@@ -49,7 +49,7 @@ package func identical(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         }
 }
 
-/// Told apart without printing every byte of what differs.
+/// Compared without printing every different byte.
 extension Content: Equatable, CustomStringConvertible {
     package static func == (one: Content, other: Content) -> Bool { identical(one.bytes, other.bytes) }
 
@@ -59,10 +59,10 @@ extension Content: Equatable, CustomStringConvertible {
     }
 }
 
-/// One version of a resource, with what the server says of it.
+/// One version of a resource, with the fields that the server sends about it.
 package struct Resource: Sendable {
     package var content: Content
-    /// With its quotes and, where weak, its `W/`.
+    /// With its quotation marks and, if it is weak, its `W/`.
     package var etag: String?
     package var lastModified: String?
     package var date: String?
@@ -80,7 +80,7 @@ package struct Resource: Sendable {
         self.date = date
     }
 
-    /// A version with a strong entity tag that is its seed.
+    /// A version whose strong entity tag is its seed.
     package static func version(_ seed: UInt64, size: Int) -> Resource {
         Resource(Content(seed: seed, size: size), etag: "\"v\(seed)\"")
     }

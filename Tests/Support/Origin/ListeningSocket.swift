@@ -6,14 +6,14 @@ package final class ListeningSocket: Sendable {
     package let port: UInt16
     private let descriptor: Int32
 
-    /// A port that no other socket of these tests has or had (see `freePort`).
-    /// - Parameter isNarrow: whether connections take in little that nobody reads, on both sides together: less than
-    ///   2 MB. The loopback's own segments of 64 KiB would let a sender put four times as much into its socket.
+    /// Uses a port that no other socket of these tests has or had (see `freePort`).
+    /// - Parameter isNarrow: limits what connections accept before anybody reads it, to less than 2 MB on both sides
+    ///   together. The loopback's own segments of 64 KiB would let a sender write four times as much into its socket.
     package convenience init(host: String = "127.0.0.1", isNarrow: Bool = false) throws {
         try self.init(host: host, port: try Self.freePort(on: host), isNarrow: isNarrow)
     }
 
-    /// On a free port, even if another process takes the one that was found before this one listens there.
+    /// Listens on a free port, even if another process takes the first port found before this one listens there.
     package static func onFreePort(of host: String = "127.0.0.1", isNarrow: Bool = false) throws -> ListeningSocket {
         for _ in 0..<20 {
             if let socket = try? ListeningSocket(host: host, isNarrow: isNarrow) { return socket }
@@ -54,7 +54,7 @@ package final class ListeningSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The next connection; nil once `isStopping`.
+    /// The next connection; nil after `isStopping` returns true.
     package func accept(until isStopping: () -> Bool) -> Int32? {
         while !isStopping() {
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -62,7 +62,7 @@ package final class ListeningSocket: Sendable {
             let connection = Glibc.accept(descriptor, nil, nil)
             guard connection >= 0 else { continue }
             _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-            // Small, so that what was "sent" is close to what was received.
+            // Small, so that the bytes "sent" are close to the bytes received.
             var size: Int32 = 1 << 17
             setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             var on: Int32 = 1
@@ -74,8 +74,8 @@ package final class ListeningSocket: Sendable {
 
     private static let given = Guarded(Set<UInt16>())
 
-    /// A port that is free, for somebody who binds it later. It is given once, so that nothing meant for a server that is
-    /// gone reaches another one, and is none that the kernel gives to connections and to sockets without a port
+    /// A free port for a server that binds it later. Each port is given only once, so that nothing meant for an old
+    /// server reaches another one. It is not a port that the kernel gives to connections and to sockets without a port
     /// (ip_local_port_range), so nobody else takes it meanwhile.
     package static func freePort(on host: String = "127.0.0.1") throws -> UInt16 {
         for _ in 0..<1000 {
@@ -88,11 +88,11 @@ package final class ListeningSocket: Sendable {
         throw SupportError("no free port was found")
     }
 
-    /// Where ports in a row are, apart from those that are given one by one.
+    /// The range for ports in a row, separate from single ports.
     private static let rows: Range<UInt16> = 26_000..<32_000
     private static let nextRow = Guarded(rows.lowerBound)
 
-    /// So many free ports in a row, at every address of this machine. They are given again when all others were.
+    /// Free ports in a row, free at every address of this machine. They are given again after all others.
     package static func freePorts(_ count: UInt16) throws -> ClosedRange<UInt16> {
         for _ in 0..<1000 {
             let first = nextRow.withLock { next in

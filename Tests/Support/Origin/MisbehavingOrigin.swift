@@ -1,17 +1,18 @@
 import Glibc
 import Threading
 
-/// An HTTP/1.1 server in this process that does what its script says, right or wrong, and records every request.
+/// An HTTP/1.1 server in this process that follows its script, right or wrong, and records every request.
 ///
-/// Plain sockets and a thread for each connection: nothing between the script and the wire could repair an answer.
+/// It uses plain sockets and a thread for each connection, so that nothing between the script and the wire can repair
+/// an answer.
 package final class MisbehavingOrigin: Sendable {
     package let host: String
     package let port: UInt16
     private let shared: Shared
 
     /// - Parameters:
-    ///   - host: IPv4 address to listen on.
-    ///   - port: one of its own without.
+    ///   - host: the IPv4 address to listen on.
+    ///   - port: nil for a free port.
     package init(host: String = "127.0.0.1", port: UInt16? = nil) throws {
         self.host = host
         let listener = try port.map { try ListeningSocket(host: host, port: $0) } ?? .onFreePort(of: host)
@@ -37,34 +38,34 @@ package final class MisbehavingOrigin: Sendable {
 
     package func url(_ path: String) -> String { "http://\(host):\(port)\(path)" }
 
-    /// The path's answers: one for each request in turn, the last for all that follow.
+    /// Sets the path's answers: one for each request in turn. The last one answers all further requests.
     package func serve(_ path: String, _ behaviours: Behaviour...) { script(path, behaviours) }
 
-    /// As `serve`, for a list.
+    /// Like `serve`, with a list.
     package func script(_ path: String, _ behaviours: [Behaviour]) {
         shared.state.withLock { $0.scripts[path] = behaviours }
     }
 
-    /// Answers for every path without a script of its own.
+    /// Sets the answer for every path without a script.
     package func serveEverything(_ behaviour: Behaviour) {
         shared.state.withLock { $0.fallback = behaviour }
     }
 
-    /// What arrived, in order; of one path or all.
+    /// The requests that arrived, in order: those for one path, or all.
     package func requests(_ path: String? = nil) -> [RecordedRequest] {
         shared.state.withLock { state in state.requests.filter { path == nil || $0.request.path == path } }
     }
 
-    /// Body bytes handed to the kernel for a path.
+    /// The body bytes given to the kernel for a path.
     package func bytesSent(_ path: String) -> Int64 { requests(path).reduce(0) { $0 + $1.bodyBytes } }
 
-    /// Most requests that were being answered at one time.
+    /// The most requests that were being answered at one time.
     package var peak: Int { shared.state.withLock { $0.peak } }
 
-    /// Ends every open connection; the origin goes on listening.
+    /// Ends every open connection. The origin continues to listen.
     package func dropConnections() { shared.dropConnections() }
 
-    /// No connection is answered any more.
+    /// Stops answering connections.
     package func stop() { shared.stop() }
 }
 
@@ -93,7 +94,7 @@ extension MisbehavingOrigin {
             }
         }
 
-        /// The number must not be used again while somebody might shut it down: closed under the lock.
+        /// Closed under the lock: the descriptor's number must not be reused while another thread may shut it down.
         func closed(_ socket: Int32) {
             state.withLock { state in
                 state.connections.remove(socket)
@@ -112,7 +113,7 @@ extension MisbehavingOrigin {
             dropConnections()
         }
 
-        /// Records a request, and says how to answer it.
+        /// Records a request and returns its answer.
         func began(_ request: OriginRequest) -> (index: Int, behaviour: Behaviour) {
             state.withLock { state in
                 let path = request.path
@@ -135,7 +136,7 @@ extension MisbehavingOrigin {
             }
         }
 
-        /// The request's answer is over, whole or not.
+        /// Notes that the answer to a request has ended, complete or not.
         func ended(_ index: Int, isWhole: Bool) {
             state.withLock { state in
                 state.active -= 1
@@ -145,7 +146,7 @@ extension MisbehavingOrigin {
     }
 }
 
-/// One connection: requests in, scripted answers out, until one side has enough.
+/// One connection: requests in, scripted answers out, until one side ends it.
 private struct Connection {
     let socket: Int32
     let number: Int

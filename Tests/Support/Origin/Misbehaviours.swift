@@ -1,8 +1,8 @@
 import Threading
 
-/// The wrong answers of the transfer rules' table. Those about ranges answer a request without Range rightly.
+/// The wrong answers in the table of transfer rules. Those about ranges answer a request without Range correctly.
 extension Behaviour {
-    /// 206 whose bytes begin `shift` after what was asked, and says so.
+    /// 206 whose bytes begin `shift` after the requested ones, as its Content-Range says.
     package static func wrongStart(_ resource: Resource, shift: Int = 1) -> Behaviour {
         partial(resource) { part, total in
             let moved = min(part.lowerBound + shift, total - 1)
@@ -10,12 +10,12 @@ extension Behaviour {
         }
     }
 
-    /// 206 whose Content-Range names another length of the whole.
+    /// 206 whose Content-Range has another total length.
     package static func otherTotal(_ resource: Resource) -> Behaviour {
         partial(resource) { part, total in (part, "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(total + 1)") }
     }
 
-    /// 206 with an entity tag that is not the one asked for, and another version's bytes.
+    /// 206 with another entity tag than the requested one, and with another version's bytes.
     package static func otherETag(_ other: Resource) -> Behaviour {
         .choose { request in
             var unconditional = request
@@ -29,12 +29,12 @@ extension Behaviour {
         partial(resource) { part, _ in (part, nil) }
     }
 
-    /// 206 with a Content-Range that is no such thing.
+    /// 206 with an invalid Content-Range.
     package static func badContentRange(_ resource: Resource, _ field: String) -> Behaviour {
         partial(resource) { part, _ in (part, field) }
     }
 
-    /// 206 that is right but for ending early, as RFC 9110 section 15.3.7 allows.
+    /// A correct 206 that ends early, as RFC 9110 section 15.3.7 allows.
     package static func shortPart(_ resource: Resource, length: Int) -> Behaviour {
         partial(resource) { part, total in
             let short = part.prefix(length)
@@ -62,7 +62,7 @@ extension Behaviour {
         }
     }
 
-    /// 200 with the whole body, and a Content-Range that matches the request all the same.
+    /// 200 with the whole body, and with a Content-Range that nevertheless matches the request.
     package static func wholeWithContentRange(_ resource: Resource) -> Behaviour {
         .choose { request in
             guard let range = request.range else { return .good(resource) }
@@ -71,7 +71,7 @@ extension Behaviour {
         }
     }
 
-    /// 200 with the whole body, whatever was asked.
+    /// 200 with the whole body, whatever was requested.
     package static func ignoringRange(_ resource: Resource, rate: Int? = nil, cutAfter: Int? = nil) -> Behaviour {
         Behaviour { request, reply in
             var plain = request
@@ -81,14 +81,15 @@ extension Behaviour {
         }
     }
 
-    /// 200 to a conditional range request though the version is the same, as some CDNs do; a bare Range is honoured.
+    /// 200 to a conditional range request although the version is the same, as some CDNs do. A Range without a
+    /// condition is honoured.
     package static func wholeToIfRange(_ resource: Resource) -> Behaviour {
         .choose { request in
             request.header("If-Range") != nil ? ignoringRange(resource) : .good(resource)
         }
     }
 
-    /// 416 to every range request; `total` as Content-Range says it, or none.
+    /// 416 to every range request, with `total` in Content-Range or without that field.
     package static func neverSatisfiable(_ resource: Resource, total: String?) -> Behaviour {
         .choose { request in
             guard request.range != nil else { return .good(resource) }
@@ -96,7 +97,7 @@ extension Behaviour {
         }
     }
 
-    /// Chunked coding; `isEnded` false leaves the last chunk out and closes.
+    /// Chunked coding. If `isEnded` is false, it omits the last chunk and closes.
     package static func chunked(_ resource: Resource, isEnded: Bool, length: Int? = nil) -> Behaviour {
         Behaviour { request, reply in
             let part = part(request, of: resource)
@@ -117,7 +118,7 @@ extension Behaviour {
         }
     }
 
-    /// Chunked, and after the body that the head or Content-Range announces come `extra` bytes of something else.
+    /// Chunked, with `extra` bytes of something else after the body that the header or Content-Range announces.
     package static func overrun(_ resource: Resource, extra: Int) -> Behaviour {
         Behaviour { request, reply in
             let part = part(request, of: resource) ?? 0..<resource.content.size
@@ -139,7 +140,7 @@ extension Behaviour {
         }
     }
 
-    /// Two Content-Length fields that differ.
+    /// Two different Content-Length fields.
     package static func twoLengths(_ resource: Resource, other: Int) -> Behaviour {
         Behaviour { request, reply in
             try reply.head(
@@ -152,7 +153,7 @@ extension Behaviour {
         }
     }
 
-    /// No length; the close ends the body, early or not.
+    /// No length: the close ends the body, early or not.
     package static func closeDelimited(_ resource: Resource, length: Int? = nil) -> Behaviour {
         Behaviour { request, reply in
             try reply.head(200, "OK", resource.validators + [("Connection", "close")] + resource.headers)
@@ -161,7 +162,7 @@ extension Behaviour {
         }
     }
 
-    /// The head and some bytes, then silence: whatever a test does to such a download meets it under way, however late.
+    /// Sends the header and some bytes, then nothing more. So a test can act on a running download, however late.
     package static func stalling(_ resource: Resource, after length: Int, rate: Int? = nil) -> Behaviour {
         Behaviour { request, reply in
             reply.rate = rate
@@ -173,7 +174,7 @@ extension Behaviour {
         }
     }
 
-    /// The right answer, whose body stands still after so many bytes until its test opens the gate.
+    /// A correct answer whose body stops after `length` bytes until the test opens the gate.
     package static func pausing(
         _ resource: Resource, after length: Int, until gate: Guarded<Bool>, rate: Int? = nil
     ) -> Behaviour {
@@ -184,7 +185,7 @@ extension Behaviour {
         }
     }
 
-    /// As `stalling(_:after:rate:)`, but silent from this byte of the file on.
+    /// Like `stalling(_:after:rate:)`, but silent from this byte of the file on.
     package static func stalling(_ resource: Resource, at offset: Int, rate: Int? = nil) -> Behaviour {
         .choose { request in
             let start = part(request, of: resource)?.lowerBound ?? 0
@@ -192,7 +193,7 @@ extension Behaviour {
         }
     }
 
-    /// Content coded in spite of `identity`: the resource's content is what is sent, labelled so.
+    /// Content coded in spite of `identity`: the resource's content is sent as it is, with this label.
     package static func coded(_ resource: Resource, _ coding: String, cutAfter: Int? = nil) -> Behaviour {
         .good(resource.with("Content-Encoding", coding), cutAfter: cutAfter)
     }

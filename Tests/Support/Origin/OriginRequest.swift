@@ -1,11 +1,11 @@
 /// A request as it arrived.
 package struct OriginRequest: Sendable {
     package var method: String
-    /// As in the request line; absolute where a proxy was asked.
+    /// As in the request line; absolute if a proxy was asked.
     package var target: String
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// Which of the origin's connections carried it, from 1.
+    /// The number of the connection that carried it, from 1.
     package var connection: Int
 
     /// Path without the query.
@@ -16,7 +16,7 @@ package struct OriginRequest: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// First and last byte of a single-range header, unchecked; last is nil if open.
+    /// The first and last byte of a header with a single range, unchecked; the last is nil if the range is open.
     package var range: (first: Int, last: Int?)? {
         guard let text = header("Range"), text.hasPrefix("bytes=") else { return nil }
         let parts = text.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -25,14 +25,14 @@ package struct OriginRequest: Sendable {
     }
 }
 
-/// A request with what became of it.
+/// A request and its result.
 package struct RecordedRequest: Sendable {
     package var request: OriginRequest
-    /// 0 until answered.
+    /// 0 until it is answered.
     package var status = 0
-    /// Body bytes handed to the kernel.
+    /// The body bytes given to the kernel.
     package var bodyBytes: Int64 = 0
-    /// The answer was sent whole.
+    /// The whole answer was sent.
     package var isFinished = false
 
     package func header(_ name: String) -> String? { request.header(name) }

@@ -1,16 +1,16 @@
 import Glibc
 import Threading
 
-/// The socket side of one answer: behaviours write whatever they like into it.
+/// The socket of one answer. Behaviours write whatever they like into it.
 package final class Reply {
     private let socket: Int32
     private let note: (Int, Int) -> Void
     private let isStopping: () -> Bool
     /// The connection is closed after this answer.
     package var closes = false
-    /// Bytes per second; nil as fast as it goes.
+    /// In bytes per second; nil for no limit.
     package var rate: Int?
-    /// After so many body bytes the rest waits until the gate is open.
+    /// After this many body bytes, the rest waits until the gate is open.
     package var pause: (bytes: Int, gate: Guarded<Bool>)?
 
     init(socket: Int32, isStopping: @escaping () -> Bool, note: @escaping (_ status: Int, _ bytes: Int) -> Void) {
@@ -32,7 +32,7 @@ package final class Reply {
         try raw(Array((text + "\r\n").utf8)[...])
     }
 
-    /// Body bytes, counted.
+    /// Sends body bytes and counts them.
     package func body(_ bytes: ArraySlice<UInt8>) throws {
         guard let (count, gate) = pause else { return try flow(bytes) }
         pause = nil
@@ -54,7 +54,7 @@ package final class Reply {
         }
         let start = ContinuousClock.now
         var sent = 0
-        // Pieces of a fiftieth of a second, but never more than the socket takes at once.
+        // Pieces for a fiftieth of a second, but never more than the socket takes at once.
         let size = max(1, min(rate / 50, 1 << 16))
         while sent < bytes.count {
             let piece = bytes.dropFirst(sent).prefix(size)
@@ -75,7 +75,7 @@ package final class Reply {
         try raw(Array("\r\n".utf8)[...])
     }
 
-    /// Whatever else, uncounted.
+    /// Sends anything else, without counting it.
     package func raw(_ bytes: ArraySlice<UInt8>) throws {
         var rest = bytes
         while !rest.isEmpty {
@@ -87,13 +87,13 @@ package final class Reply {
         }
     }
 
-    /// Says nothing until the peer goes or the origin stops.
+    /// Sends nothing until the peer goes or the origin stops.
     package func beSilent() throws {
         while true { try waitForPeer() }
     }
 
     /// Waits a moment.
-    /// - Throws: `Gone` where the peer has gone or the origin stops.
+    /// - Throws: `Gone` if the peer has gone or the origin stops.
     private func waitForPeer() throws {
         var byte: UInt8 = 0
         let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
@@ -101,7 +101,7 @@ package final class Reply {
         usleep(5000)
     }
 
-    /// Ends the connection with a reset in place of a close.
+    /// Resets the connection instead of closing it.
     package func reset() throws {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))

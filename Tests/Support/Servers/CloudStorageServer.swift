@@ -9,11 +9,11 @@ package final class CloudStorageServer: ServerProcess, @unchecked Sendable {
         return server
     }
 
-    /// Where a session for an object is opened.
+    /// The URL that opens a session for an object.
     package func url(_ name: String) -> String {
         "http://127.0.0.1:\(port)/upload/storage/v1/b/bucket/o?uploadType=resumable&name=\(name)"
     }
 
-    /// Path of a complete object.
+    /// The path of a complete object.
     package func object(_ name: String) -> String { folder.file(".cloudstorage/bucket/" + name) }
 }

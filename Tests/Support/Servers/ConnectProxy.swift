@@ -1,7 +1,8 @@
 import Glibc
 import Threading
 
-/// A proxy that connects to ports of this machine (RFC 9110 section 9.3.6) for whoever gives its user name and password.
+/// A proxy that connects to ports of this machine (RFC 9110 section 9.3.6) for clients that send its user name and
+/// password.
 package final class ConnectProxy: Sendable {
     package static let user = "anna"
     package static let password = "Zq7proxyqZ"
@@ -25,7 +26,7 @@ package final class ConnectProxy: Sendable {
 
     deinit { isOver.withLock { $0 = true } }
 
-    /// Of each CONNECT, whether it had the right credentials.
+    /// For each CONNECT, whether it had the right credentials.
     package var requests: [Bool] { seen.withLock { $0 } }
 
     private static func serve(_ client: Int32, _ seen: Guarded<[Bool]>) {

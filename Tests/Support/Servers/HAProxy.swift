@@ -1,4 +1,5 @@
-/// haproxy in front of one server of the loopback, reading and writing HTTP/1.1 on both sides; interim answers pass.
+/// haproxy in front of one server on the loopback. It reads and writes HTTP/1.1 on both sides, and passes interim
+/// answers on.
 package final class HAProxy: ServerProcess, @unchecked Sendable {
     /// - Parameter extra: directives for the proxy, such as `http-response set-header X y`.
     package static func start(to target: UInt16, extra: String = "") async throws -> HAProxy {

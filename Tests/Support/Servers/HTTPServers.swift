@@ -1,6 +1,6 @@
 import Glibc
 
-/// nginx: HTTP/1.1 on `port`; with TLS also HTTP/2 on `tlsPort`.
+/// nginx with HTTP/1.1 on `port` and, with TLS, also HTTP/2 on `tlsPort`.
 package final class Nginx: ServerProcess, @unchecked Sendable {
     package private(set) var tlsPort: UInt16 = 0
     package private(set) var certificates: TestCertificates?
@@ -19,14 +19,14 @@ package final class Nginx: ServerProcess, @unchecked Sendable {
         try await startServer(["nginx", "-c", folder.file("nginx.conf"), "-p", folder.path])
     }
 
-    /// Ends it and begins anew at the same ports, with other keys and certificates in the same files.
+    /// Restarts it at the same ports, with other keys and certificates in the same files.
     package func renewCertificates() async throws {
         stopServer()
         certificates = try await TestCertificates(in: folder)
         try await start()
     }
 
-    /// Begins anew at the same ports with these texts in its certificate and its key.
+    /// Restarts it at the same ports, with these texts as its certificate and its key.
     package func restart(certificate: String, key: String) async throws {
         stopServer()
         try Files.write(folder.file("server.pem"), certificate)
@@ -89,10 +89,10 @@ package final class Apache: ServerProcess, @unchecked Sendable {
     package func digestURL(_ name: String) -> String { "http://127.0.0.1:\(port)/digest/\(name)" }
     package func basicURL(_ name: String) -> String { "http://127.0.0.1:\(port)/basic/\(name)" }
 
-    /// WebDAV in the folder `dav`, behind Digest.
+    /// The URL of a file in the WebDAV folder `dav`, which requires Digest.
     package func davURL(_ name: String) -> String { "http://127.0.0.1:\(port)/dav/\(name)" }
 
-    /// Status of each request, and the bytes that came with it, head included.
+    /// The status of each request, and the bytes that it brought, including its header.
     package var traffic: [(status: Int, received: Int)] {
         ((try? Files.text(folder.file("access.log"))) ?? "").split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ").compactMap { Int($0) }
@@ -108,7 +108,7 @@ package final class Apache: ServerProcess, @unchecked Sendable {
                 chown(folder.file(name), entry.pointee.pw_uid, entry.pointee.pw_gid)
             }
         }
-        // htdigest(1) asks on a terminal; its file is one line anybody can make.
+        // htdigest(1) asks on a terminal. Its file is a single line that is easy to make.
         let digest = try await Program.run([
             "sh", "-c", "printf '%s' '\(Self.user):files:\(Self.password)' | md5sum | cut -d' ' -f1",
         ])

@@ -1,9 +1,9 @@
-/// A scripted server of one account that wants NTLM, or a proxy that does, and serves one file at every path.
+/// A scripted server or proxy with one account that requires NTLM. It serves one file at every path.
 package final class NTLMServer: ServerProcess, @unchecked Sendable {
     package static let user = "anna"
     package static let password = "right"
 
-    /// - Parameter asksAsProxy: with 407 in place of 401.
+    /// - Parameter asksAsProxy: uses 407 instead of 401.
     package static func start(_ content: Content, asksAsProxy: Bool = false) async throws -> NTLMServer {
         let server = try NTLMServer()
         try server.publish("file", content)
@@ -16,6 +16,6 @@ package final class NTLMServer: ServerProcess, @unchecked Sendable {
 
     package var url: String { "http://127.0.0.1:\(port)/file" }
 
-    /// How far each request has come: `asked` without credentials, `challenged`, `served`, `refused`.
+    /// How far each request got: `asked` without credentials, `challenged`, `served`, `refused`.
     package var steps: [String] { log.split(separator: "\n").map(String.init) }
 }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// vsftpd for anonymous reading, and for writing below `incoming`; needs root, as vsftpd does.
+/// vsftpd for anonymous reading, and for writing below `incoming`. It needs root, because vsftpd does.
 package final class FTPServer: ServerProcess, @unchecked Sendable {
-    /// Where TLS is spoken, from the first byte (ftps).
+    /// Set if TLS is used from the first byte (ftps).
     package private(set) var certificates: TestCertificates?
-    /// Where it speaks, and where it takes data.
+    /// The control port and the data ports.
     package private(set) var ports: [UInt16] = []
 
-    /// - Parameter dataPorts: how many it may take for data.
+    /// - Parameter dataPorts: how many data ports it may use.
     package static func start(tls: Bool = false, dataPorts: UInt16 = 200) async throws -> FTPServer {
         let server = try FTPServer()
         if tls { server.certificates = try await TestCertificates(in: server.folder) }
@@ -72,7 +72,7 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
             """
     }
 
-    /// Bytes of each upload that ended, whole or cut, as the server logged them.
+    /// The bytes of each ended upload, complete or cut, from the server's log.
     package var uploads: [Int] {
         log.split(separator: "\n").filter { $0.contains(" UPLOAD: Client") }.compactMap { line in
             line.split(separator: ", ").first { $0.hasSuffix(" bytes") }.flatMap { Int($0.dropLast(6)) }
@@ -80,12 +80,12 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
     }
 }
 
-/// sshd with sftp for the user that runs the test, by key.
+/// sshd with sftp for the user who runs the test, with a key.
 package final class SFTPServer: ServerProcess, @unchecked Sendable {
-    /// Home folder for the daemon under test: `.ssh` holds the key and the server in known_hosts.
+    /// The home folder for the daemon under test: `.ssh` has the key, and the server in known_hosts.
     package var home: String { folder.file("home") }
 
-    /// - Parameter isRecording: whether the server writes down what came; see `uploads`.
+    /// - Parameter isRecording: makes the server log what it receives; see `uploads`.
     package static func start(isRecording: Bool = false) async throws -> SFTPServer {
         let server = try SFTPServer()
         try await server.configure(isRecording)
@@ -104,18 +104,18 @@ package final class SFTPServer: ServerProcess, @unchecked Sendable {
         return String(cString: name)
     }
 
-    /// Bytes written in each session that ended, whole or cut, as the server logged them.
+    /// The bytes written in each ended session, complete or cut, from the server's log.
     package var uploads: [Int] {
         ((try? Files.text(folder.file("sessions"))) ?? "").split(whereSeparator: \.isNewline).compactMap { line in
             line.contains("close \"") ? line.split(separator: " ").last.flatMap { Int($0) } : nil
         }
     }
 
-    /// Makes the server unknown to its clients.
+    /// Removes the server from its clients' known hosts.
     package func forgetHost() { unlink(home + "/.ssh/known_hosts") }
 
     private func configure(_ isRecording: Bool) async throws {
-        // sshd hands the command to a shell.
+        // sshd passes the command to a shell.
         let subsystem =
             isRecording ? "/usr/lib/openssh/sftp-server -e -l INFO 2>>\(folder.file("sessions"))" : "internal-sftp"
         mkdir("/run/sshd", 0o755)
@@ -173,7 +173,7 @@ package final class Squid: ServerProcess, @unchecked Sendable {
             """)
         // squid writes its logs as its own user.
         chmod(server.folder.path, 0o777)
-        // Its shared memory is named after the service: two squids of one name disturb each other.
+        // Its shared memory is named after the service, so two squids with one name would disturb each other.
         try await server.startServer(["squid", "-N", "-n", "dld\(server.port)", "-f", server.folder.file("squid.conf")])
         return server
     }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The packages of requirements.txt, where scripts/install-test-dependencies puts them: `.testenv` of the checkout.
+/// The packages of requirements.txt, as installed by scripts/install-test-dependencies in `.testenv` of the checkout.
 package enum PythonEnvironment {
-    /// Whether all of it is there; the note is written last.
+    /// Tells whether everything is installed. The note is written last.
     package static var isInstalled: Bool { folder.map { Files.exists($0 + "/installed") } ?? false }
 
     /// The interpreter that has the packages.
-    /// - Throws: `SupportError` where they are not installed.
+    /// - Throws: `SupportError` if they are not installed.
     static func python() throws -> String {
         guard let folder, isInstalled else {
             throw SupportError("no Python packages for tests: run scripts/install-test-dependencies")
@@ -14,7 +14,7 @@ package enum PythonEnvironment {
         return folder + "/bin/python"
     }
 
-    /// A program for that interpreter, beside this source.
+    /// A script for that interpreter, next to this source.
     package static func script(_ name: String) throws -> String {
         try file("Tests/Support/Servers/" + name)
     }
@@ -27,7 +27,7 @@ package enum PythonEnvironment {
 
     private static let folder: String? = checkout.map { $0 + "/.testenv" }
 
-    /// Sources may be reached through links; the packages are beside the real ones.
+    /// Sources may be reached through links, but the packages are next to the real ones.
     private static let checkout: String? = {
         guard let source = realpath(#filePath, nil) else { return nil }
         defer { free(source) }

@@ -1,17 +1,17 @@
 import FoundationEssentials
 import TransferModel
 
-/// moto's S3, in memory, with URLs that boto3 presigned as a service does for its users.
+/// moto's S3, in memory, with URLs that boto3 presigned, as a service does for its users.
 package final class S3Server: ServerProcess, @unchecked Sendable {
     /// Presigned URLs of one object.
     package struct Object: Sendable {
         package var put: String
         package var get: String
         package var parts: [String]
-        /// Of the multipart upload; empty where there are no parts.
+        /// The completion of the multipart upload; empty if there are no parts.
         package var complete: String
         package var abort: String
-        /// Those of the multipart upload, signed anew for 7200 s.
+        /// The URLs of the multipart upload, signed again for 7200 s.
         package var fresh: JSONValue
     }
 
@@ -24,8 +24,8 @@ package final class S3Server: ServerProcess, @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - parts: of a multipart upload that is begun; 0 for none.
-    ///   - proxy: port that the URLs name instead of the server's own.
+    ///   - parts: the parts of a multipart upload to begin; 0 for none.
+    ///   - proxy: the port in the URLs, instead of the server's own.
     package func presign(_ key: String, parts: Int = 0, through proxy: UInt16? = nil) async throws -> Object {
         let answer = folder.file("urls-\(key).json")
         try await Program.require([
@@ -42,7 +42,7 @@ package final class S3Server: ServerProcess, @unchecked Sendable {
             abort: urls["abort"]?.stringValue ?? "", fresh: urls["fresh"] ?? [:])
     }
 
-    /// Requests that stored or tried to store parts of an object: number and status, in order.
+    /// The requests that stored or tried to store parts of an object: number and status, in order.
     package func parts(of key: String) -> [(number: Int, status: Int)] {
         requests.compactMap { request in
             guard request.method == "PUT", request.target.hasPrefix("/bucket/\(key)?"),

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A real server started for a test on a free port of the loopback, with a configuration and folder of its own.
+/// A real server, started for a test on a free port of the loopback, with its own configuration and folder.
 package class ServerProcess: @unchecked Sendable {
     package let folder: TemporaryFolder
     package let port: UInt16
@@ -8,17 +8,17 @@ package class ServerProcess: @unchecked Sendable {
 
     init(port: UInt16? = nil) throws {
         folder = try TemporaryFolder()
-        // Servers that drop their rights must be able to come here.
+        // Servers that drop their privileges must be able to enter.
         chmod(folder.path, 0o755)
         self.port = try port ?? ListeningSocket.freePort()
     }
 
     deinit { stopServer() }
 
-    /// What the server logged, for messages.
+    /// The server's log, for messages.
     package var log: String { (try? Files.text(folder.file("log"))) ?? "" }
 
-    /// Requests that ended, where the server logs them in the common log format.
+    /// The finished requests, if the server logs them in the common log format.
     package var requests: [LoggedRequest] { log.split(separator: "\n").compactMap { LoggedRequest(line: $0) } }
 
     /// Writes a file below the folder that the server serves, and returns its path.
@@ -44,14 +44,14 @@ package class ServerProcess: @unchecked Sendable {
         }
     }
 
-    /// Asks it to end, so that it tidies up what it keeps outside its folder; insists after two seconds.
+    /// Asks the server to end, so that it removes what it keeps outside its folder. Kills it after two seconds.
     package func stopServer() {
         program?.signal(SIGTERM)
         for _ in 0..<1000 where program?.isRunning == true { usleep(2000) }
         program = nil
     }
 
-    /// Whether something accepts connections there.
+    /// Tells whether something accepts connections there.
     package static func accepts(_ port: UInt16) -> Bool {
         guard let descriptor = try? PlainSocket.connect(to: port) else { return false }
         close(descriptor)
@@ -73,14 +73,14 @@ package struct LoggedRequest: Sendable, Equatable {
         guard words.count == 3, words[2].hasPrefix("HTTP/"),
             let status = fields[2].split(separator: " ").first.flatMap({ Int($0) })
         else { return nil }
-        // Some colour the lines of failures.
+        // Some servers colour the lines of failures.
         method = String(words[0].drop { !$0.isUppercase })
         target = String(words[1])
         self.status = status
     }
 }
 
-/// A certificate authority of one test, and a server certificate of it for localhost, 127.0.0.1 and relays.
+/// A certificate authority for one test, and its server certificate for localhost, 127.0.0.1 and relays.
 package struct TestCertificates: Sendable {
     package let authority: String
     package let certificate: String

@@ -1,13 +1,13 @@
 import Glibc
 import Threading
 
-/// Stands at 127.0.0.2 before a real server of this machine, under the same port, and once the server has said so much hands
-/// nothing on any more; its connections stay open, as those of a machine that hangs.
+/// A relay at 127.0.0.2 in front of a real server of this machine, at the same port. After the server has sent a number
+/// of bytes, it passes nothing on. Its connections stay open, like those of a machine that hangs.
 package final class SilentRelay: Sendable {
     package static let host = UploadRelay.host
     private let isOver = ConditionLock(false)
 
-    /// - Parameter count: bytes of the server that still arrive, in each connection.
+    /// - Parameter count: the server's bytes that still arrive, in each connection.
     package init(to port: UInt16, after count: Int) throws {
         let listener = try ListeningSocket(host: Self.host, port: port)
         let isOver = isOver
@@ -39,7 +39,7 @@ package final class SilentRelay: Sendable {
         while left > 0, let bytes = PlainSocket.receive(from: server, atMost: min(left, 1 << 16)),
             PlainSocket.send(bytes, to: client)
         { left -= bytes.count }
-        // A server that ended by itself has not fallen silent.
+        // A server that ended by itself has not become silent.
         if left <= 0 { _ = isOver.wait { $0 ? true : nil } }
         shutdown(client, Int32(SHUT_RDWR))
         shutdown(server, Int32(SHUT_RDWR))

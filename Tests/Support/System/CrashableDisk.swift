@@ -1,9 +1,11 @@
 import Glibc
 
-/// A file system in an image file, ext4 unless told, whose power can be cut: what was not flushed is gone, as after a real loss.
+/// A file system in an image file (ext4 by default) whose power can be cut: what was not flushed is lost, as in a real
+/// power cut.
 ///
-/// It is mounted below a shared mount (mount_namespaces(7)): a process that got copies of all mounts meanwhile, as ip-netns(8)
-/// gives them, loses this one when it is unmounted here. Else the cut file system lived on there, and wrote to the image.
+/// It is mounted below a shared mount (mount_namespaces(7)). A process that has got copies of all mounts meanwhile, as
+/// from ip-netns(8), then loses this one when it is unmounted here. Otherwise the cut file system would live on there
+/// and write to the image.
 package final class CrashableDisk: Sendable {
     package let path: String
     private let image: String
@@ -21,7 +23,7 @@ package final class CrashableDisk: Sendable {
         }
     }
 
-    /// - Parameter megabytes: size of the image, which is sparse; btrfs takes 110 at least.
+    /// - Parameter megabytes: the size of the image, which is sparse; btrfs needs at least 110.
     package static func make(_ kind: Kind = .ext4, megabytes: Int) async throws -> CrashableDisk {
         let disk = try CrashableDisk(megabytes: megabytes)
         try await Program.require(["mount", "--bind", disk.folder.path, disk.folder.path])
@@ -31,7 +33,7 @@ package final class CrashableDisk: Sendable {
         return disk
     }
 
-    /// Whether this process may mount one.
+    /// Tells whether this process may mount one.
     package static var isPossible: Bool { isPossible(.ext4) }
 
     package static func isPossible(_ kind: Kind) -> Bool {
@@ -40,7 +42,7 @@ package final class CrashableDisk: Sendable {
             && known.split(whereSeparator: \.isWhitespace).contains(Substring(kind.rawValue))
     }
 
-    /// Bytes that anybody may take, where more is kept for root (mkfs.ext4(8), -m).
+    /// The bytes available to unprivileged users; more is reserved for root (mkfs.ext4(8), -m).
     package func unreservedSpace() throws -> Int64 {
         var room = statvfs()
         guard statvfs(path, &room) == 0 else { throw SupportError("statvfs \(path): errno \(errno)") }
@@ -48,7 +50,7 @@ package final class CrashableDisk: Sendable {
         return Int64(room.f_bavail * room.f_frsize)
     }
 
-    /// Takes all room there is, to the last block; freed by removing the file.
+    /// Takes all free space, to the last block. Remove the file to free it.
     package func fillUp(_ name: String) throws {
         let descriptor = open(path + "/" + name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SupportError("open \(name): errno \(errno)") }
@@ -86,7 +88,7 @@ package final class CrashableDisk: Sendable {
         try await device.detach()
     }
 
-    /// FS_IOC_SHUTDOWN without flushing the log: the file system forgets what it had not written and fails every call.
+    /// FS_IOC_SHUTDOWN without flushing the log: the file system loses what it has not written, and every call fails.
     package func cutPower() throws {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SupportError("open \(path): errno \(errno)") }

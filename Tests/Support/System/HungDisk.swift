@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A file system that answers nothing, as an NFS mount whose server is gone: FUSE without anybody who serves it. Needs root.
+/// A file system that answers nothing, like an NFS mount whose server is gone: FUSE without a server. Needs root.
 package final class HungDisk: Sendable {
     package let path: String
     private let folder: TemporaryFolder
@@ -22,7 +22,7 @@ package final class HungDisk: Sendable {
         }
     }
 
-    /// Whoever waits gets an error.
+    /// Makes all waiting calls fail.
     deinit {
         close(server)
         umount2(path, Int32(MNT_DETACH))

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A loop device of a number that nobody else uses (loop(4)). It keeps it: a daemon takes another device for another disk, and of
-/// the free ones that mount(8) picks somebody else may get ours between two mounts.
+/// A loop device with a number that nobody else uses (loop(4)). It keeps the number, because a daemon takes another
+/// device for another disk. mount(8) picks any free device, so another process could get ours between two mounts.
 final class LoopDevice: Sendable {
     private static let (add, remove): (UInt, UInt) = (0x4C80, 0x4C81)
     private static let detach: UInt = 0x4C01
-    /// Numbers are looked for far from those that are handed out, below the 20 bits that they have.
+    /// Numbers far from those that the kernel gives, within their 20 bits.
     private static let numbers: Range<CInt> = 1 << 19..<1 << 20
 
     let path: String
@@ -42,12 +42,13 @@ final class LoopDevice: Sendable {
         unlink(path)
     }
 
-    /// makedev(3) with the major number of loop devices, 7.
+    /// makedev(3) with 7, the major number of loop devices.
     private static func number(of minor: CInt) -> dev_t {
         dev_t(7 << 8 | minor & 0xff) | dev_t(minor & ~0xff) << 12
     }
 
-    /// A device is detached when the last one has closed it (loop(4)), and others look at all devices, as mount(8) does.
+    /// A device is detached when the last process has closed it (loop(4)). Programs such as mount(8) open all devices
+    /// for a moment.
     func attach(_ image: String) async throws {
         let isAttached = await eventually(within: 10) {
             (try? await Program.run(["losetup", path, image]))?.status == 0
@@ -55,6 +56,6 @@ final class LoopDevice: Sendable {
         guard isAttached else { return try await Program.require(["losetup", path, image]) }
     }
 
-    /// Nothing of the device's cache outlives it.
+    /// Nothing of the device's cache survives it.
     func detach() async throws { try await Program.require(["losetup", "--detach", path]) }
 }

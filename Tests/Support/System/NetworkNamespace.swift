@@ -1,10 +1,10 @@
 import Glibc
 import Threading
 
-/// A network namespace that a pair of virtual links connects with this one.
+/// A network namespace connected to this one by a pair of virtual links.
 package final class NetworkNamespace: Sendable {
     package let name: String
-    /// Address of this side, where a server in the test listens.
+    /// The address of this side, where a server in the test listens.
     package let hostAddress: String
     private let link: String
 
@@ -30,7 +30,7 @@ package final class NetworkNamespace: Sendable {
         }
     }
 
-    /// What to put before a command so that it runs inside.
+    /// The words before a command that run it inside.
     package var wrapper: [String] { ["ip", "netns", "exec", name] }
 
     package func setLink(up: Bool) async throws {

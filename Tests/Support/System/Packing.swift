@@ -1,14 +1,14 @@
 import Glibc
 
-/// Bodies in HTTP's content codings, made by the programs that everybody uses for them.
+/// Bodies in HTTP's content codings, made by the usual programs.
 package enum Packing {
-    /// What each coding's program is given; its result is beside the file under the ending.
+    /// The command for each coding. Its result is next to the file, with the ending.
     private static let programs: [String: (argv: [String], ending: String)] = [
         "gzip": (["gzip", "-nf"], "gz"), "br": (["brotli", "-f", "-q", "5"], "br"),
         "zstd": (["zstd", "-q", "-f"], "zst"),
     ]
 
-    /// - Parameter codings: as in Content-Encoding, the innermost first; `deflate` is the raw one.
+    /// - Parameter codings: as in Content-Encoding, innermost first. `deflate` is the raw format.
     package static func pack(_ bytes: [UInt8], _ codings: String) async throws -> [UInt8] {
         var packed = bytes
         for coding in codings.split(separator: ",").map({ $0.filter { $0 != " " } }) {
@@ -25,12 +25,12 @@ package enum Packing {
         return try Files.read(folder.file("plain." + ending))
     }
 
-    /// What is between a gzip member's head (10 bytes without a name) and its CRC and length.
+    /// The bytes between a gzip member's header (10 bytes without a name) and its CRC and length.
     private static func deflated(_ bytes: [UInt8]) async throws -> [UInt8] {
         Array(try await once(bytes, "gzip").dropFirst(10).dropLast(8))
     }
 
-    /// Letters by chance, which become less than half packed.
+    /// Random letters, which shrink to less than half when packed.
     package static func text(_ size: Int, seed: UInt64 = 1) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)
         return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Blocking calls on sockets, for threads that may wait.
+/// Blocking calls on sockets, for threads that may block.
 enum PlainSocket {
     /// Connects to a port of 127.0.0.1.
     static func connect(to port: UInt16) throws -> Int32 {
@@ -40,7 +40,7 @@ enum PlainSocket {
         return descriptor
     }
 
-    /// What comes next; nil at the end, also of a connection that breaks.
+    /// The next bytes; nil at the end, also if the connection breaks.
     static func receive(from socket: Int32, atMost limit: Int) -> [UInt8]? {
         var piece = [UInt8](repeating: 0, count: limit)
         while true {
@@ -50,7 +50,7 @@ enum PlainSocket {
         }
     }
 
-    /// Whether all of it could be handed over.
+    /// Tells whether all bytes could be sent.
     static func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,6 +1,6 @@
-/// Libraries in C that change what the kernel answers to one program.
+/// C libraries that change the kernel's answers for one program.
 extension Program {
-    /// Builds one of Tests/Preloaded, for LD_PRELOAD.
+    /// Builds a library of Tests/Preloaded, for LD_PRELOAD.
     /// - Returns: its path.
     package static func preloadable(_ name: String, in folder: TemporaryFolder) async throws -> String {
         let library = folder.file("\(name).so")

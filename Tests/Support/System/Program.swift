@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import Threading
 
-/// A started program, known by its process id; ends with the object that started it.
+/// A started program, known by its process id. It ends with the object that started it.
 package final class Program: Sendable {
     package let pid: pid_t
     private let ended = Guarded<Int32?>(nil)
 
     /// - Parameters:
-    ///   - environment: complete; nothing is inherited.
-    ///   - output: file that standard output and errors are appended to; /dev/null without.
+    ///   - environment: the complete environment; nothing is inherited.
+    ///   - output: the file to which standard output and errors are appended; nil for /dev/null.
     package init(
         _ argv: [String], environment: [String: String] = Program.plainEnvironment, output: String? = nil
     ) throws {
@@ -40,7 +40,7 @@ package final class Program: Sendable {
         pid = child
     }
 
-    /// Its session is its own, so that what it started ends with it.
+    /// The program has its own session, so that the processes it started end with it.
     deinit {
         if ended.withLock({ $0 == nil }) {
             Glibc.kill(-pid, SIGKILL)
@@ -52,10 +52,10 @@ package final class Program: Sendable {
 
     package func signal(_ number: Int32) { if isRunning { Glibc.kill(pid, number) } }
 
-    /// False once it ended; reaps it.
+    /// False after it has ended. Reaps the process.
     package var isRunning: Bool { exitStatus == nil }
 
-    /// Exit status, or 128 and the signal's number; nil while it runs.
+    /// The exit status, or 128 plus the number of the signal; nil while it runs.
     package var exitStatus: Int32? {
         ended.withLock { ended in
             if let ended { return ended }
@@ -67,20 +67,20 @@ package final class Program: Sendable {
         }
     }
 
-    /// Waits for the end, and returns the exit status.
+    /// Waits for the end and returns the exit status.
     package func waitForEnd(within limit: Double = 60) async throws -> Int32 {
         _ = await eventually(within: limit, every: 0.005) { !isRunning }
         guard let status = exitStatus else { throw SupportError("process \(pid) did not end in \(limit) s") }
         return status
     }
 
-    /// SIGKILL, and returns when the process is gone.
+    /// Sends SIGKILL, and returns when the process is gone.
     package func killNow() async throws {
         Glibc.kill(pid, SIGKILL)
         _ = try await waitForEnd()
     }
 
-    /// Runs to the end and returns the status and what was printed.
+    /// Runs a program to its end, and returns its status and output.
     package static func run(
         _ argv: [String], environment: [String: String] = Program.plainEnvironment, limit: Double = 120
     ) async throws -> (status: Int32, output: String) {
@@ -91,7 +91,7 @@ package final class Program: Sendable {
         return (status, (try? Files.text(file)) ?? "")
     }
 
-    /// Runs to the end; a status other than 0 is an error with what was printed.
+    /// Runs a program to its end. A status other than 0 is an error with the output.
     package static func require(_ argv: [String]) async throws {
         let (status, output) = try await run(argv)
         guard status == 0 else { throw SupportError("\(argv.joined(separator: " ")): \(status): \(output)") }
@@ -101,7 +101,7 @@ package final class Program: Sendable {
         ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"]
     }
 
-    /// Absolute path of a program in the usual folders, /usr/sbin included.
+    /// The absolute path of a program in the usual folders, including /usr/sbin.
     package static func find(_ name: String) -> String? {
         (plainEnvironment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
             .first { access($0, X_OK) == 0 }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// scripts/programs.txt: every external program, its package, and what starts it. The installers install from it, so that what
-/// has no row there is missing on a fresh machine.
+/// scripts/programs.txt: every external program, its package, and what starts it. The installers read it, so a program
+/// without a row is missing on a new machine.
 package struct ProgramTable: Sendable {
     package struct Row: Sendable {
-        /// nil of a package that is there to be linked or loaded.
+        /// nil for a package that is linked or loaded.
         package var program: String?
-        /// nil of what no package of Debian has.
+        /// nil for a program that no Debian package has.
         package var package: String?
         package var uses: [String]
     }
@@ -27,20 +27,21 @@ package struct ProgramTable: Sendable {
         }
     }
 
-    /// Whether the installer of `use` installs the program. Each of them builds first, but the product is started alone.
+    /// Tells whether the installer for `use` installs the program. All installers build first, except that the product
+    /// is started alone.
     package func has(_ program: String, for use: String) -> Bool {
         let enough = use == "product" ? [use] : [use, "any", "build"]
         return rows.contains { $0.program == program && $0.uses.contains(where: enough.contains) }
     }
 
-    /// The name of a program of the system; nil of what the checkout or a test makes itself.
+    /// The name of a system program; nil for a program that the checkout or a test makes.
     package static func name(_ word: String) -> String? {
         guard word.contains("/") else { return word }
         guard ["/bin/", "/sbin/", "/usr/"].contains(where: word.hasPrefix) else { return nil }
         return word.split(separator: "/").last.map(String.init)
     }
 
-    /// - Throws: `SupportError` where tests start a program that `make test` does not install.
+    /// - Throws: `SupportError` if tests start a program that `make test` does not install.
     static func admit(_ word: String) throws {
         guard let name = name(word) else { return }
         guard let table = ofCheckout else { throw SupportError("cannot read \(path)") }
@@ -49,7 +50,7 @@ package struct ProgramTable: Sendable {
         }
     }
 
-    /// Sources may be reached through links; the table is beside the real ones.
+    /// Sources may be reached through links, but the table is next to the real ones.
     package static let ofCheckout: ProgramTable? = {
         guard let source = realpath(#filePath, nil) else { return nil }
         defer { free(source) }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// What a test needs of the machine. Where `DLD_REQUIRE_SERVERS` is 1, absence is a failure rather than a skip.
+/// What a test needs from the machine. If `DLD_REQUIRE_SERVERS` is 1, a missing program is a failure instead of a skip.
 package enum Requirements {
     package static var areStrict: Bool { getenv("DLD_REQUIRE_SERVERS").map { String(cString: $0) } == "1" }
 
-    /// Whether to run a test that needs these programs: always where absence must fail.
+    /// Tells whether to run a test that needs these programs: always if a missing program must fail.
     package static func has(_ programs: String...) -> Bool {
         areStrict || programs.allSatisfy { Program.find($0) != nil }
     }
 
-    /// Whether to run a test that needs a server of requirements.txt.
+    /// Tells whether to run a test that needs a server of requirements.txt.
     package static var hasPythonServers: Bool { areStrict || PythonEnvironment.isInstalled }
 
     package static var isRoot: Bool { geteuid() == 0 }
@@ -25,14 +25,14 @@ package enum Requirements {
     }()
 }
 
-/// A small tmpfs, unmounted with its object.
+/// A small tmpfs, unmounted together with its object.
 package final class SmallDisk: Sendable {
     package let path: String
     private let folder: TemporaryFolder
 
     /// - Parameters:
-    ///   - size: as mount takes it, such as `10m`.
-    ///   - inodes: files and folders that there may be, the topmost folder included.
+    ///   - size: in the form of mount, such as `10m`.
+    ///   - inodes: the most files and folders, including the top folder.
     package init(size: String, inodes: Int? = nil) throws {
         folder = try TemporaryFolder()
         path = try folder.folder("disk")
@@ -44,7 +44,7 @@ package final class SmallDisk: Sendable {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Takes room away; freed by removing the file.
+    /// Takes space. Remove the file to free it.
     package func fill(_ name: String, bytes: Int) throws {
         try Files.write(path + "/" + name, [UInt8](repeating: 0x55, count: bytes))
     }

@@ -1,17 +1,17 @@
 import Glibc
 
-/// Random numbers that their seed gives again (SplitMix64), so that what failed once can be run once more.
+/// Random numbers that a seed reproduces (SplitMix64), so that a failure can be repeated.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }
 
-    /// One of a random test: says on standard output how to repeat it. `DLD_SEED` is the seed of such a repetition.
+    /// For random tests: prints how to repeat the run. `DLD_SEED` is the seed of such a repetition.
     package init(announcing test: String) {
         let named = getenv("DLD_SEED").flatMap { UInt64(String(cString: $0)) }
         let seed = named ?? UInt64.random(in: 0..<1_000_000_000)
         print("\(test): DLD_SEED=\(seed)")
-        // Tests that run with the same seed should not do the same.
+        // Tests that run with the same seed must not do the same.
         self.init(seed: test.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
     }
 

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Specs as JSON text, for tests that go through all members there are.
+/// Specs as JSON text, for tests of all members.
 package enum SpecTexts {
     /// One text for each member of a task.
     package static let members: [TaskSpec.CodingKeys: String] = [

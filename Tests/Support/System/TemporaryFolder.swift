@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// A folder of its own for one test, removed with everything in it when the test lets go of it.
+/// A folder for one test, removed with its contents when the test releases it.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
-    /// - Parameter parent: where it is made; in the folder of this process without.
+    /// - Parameter parent: the folder in which it is created; nil for the folder of this process.
     package init(in parent: String? = nil) throws {
         path = try Self.make(in: parent ?? ProcessFolder.shared.get(), "t-")
     }
@@ -18,10 +18,10 @@ package final class TemporaryFolder: Sendable {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Absolute path of `name` in the folder.
+    /// The absolute path of `name` in the folder.
     package func file(_ name: String) -> String { path + "/" + name }
 
-    /// Makes a folder in the folder and returns its path.
+    /// Creates a folder in the folder and returns its path.
     @discardableResult
     package func folder(_ name: String, mode: mode_t = 0o755) throws -> String {
         let path = file(name)
@@ -30,15 +30,15 @@ package final class TemporaryFolder: Sendable {
     }
 }
 
-/// The one folder that holds all temporary ones of this process, and goes with it: a test that fails, or an object that
-/// outlives its test, leaves nothing behind. What a killed process left goes when the next one begins.
+/// The folder with all temporary folders of this process, which is removed with the process. A failed test, or an
+/// object that outlives its test, leaves nothing behind. The next process removes what a killed process left.
 private enum ProcessFolder {
     private static let prefix = "dld-test-"
 
-    /// With DLD_KEEP_FOLDERS in the environment everything stays, under a name that no later process sweeps away.
+    /// With DLD_KEEP_FOLDERS in the environment, everything stays, under a name that no later process removes.
     static let isKept = getenv("DLD_KEEP_FOLDERS") != nil
 
-    /// In $TMPDIR or /tmp. Others may pass through it: tests run servers as users of their own.
+    /// In $TMPDIR or /tmp. Others may pass through it, because tests run servers as other users.
     static let shared: Result<String, SupportError> = Result { () throws(SupportError) in
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         sweep(base)
@@ -61,7 +61,7 @@ private enum ProcessFolder {
     }
 }
 
-/// Something in the test's surroundings failed, not in what it tests.
+/// A failure of the test's environment, not of what it tests.
 package struct SupportError: Error, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }
@@ -85,8 +85,8 @@ package enum Files {
 
     package static func text(_ path: String) throws -> String { String(decoding: try read(path), as: UTF8.self) }
 
-    /// An executable file. Another process writes it: one that a test beside this one is just forking would hold it open
-    /// for writing, and then execve(2) refuses it with ETXTBSY.
+    /// Writes an executable file, by another process. If this process wrote it, a fork by a concurrent test could hold
+    /// it open for writing, and execve(2) would fail with ETXTBSY.
     package static func program(_ path: String, _ text: String) async throws {
         try write(path + ".text", text)
         try await Program.require(["/usr/bin/install", "-m", "755", path + ".text", path])
@@ -109,7 +109,7 @@ package enum Files {
         try write(path, Array(text.utf8), mode: mode)
     }
 
-    /// Whether the name exists, be it a dangling link.
+    /// Tells whether the name exists, even as a dangling link.
     package static func exists(_ path: String) -> Bool { status(path) != nil }
 
     /// lstat(2).
@@ -125,7 +125,7 @@ package enum Files {
         return length < 0 ? nil : Array(value[..<length])
     }
 
-    /// Names in a folder, hidden ones included, sorted; empty where it cannot be read.
+    /// The names in a folder, including hidden ones, sorted; empty if it cannot be read.
     package static func names(in folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }

@@ -1,12 +1,12 @@
 import Threading
 
-/// Threads beside Swift's cooperative ones, for servers and for calls that block.
+/// Threads outside Swift's cooperative pool, for servers and for calls that block.
 package enum Threads {
     package static func start(_ body: @escaping @Sendable () -> Void) throws {
         guard NamedThread.start("test", body) else { throw SupportError("The system gives no thread.") }
     }
 
-    /// Runs a blocking body on a thread of its own.
+    /// Runs a blocking body on its own thread.
     package static func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         let result: Result<T, any Error> = await withCheckedContinuation { continuation in
             do {
@@ -19,7 +19,7 @@ package enum Threads {
     }
 }
 
-/// Polls until `condition` holds or `limit` seconds are over. A limit is only there to end a broken run.
+/// Polls until `condition` holds or `limit` seconds have passed. The limit only ends a broken run.
 /// - Returns: whether it held.
 package func eventually(
     within limit: Double = 60, every interval: Double = 0.02, _ condition: () async throws -> Bool

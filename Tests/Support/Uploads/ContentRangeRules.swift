@@ -1,4 +1,4 @@
-/// Upload sessions with Content-Range and 308 answers, as Google Cloud Storage has them.
+/// Upload sessions with Content-Range and 308 answers, as in Google Cloud Storage.
 package struct ContentRangeRules: UploadRules {
     package init() {}
 
@@ -29,7 +29,7 @@ package struct ContentRangeRules: UploadRules {
             guard bounds.count == 2, bounds[0] == held, bounds[1] - bounds[0] + 1 == request.length else {
                 return try request.reply(416)
             }
-            // Chunks but the last are multiples of 256 KiB.
+            // All chunks except the last are multiples of 256 KiB.
             guard request.length % (256 << 10) == 0 || bounds[1] + 1 == known.length else {
                 return try request.reply(400)
             }

@@ -1,7 +1,7 @@
-/// Resumable uploads as draft-ietf-httpbis-resumable-upload has them, of one interop version.
+/// Resumable uploads by draft-ietf-httpbis-resumable-upload, for one interop version.
 package struct DraftRules: UploadRules {
     package let version: Int
-    /// Says with a 104 where an upload is that comes with its creation, before its content is read.
+    /// Reports with a 104 where a newly created upload is, before its content is read.
     package let announces: Bool
 
     package init(version: Int, announces: Bool = false) {
@@ -22,7 +22,7 @@ package struct DraftRules: UploadRules {
         request.header("Upload-Draft-Interop-Version") == "\(version)"
     }
 
-    /// `?1` where the request brings the end; version 3 says the opposite, in another field.
+    /// `?1` if the request brings the end. Version 3 says the opposite, in another field.
     private func completes(_ request: UploadExchange) -> String? {
         guard version == 3 else { return request.header("Upload-Complete") }
         return request.header("Upload-Incomplete").map { $0 == "?0" ? "?1" : "?0" }
@@ -35,7 +35,7 @@ package struct DraftRules: UploadRules {
 
     private func create(_ request: UploadExchange) throws {
         guard isSpoken(request), let completes = completes(request) else {
-            // Nobody speaks the draft: a plain request.
+            // The client does not use the draft: a plain request.
             request.files.put(request.path, try request.readAll())
             return try request.reply(200)
         }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Reads bodies and forgets them, so that they may be of any length. None goes on beyond its first bytes before as many
-/// requests have begun as there are to be.
+/// Reads bodies and discards them, so that they may have any length. No body is read beyond its first bytes before
+/// `requests` requests have begun.
 package struct DrainRules: UploadRules {
     private let requests: Int
 

@@ -1,14 +1,15 @@
 import Glibc
 
-/// Tells whether the other end of a connection within this machine is still there. The socket itself cannot say so while
-/// it is not read: the end comes behind all that was sent. Asking takes milliseconds of the processor, so ask seldom.
+/// Tells whether the other end of a connection within this machine is still there. While the socket is not read, it
+/// cannot tell, because the end comes after all sent bytes. Each check takes milliseconds of processor time, so check
+/// rarely.
 enum LoopbackPeer {
     static func isOpen(of socket: Int32) -> Bool {
-        // An entry may be passed over while others come and go.
+        // An entry may be skipped while other entries come and go.
         (0..<8).contains { _ in isListed(socket) }
     }
 
-    /// Whether proc_net_tcp(5) has the other end as established.
+    /// Tells whether proc_net_tcp(5) shows the other end as established.
     private static func isListed(_ socket: Int32) -> Bool {
         guard let here = address(socket, getsockname), let there = address(socket, getpeername),
             let table = try? Files.text("/proc/net/tcp")
@@ -16,7 +17,7 @@ enum LoopbackPeer {
         return strstr(table, " \(there) \(here) 01 ") != nil
     }
 
-    /// An address as that table has it: four bytes as one number of the machine's order, and the port.
+    /// An address in the form of that table: four bytes as one number in the machine's byte order, and the port.
     private static func address(
         _ socket: Int32, _ get: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
     ) -> String? {

@@ -1,9 +1,9 @@
-/// The presigned URLs of one S3 multipart upload: parts by number, kept only where they came whole, then the completion,
-/// which puts them together as `/object`.
+/// The presigned URLs of one S3 multipart upload: numbered parts, kept only if they are complete, and then the
+/// completion, which joins them as `/object`.
 package struct PartRules: UploadRules {
     package static let object = "/object"
 
-    /// A signature that stops counting after so many parts.
+    /// A signature that becomes invalid after this many parts.
     private let expiring: (signature: String, parts: Int)?
 
     package init() { expiring = nil }
@@ -35,7 +35,7 @@ package struct PartRules: UploadRules {
         }
     }
 
-    /// Differs for every part and length; what S3 says is opaque too.
+    /// Different for every part and length. S3's own values are opaque too.
     private static func etag(_ path: String, _ bytes: [UInt8]) -> String {
         "\"\(path.split(separator: "/").last ?? "")-\(bytes.count)-\(bytes.first ?? 0)\""
     }

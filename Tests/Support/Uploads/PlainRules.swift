@@ -1,4 +1,4 @@
-/// Takes whole bodies: PUT under their path, POST answered with the beginning of what was sent.
+/// Accepts whole bodies: PUT under their path. POST is answered with the beginning of what was sent.
 package struct PlainRules: UploadRules {
     package init() {}
 

@@ -1,50 +1,50 @@
 import Glibc
 
-/// Something an upload server does wrong, and at which requests: one word of the scripts that upload servers follow.
+/// A fault of an upload server, and the requests in which it occurs. Scripts of upload servers consist of these.
 package struct UploadFault: Sendable {
     package enum Act: Sendable {
-        // In place of what the protocol's rules say:
+        // Instead of the protocol's rules:
 
-        /// Reads all, keeps nothing, and answers so.
+        /// Reads everything, keeps nothing, and answers with this status.
         case answer(Int, [(String, String)] = [], body: String = "")
-        /// Answers so before any of the body is read, and closes.
+        /// Answers with this status before it reads any of the body, and closes.
         case refuse(Int, [(String, String)] = [])
-        /// Closes the connection when the head was read.
+        /// Closes the connection after it has read the header.
         case hangUp
-        /// Says nothing until the other side goes.
+        /// Sends nothing until the other side goes.
         case stall
-        /// Forgets the upload resource, then answers so.
+        /// Forgets the upload resource, then answers with this status.
         case lose(Int)
 
-        // Before the rules act:
+        // Before the rules:
 
-        /// Loses so many of the bytes it had confirmed.
+        /// Loses this many of the bytes that it had confirmed.
         case forget(Int)
 
-        // While they act:
+        // During the rules:
 
-        /// Closes the connection after so many bytes of the body.
+        /// Closes the connection after this many bytes of the body.
         case cut(after: Int)
-        /// Keeps only so many bytes of the body.
+        /// Keeps only this many bytes of the body.
         case keep(Int)
-        /// Reads only so many bytes of the body, answers at once, and closes.
+        /// Reads only this many bytes of the body, answers at once, and closes.
         case stop(after: Int)
 
-        // After they acted:
+        // After the rules:
 
-        /// Closes the connection in place of the answer.
+        /// Closes the connection instead of answering.
         case loseAnswer
-        /// Closes the connection when all but so many bytes of the answer's head are sent.
+        /// Sends the answer's header except for this many bytes, and closes the connection.
         case breakAnswer(missing: Int)
-        /// Says that so many bytes are there.
+        /// Claims to have this many bytes.
         case claim(Int)
-        /// Sets a field of the answer; nil leaves it out.
+        /// Sets a field of the answer; nil omits it.
         case field(String, String?)
         case status(Int)
     }
 
     let phase: UploadPhase
-    /// Which requests of the phase, from 1.
+    /// The requests of the phase in which it occurs, from 1.
     let turns: ClosedRange<Int>
     let act: Act
 
@@ -52,31 +52,31 @@ package struct UploadFault: Sendable {
         UploadFault(phase: phase, turns: turn...turn, act: act)
     }
 
-    /// At the phase's first request.
+    /// In the phase's first request.
     package static func on(_ phase: UploadPhase, _ act: Act) -> UploadFault { on(phase, 1, act) }
 
-    /// At this request of the phase and all later ones.
+    /// In this request of the phase and in all later ones.
     package static func always(_ phase: UploadPhase, from turn: Int = 1, _ act: Act) -> UploadFault {
         UploadFault(phase: phase, turns: turn...Int.max, act: act)
     }
 }
 
-/// What goes wrong with one request.
+/// The faults of one request.
 struct UploadDisturbance: Sendable {
     var acts: [UploadFault.Act] = []
 
-    /// Body bytes after which the connection closes.
+    /// The body bytes after which the connection closes.
     var cut: Int? { first { if case .cut(let count) = $0 { count } else { nil } } }
-    /// Body bytes that the rules get to see.
+    /// The body bytes that the rules can see.
     var kept: Int? { first { if case .keep(let count) = $0 { count } else { nil } } }
-    /// Body bytes that are read at all.
+    /// The body bytes that are read at all.
     var stop: Int? { first { if case .stop(let count) = $0 { count } else { nil } } }
 
     private func first(_ find: (UploadFault.Act) -> Int?) -> Int? { acts.lazy.compactMap(find).first }
 }
 
 extension UploadExchange {
-    /// Answers by the rules, or by what the script puts in their place.
+    /// Answers by the rules, or with what the script has instead.
     func meet(_ rules: any UploadRules) throws {
         for act in disturbance.acts {
             switch act {
@@ -99,12 +99,12 @@ extension UploadExchange {
         try rules.answer(self)
     }
 
-    /// Whether the body is asked for: one that is refused is not.
+    /// Tells whether the body is read: it is not if the request is refused.
     var isWelcome: Bool {
         !disturbance.acts.contains { if case .refuse = $0 { true } else { false } }
     }
 
-    /// The answer as it leaves, and how many bytes at the end of its head do not.
+    /// The answer as it is sent, and how many bytes at the end of its header are not sent.
     func disturbed(
         _ status: Int, _ headers: [(String, String)], _ rules: any UploadRules
     ) throws -> (status: Int, headers: [(String, String)], missing: Int) {

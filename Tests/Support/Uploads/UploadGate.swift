@@ -1,11 +1,11 @@
-/// How far an upload server reads until its test lets it go on.
+/// How far an upload server reads until its test releases it.
 package enum UploadGate: Sendable {
-    /// So many bytes of each body.
+    /// This many bytes of each body.
     case body(Int)
-    /// Until it holds so many bytes of files.
+    /// Until it has this many bytes of files.
     case files(Int)
 
-    /// Bytes that may still be read.
+    /// The bytes that may still be read.
     func room(taken: Int, held: Int) -> Int {
         switch self {
         case .body(let limit): limit - taken
@@ -14,12 +14,12 @@ package enum UploadGate: Sendable {
     }
 }
 
-/// A server, or what stands before one, that reads uploads no further than a gate: what a test does meanwhile meets an
-/// upload that is under way, however long it takes.
+/// A server, or a relay in front of one, that reads uploads no further than a gate. So a test can act on a running
+/// upload, however long the test takes.
 package protocol UploadHolder: Sendable {
-    /// What a client sent that is dead by then does not come through a gate of later.
+    /// What a dead client sent before a gate was set does not pass that gate.
     func hold(_ gate: UploadGate)
     func release()
-    /// Bytes that may come beyond a gate all the same.
+    /// The bytes that may pass a gate nevertheless.
     var overrun: Int { get }
 }

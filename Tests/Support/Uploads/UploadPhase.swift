@@ -1,16 +1,16 @@
-/// What a request is for, whatever its protocol calls that.
+/// The purpose of a request, whatever its protocol calls it.
 package enum UploadPhase: Sendable, CaseIterable {
-    /// OPTIONS: what the server can do.
+    /// OPTIONS: asks what the server supports.
     case capabilities
-    /// Makes the upload resource, without content.
+    /// Creates the upload resource, without content.
     case creation
-    /// Asks how much is there.
+    /// Asks how much the server has.
     case query
-    /// Brings content.
+    /// Sends content.
     case append
-    /// Puts parts together.
+    /// Joins the parts.
     case completion
-    /// Ends the upload before it is whole.
+    /// Ends the upload before it is complete.
     case termination
 }
 
@@ -25,7 +25,7 @@ extension UploadRules {
         }
     }
 
-    /// How an answer says that so many bytes are there.
+    /// The field with which an answer claims to have `offset` bytes.
     package func claim(_ offset: Int) -> (String, String) { ("Upload-Offset", "\(offset)") }
 }
 
@@ -35,7 +35,7 @@ extension DraftRules {
         case "OPTIONS": .capabilities
         case "HEAD": .query
         case "DELETE": .termination
-        // An optimistic creation brings all of it.
+        // An optimistic creation sends all content.
         case "POST": request.header("Content-Length") ?? "0" == "0" ? .creation : .append
         default: .append
         }

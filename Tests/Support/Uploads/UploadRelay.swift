@@ -1,17 +1,17 @@
 import Glibc
 import Threading
 
-/// Stands at 127.0.0.2 before a real server of this machine, under the same ports, and hands its uploads on no further than
-/// a gate: real servers read whatever comes.
+/// A relay at 127.0.0.2 in front of a real server of this machine, at the same ports. It passes uploads on no further
+/// than a gate, because real servers read everything that comes.
 package final class UploadRelay: UploadHolder {
     package static let host = "127.0.0.2"
-    /// What a connection may bring at any rate: greeting and login, so that a daemon gets as far as the file.
+    /// What a connection may always send: greeting and login, so that a daemon gets as far as the file.
     private static let greeting = 1 << 14
-    /// What may be between the relay and the server's file: more than one packet of SFTP.
+    /// The most bytes between the relay and the server's file: more than one packet of SFTP.
     private static let window = 1 << 18
     private static let piece = 1 << 16
 
-    /// Of each of two daemons that die at one gate, and of the one after them.
+    /// For two daemons that die at one gate, and for the one after them.
     package let overrun = 3 * (greeting + window + piece)
 
     private struct State {
@@ -21,8 +21,8 @@ package final class UploadRelay: UploadHolder {
     private let state = Guarded(State())
 
     /// - Parameters:
-    ///   - ports: of the server: all that its clients may connect to.
-    ///   - held: bytes that the server has of the upload.
+    ///   - ports: all ports of the server that its clients may connect to.
+    ///   - held: returns how many bytes of the upload the server has.
     package init(to ports: [UInt16], held: @escaping @Sendable () -> Int) throws {
         let state = state
         for port in ports {
@@ -41,7 +41,7 @@ package final class UploadRelay: UploadHolder {
     package func hold(_ gate: UploadGate) { state.withLock { $0.gate = gate } }
     package func release() { state.withLock { $0.gate = nil } }
 
-    /// One connection; what the server says goes back untouched.
+    /// One connection. The server's bytes go back unchanged.
     private struct Connection: Sendable {
         let client: Int32
         let port: UInt16
@@ -61,7 +61,7 @@ package final class UploadRelay: UploadHolder {
                     while let bytes = PlainSocket.receive(from: server, atMost: 1 << 16),
                         PlainSocket.send(bytes, to: client)
                     {}
-                    // Wakes whoever waits for the client too, which may never say anything again.
+                    // Also wakes the thread that waits for the client, which may never send anything again.
                     shutdown(client, Int32(SHUT_RDWR))
                     back.withLock { $0 = true }
                     back.broadcast()
@@ -69,7 +69,7 @@ package final class UploadRelay: UploadHolder {
             else { return }
             forward(to: server)
             shutdown(server, Int32(SHUT_WR))
-            // A server that says nothing to that has been told to end; its socket is closed at any rate.
+            // A server that does not react to that is given ten seconds; then its socket is closed.
             if back.wait(milliseconds: 10_000, for: { $0 ? true : nil }) == nil {
                 shutdown(server, Int32(SHUT_RDWR))
                 _ = back.wait { $0 ? true : nil }
@@ -87,7 +87,7 @@ package final class UploadRelay: UploadHolder {
             }
         }
 
-        /// False if the client is gone, or the relay is to end.
+        /// Returns false if the client is gone, or if the relay must end.
         private func awaitRoom(before: Int, forwarded: Int) -> Bool {
             var turns = 0
             while true {
@@ -96,7 +96,7 @@ package final class UploadRelay: UploadHolder {
                 guard let gate, forwarded >= UploadRelay.greeting else { return true }
                 let held = held()
                 if gate.room(taken: forwarded, held: held) > 0, forwarded - (held - before) < UploadRelay.window {
-                    // Whoever died before this gate was set has nothing to bring.
+                    // A client that died before this gate was set must not send any more.
                     return LoopbackPeer.isOpen(of: client)
                 }
                 usleep(1000)

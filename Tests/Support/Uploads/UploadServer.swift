@@ -1,21 +1,22 @@
 import Glibc
 import Threading
 
-/// A server that takes uploads by one protocol's rules, keeps what a cut connection brought, and records every request.
+/// A server that accepts uploads by the rules of one protocol, keeps what a cut connection brought, and records every
+/// request.
 ///
-/// Plain sockets and a thread for each connection, as `MisbehavingOrigin`; here it is the request that is long.
+/// It uses plain sockets and a thread for each connection, like `MisbehavingOrigin`; but here, the request is long.
 package final class UploadServer: UploadHolder {
-    /// One request, with what became of it.
+    /// One request and its result.
     package struct Record: Sendable {
         package var method: String
         package var path: String
         package var headers: [(name: String, value: String)]
-        /// Body bytes that arrived.
+        /// The body bytes that arrived.
         package var received = 0
-        /// 0 where it was never answered.
+        /// 0 if it was never answered.
         package var status = 0
         package var phase = UploadPhase.append
-        /// The connection ended before the body did.
+        /// The connection ended before the body.
         package var isCut = false
 
         package func header(_ name: String) -> String? {
@@ -28,8 +29,8 @@ package final class UploadServer: UploadHolder {
     private let shared: Shared
 
     /// - Parameters:
-    ///   - rules: how requests are answered.
-    ///   - script: what goes wrong.
+    ///   - rules: answer the requests.
+    ///   - script: the faults.
     package init(_ rules: any UploadRules, _ script: [UploadFault] = []) throws {
         let listener = try ListeningSocket.onFreePort(isNarrow: true)
         port = listener.port
@@ -54,20 +55,20 @@ package final class UploadServer: UploadHolder {
 
     package func url(_ path: String = "/files/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// What arrived, in order; of one method or all.
+    /// The requests that arrived, in order: those of one method, or all.
     package func requests(_ method: String? = nil) -> [Record] {
         shared.state.withLock { state in state.records.filter { method == nil || $0.method == method } }
     }
 
     package func requests(in phase: UploadPhase) -> [Record] { requests().filter { $0.phase == phase } }
 
-    /// Body bytes of all requests of a method.
+    /// The body bytes of all requests of a method.
     package func received(_ method: String) -> Int { requests(method).reduce(0) { $0 + $1.received } }
 
     package var received: Int { requests().reduce(0) { $0 + $1.received } }
 
-    /// Reads no further than the gate until `release()`: what a test does meanwhile meets an upload that is under way,
-    /// however long it takes.
+    /// Reads no further than the gate until `release()`. So a test can act on a running upload, however long the test
+    /// takes.
     package func hold(_ gate: UploadGate) {
         shared.state.withLock { state in
             state.gate = gate
@@ -77,7 +78,7 @@ package final class UploadServer: UploadHolder {
     package func release() { shared.state.withLock { $0.gate = nil } }
     package let overrun = 0
 
-    /// Ends every open connection; the server goes on listening.
+    /// Ends every open connection. The server continues to listen.
     package func dropConnections() { shared.dropConnections() }
 
     final class Shared: Sendable {
@@ -86,7 +87,7 @@ package final class UploadServer: UploadHolder {
             var connections: Set<Int32> = []
             var isStopping = false
             var gate: UploadGate?
-            /// How many there were.
+            /// How many gates there were.
             var gates = 0
         }
         let state = Guarded(State())
@@ -96,7 +97,7 @@ package final class UploadServer: UploadHolder {
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
         var gate: (UploadGate, number: Int)? { state.withLock { state in state.gate.map { ($0, state.gates) } } }
-        /// False, and closed, where the server is to stop.
+        /// Returns false and closes the socket if the server must stop.
         func opened(_ socket: Int32) -> Bool {
             state.withLock { state in
                 guard !state.isStopping else {
@@ -144,19 +145,19 @@ package final class UploadServer: UploadHolder {
     }
 }
 
-/// How one protocol answers.
+/// How one protocol answers requests.
 package protocol UploadRules: Sendable {
     func answer(_ request: UploadExchange) throws
     func phase(of request: UploadServer.Record) -> UploadPhase
     func claim(_ offset: Int) -> (String, String)
 }
 
-/// One request that is being answered: its head, its body as it comes, and the way back.
+/// One request that is being answered: its header, its body as it arrives, and the answer.
 package final class UploadExchange {
     package let method: String
     package let path: String
     package let files: UploadedFiles
-    /// Bytes the head announces.
+    /// The length that the header announces.
     package let length: Int
     private let headers: [(name: String, value: String)]
     private let connection: UploadConnection
@@ -165,7 +166,7 @@ package final class UploadExchange {
     /// The last gate that its client lived to see.
     private var lastGate = 0
     let disturbance: UploadDisturbance
-    /// The rules were not given the whole body.
+    /// The rules did not get the whole body.
     private(set) var isShort = false
 
     init(_ record: UploadServer.Record, _ files: UploadedFiles, _ connection: UploadConnection) {
@@ -186,7 +187,7 @@ package final class UploadExchange {
     }
 
     /// The next bytes of the body; nil at its end.
-    /// - Throws: `Gone` where the connection ends before.
+    /// - Throws: `Gone` if the connection ends first.
     package func read() throws -> ArraySlice<UInt8>? {
         let taken = length - left
         if let kept = disturbance.kept, taken >= kept {
@@ -199,8 +200,9 @@ package final class UploadExchange {
         return try take(atMost: limits.reduce(min(left, try room(after: taken)), min))
     }
 
-    /// Bytes that may be read now, at least one: waits at a closed gate until it opens. What a client sent that is dead
-    /// by then is lost, as where a server breaks: it would come through the gate of the client after it.
+    /// The bytes that may be read now, at least one. Waits at a closed gate until it opens. What a client sent that has
+    /// died by then is lost, as if the server had broken down. Otherwise it would pass the gate that is set for the
+    /// next client.
     private func room(after taken: Int) throws -> Int {
         var turns = 0
         while let (gate, number) = connection.shared.gate {
@@ -246,7 +248,7 @@ package final class UploadExchange {
         var text = "HTTP/1.1 \(status) Whatever\r\n"
         for header in headers { text += "\(header.0): \(header.1)\r\n" }
         if status != 204, status >= 200 { text += "Content-Length: \(body.utf8.count)\r\n" }
-        // An answer before the end of the body leaves the connection where nothing can follow.
+        // After an answer before the end of the body, nothing can follow on the connection.
         if left > 0, status >= 200 { text += "Connection: close\r\n" }
         text += "\r\n"
         guard missing == 0 else {
@@ -256,7 +258,7 @@ package final class UploadExchange {
         try connection.send(Array((text + (method == "HEAD" ? "" : body)).utf8))
     }
 
-    /// Reads what still comes, until nothing does.
+    /// Reads until nothing more comes.
     func waitForEnd() { connection.drain() }
 
     var isDrained: Bool { left == 0 }
@@ -294,7 +296,7 @@ final class UploadConnection {
         }
     }
 
-    /// Unread bytes at a close would reset the connection, and the answer with it (RFC 9112 section 9.6).
+    /// Unread bytes at a close would reset the connection, and lose the answer with it (RFC 9112 section 9.6).
     private func linger() {
         shutdown(socket, Int32(SHUT_WR))
         var limit = timeval(tv_sec: 2, tv_usec: 0)
@@ -313,7 +315,7 @@ final class UploadConnection {
             found = Self.headLength(of: buffer)
         }
         let end = found ?? 0
-        // Of the head only: repairing the body's bytes would cost a caught error each.
+        // Only the header is decoded: repairing invalid UTF-8 in the body would be slow.
         let lines = String(decoding: buffer[..<end], as: UTF8.self).split(separator: "\r\n")
         buffer.removeSubrange(..<(end + 4))
         let words = lines[0].split(separator: " ")
@@ -325,7 +327,7 @@ final class UploadConnection {
         return UploadServer.Record(method: String(words[0]), path: String(words[1]), headers: headers)
     }
 
-    /// Bytes before the empty line.
+    /// The bytes before the empty line.
     private static func headLength(of bytes: [UInt8]) -> Int? {
         bytes.withUnsafeBufferPointer { bytes in
             var index = 3

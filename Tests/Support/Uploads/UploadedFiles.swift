@@ -1,12 +1,12 @@
 import Glibc
 import Threading
 
-/// What an upload server holds: one entry for each upload resource it made.
+/// The contents of an upload server: one entry for each upload resource that it created.
 package final class UploadedFiles: Sendable {
     package struct Entry: Sendable {
         package var bytes: [UInt8] = []
         package var content: Content { Content(bytes: bytes) }
-        /// Length it will have; nil while unknown.
+        /// The length that it will have; nil if unknown.
         package var length: Int?
         package var isComplete = false
         package var isDeleted = false
@@ -19,7 +19,7 @@ package final class UploadedFiles: Sendable {
 
     package var all: [String: Entry] { entries.withLock { $0 } }
     package subscript(path: String) -> Entry? { entries.withLock { $0[path] } }
-    /// Bytes of all entries; tests ask often, so no content is copied.
+    /// The bytes of all entries. Tests ask often, so no content is copied.
     package var total: Int { entries.withLock { $0.values.reduce(0) { $0 + $1.bytes.count } } }
 
     package func create(length: Int?, metadata: String? = nil) -> String {
@@ -44,8 +44,8 @@ package final class UploadedFiles: Sendable {
         }
     }
 
-    /// Takes the resource for one request; waits until an append whose client is gone has ended.
-    /// - Returns: false if another one still writes after ten seconds.
+    /// Reserves the resource for one request, and waits until an append whose client is gone has ended.
+    /// - Returns: false if another request still writes after ten seconds.
     func claim(_ path: String) -> Bool {
         for _ in 0..<5000 {
             let free = entries.withLock { entries in
@@ -61,7 +61,7 @@ package final class UploadedFiles: Sendable {
 
     func release(_ path: String) { entries.withLock { $0[path]?.isBusy = false } }
 
-    /// Appends what comes, piece by piece: what a cut connection brought stays.
+    /// Appends what arrives, piece by piece, so that the bytes of a cut connection stay.
     func append(_ request: UploadExchange, to path: String) throws {
         while let piece = try request.read() {
             entries.withLock { $0[path]?.bytes += piece }
