@@ -5,9 +5,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What docs/operations.md promises whoever runs the daemon.
+    /// The promises of docs/operations.md to administrators.
     struct Administration {
-        /// Ten thousand tasks must not write twenty thousand lines, and no server or URL a line of its own.
+        /// Ten thousand tasks must not write twenty thousand lines, nor one line for each server or URL.
         @Test(.timeLimit(.minutes(2)))
         func aStormOfFailuresIsSummedUp() async throws {
             let scene = try await Scene()
@@ -66,7 +66,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.daemon.dlctl(["settings", "socket=/tmp/x"]).status == 2)
         }
 
-        /// Part files and delivered files have moved on since the copy was made, and the server has another version.
+        /// Part files and delivered files have changed since the copy was made, and the server has another version.
         @Test(.timeLimit(.minutes(3)))
         func anOlderCopyOfTheStateFolderIsSafe() async throws {
             let scene = try await Scene()
@@ -143,7 +143,7 @@ extension EndToEnd.Serving {
             #expect(resource.content.matches(folder + "/file"))
         }
 
-        /// No room that anybody frees would be enough.
+        /// No space that anybody frees would be enough.
         @Test(.timeLimit(.minutes(1)))
         func aFileLongerThanTheDiskFails() async throws {
             let scene = try await Scene()
@@ -158,7 +158,7 @@ extension EndToEnd.Serving {
             #expect(task["error", "message"]?.stringValue?.contains("does not fit") == true, "\(task)")
         }
 
-        /// Every line of docs/operations.md that is marked to be run.
+        /// Runs every line of docs/operations.md that is marked as runnable.
         @Test(.timeLimit(.minutes(1)))
         func theCommandsOfTheDocumentRun() async throws {
             let scene = try await Scene()

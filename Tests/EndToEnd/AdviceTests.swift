@@ -3,12 +3,13 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What `dlctl explain` advises is done as it is written: every command is taken, and a task that it retries completes.
+    /// The advice of `dlctl explain` can be followed literally: every command is accepted, and a task that it retries
+    /// completes.
     struct Advice {
         private static let size = 1 << 20
         private let resource = Resource.version(1, size: Advice.size)
 
-        /// A download that ended or waits, and a server that has what it wants by now.
+        /// A download that ended or waits, and a server that can now serve it.
         private struct Patient {
             var scene: Scene
             let id: Int64
@@ -31,7 +32,7 @@ extension EndToEnd.Serving {
             let id = try await scene.add()
             #expect(
                 try await eventually {
-                    // The requests first: the wait between the two of them looks the same.
+                    // Checks the requests first, because the wait between the two looks the same.
                     guard scene.origin.requests("/file").count == 2 else { return false }
                     return try await scene.probe.task(id)["state"] == "waiting"
                 })
@@ -40,7 +41,7 @@ extension EndToEnd.Serving {
 
         // MARK: Doing it
 
-        /// Makes the task's row say something else while no daemon runs.
+        /// Changes the task's row while no daemon runs.
         private func altered(_ patient: Patient, _ assignment: String, _ value: String) async throws -> Patient {
             let script = """
                 import sqlite3, sys
@@ -58,18 +59,18 @@ extension EndToEnd.Serving {
             return patient
         }
 
-        /// What `explain` says to do, in one line; nil if there is nothing to do.
+        /// The advice of `explain` in one line; nil if there is nothing to do.
         private func advice(_ patient: Patient) async throws -> String? {
             let (status, output) = try await patient.scene.daemon.dlctl(["explain", "\(patient.id)"])
             #expect(status == 0)
             let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
             guard let first = lines.firstIndex(where: { $0.hasPrefix("Do:") }) else { return nil }
-            // Its commands follow, each on a line of its own.
+            // The commands follow, each on its own line.
             let commands = lines[(first + 1)...].prefix { $0.hasPrefix(" ") }
             return ([lines[first]] + commands).joined(separator: " ")
         }
 
-        /// Commands in a sentence, in order: up to the first word that is no argument.
+        /// The commands in a sentence, in order: each up to the first word that is not an argument.
         private static func commands(in text: String) -> [[String]] {
             let form = /dlctl ((?:session )?[a-z]+)((?: (?:\d+|--?[A-Za-z-]+|[A-Z][A-Z:]*|rename|'[^']*'))*)/
             return text.matches(of: form).map { match in
@@ -79,7 +80,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// The command with something real in place of its capitals.
+        /// The command with real values in place of the words in capitals.
         private func filled(_ command: [String], _ patient: Patient) async throws -> [String] {
             var words: [String] = []
             for word in command {
@@ -101,7 +102,7 @@ extension EndToEnd.Serving {
             return words
         }
 
-        /// - Returns: the commands that there were.
+        /// - Returns: the commands in the advice.
         @discardableResult
         private func follow(_ advice: String, _ patient: Patient) async throws -> [[String]] {
             patient.scene.origin.serve("/new", .good(resource))
@@ -122,7 +123,7 @@ extension EndToEnd.Serving {
 
         // MARK: Causes
 
-        /// Whatever a task has failed for: the commands work, and what is retried goes on from its bytes.
+        /// Whatever the cause of a failure: the commands work, and a retried task resumes from its bytes.
         @Test(.timeLimit(.minutes(1)), arguments: ErrorCode.allCases)
         func adviceOnACauseCanBeFollowed(_ code: ErrorCode) async throws {
             let error = "{\"code\":\"\(code.rawValue)\",\"message\":\"It failed.\"}"
@@ -130,7 +131,7 @@ extension EndToEnd.Serving {
             let advice = try #require(try await advice(patient))
             let commands = try await follow(advice, patient)
             guard commands.contains(where: { $0.first == "retry" }) else {
-                // Nobody can do anything about the task as it is, or it is another that is meant.
+                // Nobody can do anything about this task, or another task is meant.
                 #expect(Self.withoutRetry.contains(code), "\(advice)")
                 return
             }
@@ -139,7 +140,8 @@ extension EndToEnd.Serving {
             #expect(try await patient.scene.restartCodes(patient.id) == [])
         }
 
-        /// Causes of refusals, which no task fails for; what goes on by itself; what has to be added again, or reported.
+        /// Causes of refusals, which no task fails with; conditions that pass by themselves; and causes after which the
+        /// task must be added again or reported.
         private static let withoutRetry: Set<ErrorCode> = [
             .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .sessionInUse,
             .taskNotFound, .taskWrongState, .decisionGone, .tokenReused, .diskFull, .diskQuota, .diskIO,
@@ -147,7 +149,7 @@ extension EndToEnd.Serving {
             .rpcUnknownMethod, .cacheMiss, .limitReached, .shuttingDown, .internal,
         ]
 
-        /// The part that is there counts wherever the advice has the file go.
+        /// The bytes that are there are kept, wherever the advice sends the file.
         @Test(.timeLimit(.minutes(1)))
         func whatIsInTheWayOfAFileCanBeAvoided() async throws {
             let scene = try await Scene()
@@ -181,16 +183,16 @@ extension EndToEnd.Serving {
         func adviceOnAWaitCanBeFollowed(_ reason: WaitReason) async throws {
             let patient = try await altered(try await waiting(), "error = NULL, reason = ?", reason.rawValue)
             guard let advice = try await advice(patient) else {
-                // Disk and network are there, and somebody has noticed.
+                // Disk and network are available, and the daemon has noticed that.
                 #expect(reason == .disk || reason == .network)
                 return try await expectCompletion(patient)
             }
             let commands = try await follow(advice, patient)
             switch reason {
             case .retry, .network, .schedule: #expect(!commands.isEmpty)
-            // Which question it is, and how to answer it, is what that command tells.
+            // That command shows the question and how to answer it.
             case .authentication, .decision: return #expect(commands == [["decisions"]])
-            // Nobody but a disk or the network ends these.
+            // Only a disk or the network ends these.
             case .disk, .metered: return #expect(commands.isEmpty)
             }
             try await expectCompletion(patient)

@@ -3,23 +3,23 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// A Content-Length that is too large: noticed, and never fetched for ever.
+    /// A Content-Length that is too large is noticed, and the rest is not requested forever.
     struct AnnouncedLength {
-        /// How the server answers a request for what is beyond its end.
+        /// How the server answers a request beyond its end.
         enum Beyond: String, CaseIterable, Sendable {
             /// 416 with the true length, of the same version.
             case proven
-            /// 416 with the true length, of no version: most servers.
+            /// 416 with the true length but without a version, as most servers answer.
             case said
             /// 416 and nothing else.
             case bare
-            /// Everything again.
+            /// The whole body again.
             case whole
-            /// A part of the length that is announced, and nothing in it.
+            /// A part with the announced length, and nothing in it.
             case empty
         }
 
-        /// Announces `extra` bytes more than there are, and closes after what there is.
+        /// Announces `extra` bytes too many, and closes after the existing bytes.
         private static func liar(_ resource: Resource, extra: Int, _ beyond: Beyond) -> Behaviour {
             .choose { request in
                 let (content, total) = (resource.content, resource.content.size)
@@ -99,7 +99,8 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/file").count == 2)
         }
 
-        /// Cut here and there, with and without ranges: that is no length, and goes on.
+        /// A connection that breaks at different offsets, with and without ranges, does not reveal the length. The
+        /// download continues.
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func aConnectionThatBreaksIsNoLength(_ hasRanges: Bool) async throws {
             let scene = try await Scene()

@@ -3,9 +3,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What a task's client learns of the answer.
+    /// What a task's client learns about the answer.
     struct Answers {
-        /// As many bytes of fields as libcurl takes, or nearly.
+        /// Nearly as many bytes of fields as libcurl accepts.
         private static let flood = (0..<280).map { number in
             (name: "X-\(number)", value: String(repeating: "a", count: 1000))
         }
@@ -20,7 +20,7 @@ extension EndToEnd.Serving {
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(names(task["response"]).filter { $0.hasPrefix("X-") } == Self.flood.map(\.name))
             #expect(task["response", "headersTruncated"] == nil)
-            // Pages of the list and the log stay short, and say so.
+            // Pages of the list and the log stay short, and say that fields are missing.
             let listed = try await scene.probe.call("task.list")["tasks"]?.arrayValue?.first
             let event = try await scene.probe.storedEvents(["types": ["task.response"]]).first
             for shown in [listed?["response"], event?["response"]] {
@@ -57,7 +57,7 @@ extension EndToEnd.Serving {
             }
             #expect(Array(shown.prefix(fields.count)) == fields.map { "\($0.name): \($0.value)" })
             #expect(task["response", "body"] == ["text": "answer"])
-            // The rest is as ever.
+            // Everything else is unchanged.
             for name in ["id", "state", "bytesReceived", "tags", "finishedAt"] { #expect(task[name] == masked[name]) }
             for answer in [try await scene.probe.call("task.list"), .array(try await scene.probe.storedEvents())] {
                 #expect(!"\(answer)".contains("Tops3cret"))
@@ -87,7 +87,7 @@ extension EndToEnd.Serving {
                 let expected: JSONValue = isShown ? ["text": .string(body)] : ["size": .integer(Int64(size))]
                 #expect(task["body"] == expected && task["response", "body"] == expected, "\(size)")
             }
-            // Not text, and a file that is read as it is sent.
+            // A binary body, and a file that is read while it is sent.
             try Files.write(scene.file("bytes"), [0xFF, 0, 1])
             let long = Content(seed: 9, size: 1 << 20 | 1)
             try Files.write(scene.file("long"), long.bytes)

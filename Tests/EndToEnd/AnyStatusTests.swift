@@ -3,10 +3,10 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// `acceptsAnyStatus`: what a server answers is the result, whatever its status.
+    /// `acceptsAnyStatus`: the server's answer is the result, whatever its status.
     struct AnyStatus {
         private static let wanted: [String: JSONValue] = ["acceptsAnyStatus": true]
-        /// With what would make another task try again, ask a mirror or go elsewhere.
+        /// With fields that would make another task try again, ask a mirror or go elsewhere.
         private static let statuses: [(Int, [(name: String, value: String)])] = [
             (300, [("Location", "/elsewhere")]), (304, []), (305, [("Location", "/elsewhere")]),
             (306, [("Location", "/elsewhere")]), (401, [("WWW-Authenticate", "Basic realm=\"r\"")]), (404, []),
@@ -67,7 +67,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
-        /// A lost connection is no answer; what answers the request for the rest is.
+        /// A lost connection is not an answer, but the answer to the request for the rest is one.
         @Test(.timeLimit(.minutes(1)))
         func anErrorReplacesWhatWasHeld() async throws {
             let scene = try await Scene()
@@ -81,7 +81,7 @@ extension EndToEnd.Downloading {
             #expect(scene.names == ["file"])
         }
 
-        /// The answer to our own request for the rest says nothing of the file: it is asked for whole.
+        /// A 416 to our own request for the rest says nothing about the file, so the whole file is requested.
         @Test(.timeLimit(.minutes(1)))
         func anUnsatisfiedRangeIsAskedForWhole() async throws {
             let scene = try await Scene()

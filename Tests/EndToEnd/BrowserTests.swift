@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// Cookies of real browsers. They take 600 MB, so nothing installs them for this.
+    /// Cookies of real browsers. The browsers take 600 MB, so nothing installs them for these tests.
     struct Browsers {
         private func scene() async throws -> Scene {
             let scene = try await Scene()
@@ -16,7 +16,7 @@ extension EndToEnd.Downloading {
             return scene
         }
 
-        /// Lets a browser visit the page, and then a task bring what that has kept.
+        /// Lets a browser visit the page. Then a task must bring the cookie that the browser has kept.
         private func expectCookie(_ scene: Scene, from source: String, of browser: [String]) async throws {
             let environment = Program.plainEnvironment.merging(["HOME": scene.folder.path]) { $1 }
             let (ended, said) = try await Program.run(browser, environment: environment, limit: 90)
@@ -40,7 +40,7 @@ extension EndToEnd.Downloading {
                 ])
         }
 
-        /// Without a keyring, as in a container, its values are encrypted with a key that everybody knows.
+        /// Without a keyring, as in a container, Chromium encrypts its values with a well-known key.
         @Test(.timeLimit(.minutes(2)), .enabled(if: Program.find("chromium") != nil))
         func chromium() async throws {
             let scene = try await scene()

@@ -4,14 +4,14 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Surviving {
-    /// Deaths of the daemon and damage to the cache's files: tasks get the right bytes, from wherever.
+    /// After deaths of the daemon and damage to the cache's files, tasks still get the right bytes, from wherever.
     struct CacheLoss {
         private static let short = resource(1, 2000)
         private static let long = resource(2, 60_000)
 
         private static func resource(_ seed: UInt64, _ size: Int) -> Resource {
             var resource = Resource.version(seed, size: size)
-            // Resources of tests are old by their Date.
+            // The Date of test resources makes them old.
             resource.date = nil
             return resource.with("Cache-Control", "max-age=600")
         }
@@ -28,7 +28,7 @@ extension EndToEnd.Surviving {
             return scene
         }
 
-        /// Fetches both, and holds their bytes to those of the server.
+        /// Fetches both resources and compares their bytes with the server's.
         /// - Returns: how many came from the cache.
         private func fetch(_ scene: Scene) async throws -> Int {
             var cached = 0
@@ -82,7 +82,7 @@ extension EndToEnd.Surviving {
             #expect(try await fetch(next) == 2)
         }
 
-        /// Of an ephemeral session's cache nothing is on the disk.
+        /// Nothing of an ephemeral session's cache is on the disk.
         @Test(.timeLimit(.minutes(1)))
         func ephemeralSessionsLeaveNothing() async throws {
             let scene = try await Scene()

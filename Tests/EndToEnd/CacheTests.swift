@@ -5,7 +5,7 @@ import Threading
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// The cache of data tasks (docs/cache.md), seen by who asks the server and who does not.
+    /// The cache of data tasks (docs/cache.md), observed by which tasks reach the server.
     struct Cache {
         private struct Answer {
             var id: Int64
@@ -57,7 +57,7 @@ extension EndToEnd.Serving {
             .status(200, [("Cache-Control", "max-age=600")] + more.map { ($0.0, $0.1) }, body: body)
         }
 
-        /// Resources of tests are old by their Date.
+        /// The Date of test resources makes them old.
         private static func undated(_ seed: UInt64, _ size: Int) -> Resource {
             var resource = Resource.version(seed, size: size)
             resource.date = nil
@@ -79,7 +79,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
-        /// What is not to be kept is asked for each time.
+        /// Answers that must not be stored are requested each time.
         @Test(.timeLimit(.minutes(1)))
         func whatMayNotBeKeptIsNot() async throws {
             let scene = try await scene()
@@ -94,7 +94,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// An answer that broke off is not kept, and 206 is not the whole.
+        /// An answer that broke off is not stored, and neither is a 206, which is not the whole.
         @Test(.timeLimit(.minutes(1)))
         func partsAreNotKept() async throws {
             let scene = try await scene()
@@ -122,7 +122,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 3)
         }
 
-        /// Statuses are as good as from the server: 404 fails a task that does not accept it.
+        /// A stored status counts like the server's: a 404 fails a task that does not accept it.
         @Test(.timeLimit(.minutes(1)))
         func storedErrorsFailAsTheServersDo() async throws {
             let scene = try await scene()
@@ -156,7 +156,7 @@ extension EndToEnd.Serving {
             #expect(headers.contains(["X-News", "2"]) && !headers.contains(["X-News", "1"]))
         }
 
-        /// A 304 of another version is not believed.
+        /// A 304 for another version is not believed.
         @Test(.timeLimit(.minutes(1)))
         func anotherVersionIsAskedForAnew() async throws {
             let scene = try await scene()
@@ -214,7 +214,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 4)
         }
 
-        /// What the caller asks for in its own headers is not for the cache.
+        /// Conditions in the caller's own headers are not for the cache.
         @Test(.timeLimit(.minutes(1)))
         func conditionsOfTheCallerReachTheServer() async throws {
             let scene = try await scene()
@@ -236,7 +236,7 @@ extension EndToEnd.Serving {
             for path in ["/file", "/other"] { #expect(try await !fetch(scene, path).isCached, "\(path)") }
         }
 
-        /// On each hop: what was asked there, and what it names.
+        /// Each hop invalidates the URL that was requested there, and those that its answer names.
         @Test(.timeLimit(.minutes(1)))
         func eachHopOfAnUnsafeRequestInvalidates() async throws {
             let scene = try await scene()
@@ -252,7 +252,7 @@ extension EndToEnd.Serving {
             for path in paths { #expect(try await fetch(scene, path).isCached == (path == "/other"), "\(path)") }
         }
 
-        /// The end of an HTTP/2 stream says that an answer without a length is whole.
+        /// The end of an HTTP/2 stream shows that an answer without a length is complete.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx", "openssl")))
         func anHTTP2AnswerWithoutALengthIsKept() async throws {
             let scene = try await scene()
@@ -272,7 +272,8 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// A client that decides about answers decides about stored ones too, and a task that waits for it can be ended.
+        /// A client that decides about answers also decides about stored ones, and a task that waits for the decision
+        /// can be cancelled.
         @Test(.timeLimit(.minutes(1)))
         func storedAnswersAreAskedAboutToo() async throws {
             let scene = try await scene("default", ["asks": ["response"]])
@@ -296,7 +297,8 @@ extension EndToEnd.Serving {
 
         // MARK: Together
 
-        /// Tasks for one URL that begin while its answer comes ask once; nobody waits for what is not for all.
+        /// Tasks for one URL that begin while its answer arrives make one request. No task waits for an answer that is
+        /// not for all.
         @Test(.timeLimit(.minutes(1)))
         func concurrentTasksAskOnce() async throws {
             let scene = try await scene()
@@ -321,7 +323,7 @@ extension EndToEnd.Serving {
             for id in followers { #expect(try await answer(scene.probe, id).isCached) }
         }
 
-        /// One that waits for another can be cancelled at once.
+        /// A task that waits for another one's answer can be cancelled at once.
         @Test(.timeLimit(.minutes(1)))
         func whoWaitsCanBeCancelled() async throws {
             let scene = try await scene()

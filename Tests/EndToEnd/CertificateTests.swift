@@ -4,11 +4,12 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Files that say who asks and who is trusted: read where a thread may wait, shown to one origin, and never taken for
-    /// another's of the same name.
+    /// Files with client certificates and trusted authorities are read where a thread may block, shown to one origin
+    /// only, and never confused with another file of the same name.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
     struct Certificates {
-        /// A server that answers with the name in the client's certificate, a daemon, and where a client has its certificate.
+        /// A server that answers with the name in the client's certificate, a daemon, and the file with a client's
+        /// certificate.
         private struct House {
             let server: Nginx
             let scene: Scene
@@ -21,7 +22,7 @@ extension EndToEnd.Serving {
                 authority = try #require(server.certificates?.authority)
             }
 
-            /// Gives the client another certificate; its key is in the same file.
+            /// Gives the client another certificate. Its key is in the same file.
             func isNow(_ name: String) async throws {
                 try await Program.require([
                     "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -30,7 +31,7 @@ extension EndToEnd.Serving {
                 try Files.write(identity, try Files.text(identity + ".crt") + Files.text(identity + ".key"))
             }
 
-            /// What the server says of the certificate it was shown.
+            /// Returns the server's answer about the certificate that it was shown.
             func shown(at location: String, to name: String) async throws -> String {
                 let id = try await scene.probe.add(
                     server.tlsURL(location), to: scene.file(name),
@@ -53,7 +54,8 @@ extension EndToEnd.Serving {
                     """)
         }
 
-        /// libcurl uses a connection again for whoever names the same path, be it another's by now.
+        /// libcurl reuses a connection for any request with the same path, even if the path now leads to another
+        /// certificate.
         @Test(.timeLimit(.minutes(1)))
         func aConnectionIsUsedForTheCertificateThatMadeIt() async throws {
             let house = try await House()
@@ -70,7 +72,7 @@ extension EndToEnd.Serving {
             #expect(try await house.shown(at: "away", to: "1") == "")
         }
 
-        /// The network thread serves everybody: a file that it would have to wait for must not be its to open.
+        /// The network thread serves everybody, so it must never open a file that could block it.
         @Test(.timeLimit(.minutes(1)), arguments: ["caFile", "certificate", "key", "netrc"], [false, true])
         func whatBecameAFifoOrEndlessHoldsNobodyUp(_ member: String, _ isEndless: Bool) async throws {
             let house = try await House()
@@ -102,7 +104,7 @@ extension EndToEnd.Serving {
             try await scene.probe.wait(for: try await scene.add(to: "other"), "completed")
         }
 
-        /// A setting of the system daemon is no path that a client names.
+        /// A setting of the system daemon is not a path that a client names.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot, "a system daemon needs root"))
         func theSystemDaemonTrustsWhomItsConfigurationSays() async throws {
             let server = try await Self.server()

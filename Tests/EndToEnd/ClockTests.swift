@@ -5,10 +5,10 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// The wall clock is set under a daemon, and while it is away: docs/time.md.
+    /// The wall clock is set while a daemon runs, and while none runs: docs/time.md.
     @Suite(.enabled(if: Requirements.has("gcc"), "the library that sets the clock of one process is C"))
     struct Clock {
-        /// A daemon with a wall clock of its own.
+        /// A daemon with its own wall clock.
         private struct House {
             let folder: TemporaryFolder
             let scene: Scene
@@ -26,13 +26,13 @@ extension EndToEnd.Serving {
                 scene = try await Scene(environment: ["LD_PRELOAD": library, "CLOCK_FILE": clock])
             }
 
-            /// Sets the daemon's clock so far from ours, and has it look at its clock.
+            /// Sets the daemon's clock to this offset from ours, and makes it look at its clock.
             func set(_ seconds: Int64, _ probe: RPCProbe? = nil) async throws {
                 try setSilently(seconds)
                 try await (probe ?? scene.probe).call("settings.set", ["progressInterval": 0.5])
             }
 
-            /// The same, where it may be away.
+            /// The same for a daemon that may not be running.
             func setSilently(_ seconds: Int64) throws {
                 let file = open(clock, O_WRONLY | O_CLOEXEC)
                 defer { close(file) }
@@ -51,7 +51,7 @@ extension EndToEnd.Serving {
         private static let hour: Int64 = 3600
         private static let year: Int64 = 400 * 86400
 
-        /// The daemon's own clock, from the time of an event that it stores now.
+        /// The daemon's own clock, taken from the time of an event that it stores now.
         private func now(_ probe: RPCProbe, _ name: String) async throws -> Timestamp {
             let session = try await probe.call("session.open", ["id": .string(name)])
             return try #require(session["createdAt"]?.stringValue.flatMap { Timestamp($0) })
@@ -89,7 +89,7 @@ extension EndToEnd.Serving {
             let retried = try await scene.add("/busy", to: "busy")
             try await probe.wait(for: retried, "waiting", "completed")
 
-            // An hour back: what counts seconds goes on counting, what names a date is an hour further away.
+            // One hour back: intervals continue to count, but dates are an hour further away.
             try await house.set(-Self.hour)
             #expect(try await now(probe, "back") < begin.advanced(by: -1800))
             try await probe.wait(for: retried, "completed", within: 60)
@@ -97,13 +97,13 @@ extension EndToEnd.Serving {
             #expect(try await probe.state(ending) == "paused")
             #expect(try await probe.state(running) == "running")
 
-            // Two hours forward: dates have passed, half an hour for the resource has not.
+            // Two hours forward: dates have passed, but the half hour of the resource timeout has not.
             try await house.set(Self.hour)
             try await probe.wait(for: scheduled, "completed")
             #expect(try await probe.wait(for: ending, "failed").errorCode == "deadline.exceeded")
             #expect(try await probe.state(running) == "running")
 
-            // 400 days: nothing of what is kept for thirty days goes, and the transfer ends in its own time.
+            // 400 days forward: nothing that is kept for thirty days is removed, and the transfer ends in its own time.
             try await house.set(Self.year)
             #expect(try await now(probe, "forward") > begin.advanced(by: 34_000_000))
             try Files.write(gate, "")
@@ -134,14 +134,14 @@ extension EndToEnd.Serving {
 
             var probe = try await house.restart(at: -Self.hour)
             try await probe.wait(for: back, "completed", within: 60)
-            // The same request within a day gives the same task.
+            // The same request within a day returns the same task.
             let again = Scene.quickRetry.merging(token) { $1 }
             #expect(try await probe.add(scene.origin.url("/done"), to: scene.file("done"), again) == done)
 
             let forward = try await probe.add(scene.origin.url("/forward"), to: scene.file("forward"))
             try await probe.wait(for: forward, "waiting", "completed")
             probe = try await house.restart(at: Self.year)
-            // The house is kept before anything else is done at the start.
+            // Housekeeping runs before anything else at the start.
             try await probe.wait(for: forward, "completed")
             #expect(try await probe.state(done) == "completed")
             #expect(try await probe.storedEvents().first?["sequence"] == 1)

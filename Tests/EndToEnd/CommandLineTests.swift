@@ -24,7 +24,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.daemon.dlctl(["list"]).status == 3)
         }
 
-        /// JSON takes no other names: with letters replaced they would be those of other files.
+        /// JSON accepts no other names. With replaced letters, they would be the names of other files.
         @Test(.timeLimit(.minutes(1)))
         func namesThatAreNoUTF8AreRefused() async throws {
             let scene = try await Scene()
@@ -66,7 +66,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.count == 7)
         }
 
-        /// Tasks 1 to 6, of which 3 was removed, 1 is over and the others are paused.
+        /// Tasks 1 to 6: task 3 was removed, task 1 has ended and the others are paused.
         @Test(.timeLimit(.minutes(1)))
         func rangesNameWhatExists() async throws {
             let scene = try await Scene()
@@ -100,7 +100,8 @@ extension EndToEnd.Serving {
             #expect(try await run("remove", "1-1000000") == (0, "removed 1-2, 4-6\nno such tasks: 3, 7-1000000\n"))
         }
 
-        /// Two files of one document: one whose first mirror is gone, one of which a piece is wrong at the first.
+        /// Two files of one document: the first mirror of one is gone, and at the first mirror of the other a piece is
+        /// wrong.
         @Test(.timeLimit(.minutes(1)))
         func aMetalinkBringsMirrorsAndDigests() async throws {
             let scene = try await Scene()

@@ -4,7 +4,7 @@ import TransferCore
 import TransferModel
 
 extension Content {
-    /// SHA-256 as a task's `checksum`.
+    /// The SHA-256 as the `checksum` of a task.
     var checksum: JSONValue { Self.checksum(of: bytes[...]) }
 
     static func checksum(of bytes: ArraySlice<UInt8>) -> JSONValue {
@@ -15,7 +15,7 @@ extension Content {
         Hex.encode(sha256(Array(bytes)))
     }
 
-    /// SHA-256 as `Repr-Digest` has it.
+    /// The SHA-256 in the form of `Repr-Digest`.
     var base64Digest: String { Base64Text.encode(Self.sha256(bytes)) }
 
     private static func sha256(_ bytes: [UInt8]) -> [UInt8] { (try? FileHasher.digest(.sha256, of: bytes)) ?? [] }

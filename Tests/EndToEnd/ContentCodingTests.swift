@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// RFC 9110 section 8.4: who gets a body decoded, and what ends a body that is not what it says.
+    /// RFC 9110 section 8.4: when a body is decoded, and what ends a body that is not what it claims to be.
     struct ContentCodings {
         private static let codings = ["gzip", "deflate", "br", "zstd", "gzip, br"]
         private let plain = Content(bytes: Packing.text(400_000))
@@ -63,7 +63,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/page").allSatisfy { $0.header("Accept-Encoding") == "br" })
         }
 
-        /// An answer that has no body may say a coding all the same.
+        /// An answer without a body may still name a coding.
         @Test(.timeLimit(.minutes(1)))
         func nothingIsDecodedToNothing() async throws {
             let scene = try await Scene()
@@ -109,7 +109,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/page").first?.header("Accept-Encoding") == "identity")
         }
 
-        /// Its length is right, or its last chunk is there: only the coding knows that something is missing.
+        /// The length is right, or the last chunk is there: only the coding shows that something is missing.
         @Test(.timeLimit(.minutes(1)))
         func aCutOrDamagedBodyIsNoAnswer() async throws {
             let scene = try await Scene()
@@ -130,7 +130,7 @@ extension EndToEnd.Downloading {
                     #expect(task["response", "body"] == nil, "\(task)")
                 }
             }
-            // A later try may get it whole.
+            // A later attempt may get the complete body.
             scene.origin.serve(
                 "/page", .coded(Resource(Content(bytes: [0x1f, 0x8b]), etag: nil), "gzip"),
                 .coded(try await coded(plain, "gzip"), "gzip"))
@@ -166,7 +166,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/bomb").count == 2)
             #expect(try scene.daemon.peakMemory() - before < 64 << 20)
             #expect(!Files.exists(scene.file("bomb")))
-            // It is whole, and whoever wants it has it without another byte.
+            // The body is complete, and can be delivered without requesting another byte.
             try await scene.probe.call(
                 "task.update",
                 ["id": .integer(added), "destination": ["path": .string(scene.file("bomb.\(ending(coding))"))]])
@@ -179,7 +179,7 @@ extension EndToEnd.Downloading {
 
         private func ending(_ coding: String) -> String { ["gzip": "gz", "zstd": "zst"][coding] ?? coding }
 
-        /// No bomb, but longer than what is kept.
+        /// Not a bomb, but longer than what is kept.
         @Test(.timeLimit(.minutes(1)))
         func aDecodedAnswerHasTheLimitOfAnyAnswer() async throws {
             let scene = try await Scene()
@@ -212,7 +212,7 @@ extension EndToEnd.Downloading {
             #expect(scene.names.count == 2 * Self.codings.count, "\(scene.names)")
         }
 
-        /// Servers that know files by their endings say of a `.tar.gz` that it is gzip, and coded with gzip.
+        /// Servers that know files by their extensions call a `.tar.gz` both a gzip file and coded with gzip.
         @Test(.timeLimit(.minutes(1)), arguments: [("gzip", "x-gzip"), ("x-gzip", "gzip"), ("zstd", "zstd")])
         func aPackedFileStaysPacked(type: String, coding: String) async throws {
             let scene = try await Scene()
@@ -229,7 +229,7 @@ extension EndToEnd.Downloading {
             #expect(Content(bytes: try await body(scene, asked)) == packed.content)
         }
 
-        /// What is held are coded bytes: they go on where they ended if a strong ETag vouches for them.
+        /// The held bytes are coded bytes. The download resumes where they end if a strong ETag vouches for them.
         @Test(.timeLimit(.minutes(2)), arguments: ["gzip", "br", "zstd"], [true, false])
         func aDaemonKilledInACodedBodyDeliversAllOfItOrNothing(coding: String, hasValidator: Bool) async throws {
             var scene = try await Scene()

@@ -53,7 +53,7 @@ extension EndToEnd.Serving {
             #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) > 0)
         }
 
-        /// Of the task is what it delivered, not what has the name by now.
+        /// The task owns the file that it delivered, not the file that has the name now.
         @Test(.timeLimit(.minutes(1)))
         func removingAFileLeavesWhatIsAnother() async throws {
             let scene = try await Scene()
@@ -80,8 +80,8 @@ extension EndToEnd.Serving {
             return answer["files"]?.arrayValue?.first
         }
 
-        /// Another task brought a file of the same length under the same name; small ones come from memory, large ones
-        /// from a part file.
+        /// Another task has delivered a file of the same length under the same name. Small files come from memory,
+        /// large ones from a part file.
         @Test(.timeLimit(.minutes(1)), arguments: [1000, 300_000])
         func removingAFileLeavesWhatAnotherTaskDelivered(_ size: Int) async throws {
             let scene = try await Scene()
@@ -101,7 +101,7 @@ extension EndToEnd.Serving {
             #expect(scene.names == [])
         }
 
-        /// Edited in place: the same file, of the same length, with the same modification time.
+        /// Edited in place: the same file with the same length and modification time.
         @Test(.timeLimit(.minutes(1)), arguments: [1000, 300_000])
         func removingAFileLeavesWhatItsUserEdited(_ size: Int) async throws {
             let scene = try await Scene()
@@ -170,7 +170,7 @@ extension EndToEnd.Serving {
             #expect(again > deleted)
         }
 
-        /// What was removed when the daemon died has its event and is gone; everything else is still there.
+        /// A task that was removed before the daemon died has its event and is gone. Everything else is still there.
         @Test(.timeLimit(.minutes(2)))
         func removingManyGoesOnAfterAKill() async throws {
             var scene = try await Scene()
@@ -234,7 +234,8 @@ extension EndToEnd.Serving {
             #expect(try await scene.add("/file", to: "file", spec) == first)
         }
 
-        /// Whoever did not hear the first answer may ask late: what the task named may be gone, and its session over.
+        /// A client that missed the first answer may ask late: the file that the task named may be gone, and its
+        /// session ended.
         @Test(.timeLimit(.minutes(1)))
         func aTokenIsAnsweredWhateverBecameOfItsTask() async throws {
             let scene = try await Scene()
@@ -259,7 +260,7 @@ extension EndToEnd.Serving {
             for id in ids { try await scene.probe.wait(for: id, "completed") }
             Files.removeTree(folder)
             Files.removeTree(scene.folder.file("source"))
-            // One that is new is looked at, and is named by its place in the call.
+            // A new task is checked, and named by its position in the call.
             await #expect {
                 try await scene.probe.add([download, upload, spec("new", ["url": "x:"])], session: "s")
             } throws: { error in

@@ -5,16 +5,16 @@ import TransferCore
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Cookies against another reading of the rules: Python's http.cookiejar, over fields and URLs whose rules agree (no public
-    /// suffixes, `Secure` over https only, paths that begin with a slash, no SameSite).
+    /// Compares cookies with another implementation of the rules, Python's http.cookiejar, for fields and URLs on which
+    /// both agree (no public suffixes, `Secure` over https only, paths that begin with a slash, no SameSite).
     struct CookieOracle {
         private struct Case: Codable {
-            /// URL and Set-Cookie field, in order.
+            /// URLs and Set-Cookie fields, in order.
             var sets: [[String]]
             var asks: [String]
         }
 
-        /// Reads cases, writes for each the Cookie fields of its `asks`, sorted.
+        /// Reads cases, and writes for each the Cookie fields of its `asks`, sorted.
         private static let program = """
             import email.message, http.cookiejar, json, sys, urllib.request
             class Answer:
@@ -41,7 +41,7 @@ extension EndToEnd.Serving {
 
         private static let hosts = ["a.org", "b.a.org", "c.b.a.org", "xa.org", "b.org"]
         private static let paths = ["/", "/x", "/x/", "/x/y", "/xy", "/x/y/z"]
-        /// Of each at most one: of several of a kind the readings take different ones.
+        /// At most one of each kind: if there are several, the implementations use different ones.
         private static let attributes = [
             ["; Domain=a.org", "; Domain=.a.org", "; domain=b.a.org", "; DOMAIN=B.A.ORG", "; Domain=org"],
             ["; Path=/", "; Path=/x", "; path=/x/", "; Path=/x/y"],
@@ -57,7 +57,7 @@ extension EndToEnd.Serving {
             let sets = (0..<Int.random(in: 1...6, using: &random)).map { number in
                 let host = one(hosts)
                 var chosen = attributes.filter { _ in Bool.random(using: &random) }.map(one)
-                // The other reading lets any site end any other's cookies.
+                // The other implementation lets any site expire the cookies of others.
                 let domain = chosen.first { $0.lowercased().hasPrefix("; domain=") }?.lowercased().dropFirst(9)
                 if let domain, !host.hasSuffix(domain.first == "." ? domain.dropFirst() : domain) || host == "xa.org" {
                     chosen.removeAll { $0.hasPrefix("; Max-Age") || $0.hasPrefix("; Expires") }
@@ -90,7 +90,7 @@ extension EndToEnd.Serving {
                     return
                 }
             }
-            // Cases in which nothing is ever sent would agree too.
+            // Cases that never send a cookie would agree too.
             #expect(sent > 1000)
         }
     }

@@ -19,7 +19,7 @@ extension EndToEnd.Downloading {
             try await scene.probe.call("session.open", ["id": "c", "configuration": configuration])
         }
 
-        /// A server that redirects in a circle until its cookie comes back.
+        /// Serves a redirect to itself until its cookie comes back.
         private func serveGate(_ scene: Scene) {
             let resource = Resource.version(1, size: 1000)
             scene.origin.serve(
@@ -37,12 +37,12 @@ extension EndToEnd.Downloading {
             try await scene.probe.wait(for: try await scene.add(), "completed")
             let asked = scene.origin.requests("/file")
             #expect(asked.map { $0.header("Cookie") } == [nil, "sid=Zq7cookie7qZ; token"])
-            // The next task knows nothing of it.
+            // The next task knows nothing of the cookie.
             try await scene.probe.wait(for: try await scene.add(to: "again"), "completed")
             #expect(scene.origin.requests("/file")[2].header("Cookie") == nil)
         }
 
-        /// The same chain of redirects, with libcurl's own cookie engine as the other opinion.
+        /// The same chain of redirects, compared with libcurl's own cookie engine.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("curl")))
         func cookiesAreChosenAnewAtEachHopAsCurlDoes() async throws {
             let scene = try await Scene()
@@ -169,7 +169,7 @@ extension EndToEnd.Downloading {
             #expect(field.utf8.count <= 64 << 10 && field.split(separator: ";").count == 180)
         }
 
-        /// What is before them in the head is not looked at.
+        /// Fields before these are ignored.
         @Test(.timeLimit(.minutes(1)))
         func theLast180FieldsOfAHeadCount() async throws {
             let scene = try await Scene()
@@ -190,7 +190,8 @@ extension EndToEnd.Downloading {
             } ?? []
         }
 
-        /// `kill -9` right after a task is complete: what its server set serves the next task, of another session too.
+        /// `kill -9` right after a task has completed: the cookies that its server set serve the next task, even in
+        /// another session.
         @Test(.timeLimit(.minutes(1)))
         func anOwnersCookiesSurviveAKill() async throws {
             let scene = try await Scene()
@@ -202,7 +203,7 @@ extension EndToEnd.Downloading {
             try await next.probe.call("session.open", ["id": "d", "configuration": Self.shared])
             try await next.probe.wait(for: try await next.add(to: "again", session: "d"), "completed")
             #expect(scene.origin.requests("/file").count == 3, "no redirect was needed")
-            // A task with cookies of its own has none of them.
+            // A task with its own cookies gets none of them.
             try await next.probe.wait(for: try await next.add(to: "third"), "completed")
             #expect(scene.origin.requests("/file").count == 5)
         }
@@ -223,7 +224,7 @@ extension EndToEnd.Downloading {
             #expect(try await names(scene.probe, ["session": "c"]).isEmpty)
         }
 
-        /// `default` sessions have their owner's cookies, `ephemeral` ones their own, in memory.
+        /// `default` sessions have their owner's cookies, and `ephemeral` ones have their own, in memory.
         @Test(.timeLimit(.minutes(1)), arguments: ["default", "ephemeral"])
         func volatileSessions(kind: String) async throws {
             let scene = try await Scene()
@@ -257,7 +258,7 @@ extension EndToEnd.Downloading {
             #expect(try await scene.probe.call("cookies.remove", ["domain": "127.0.0.1"])["removed"]?.integerValue == 1)
         }
 
-        /// They are the task's, whatever its session's tasks share, and are there again after a restart.
+        /// They belong to the task, whatever the tasks of its session share, and are there again after a restart.
         @Test(.timeLimit(.minutes(1)))
         func aTaskBringsCookiesOfItsOwn() async throws {
             let first = try await Scene()

@@ -4,11 +4,11 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Helpers that hang, fail and are wrong, and proxies at CONNECT.
+    /// Helpers that hang, fail or give wrong answers, and proxies that refuse CONNECT.
     struct CredentialHelpers {
         private static let right = Base64Text.encode(Array("anna:Zq7right7qZ".utf8))
 
-        /// - Parameter script: of the helper, whose first argument is the action.
+        /// - Parameter script: the helper's script. Its first argument is the action.
         private func scene(_ script: String, in folder: TemporaryFolder) async throws -> Scene {
             try Files.write(folder.file("helper"), "#!/bin/sh\n" + script, mode: 0o700)
             let scene = try await Scene(["--set", "credentialHelper=\(folder.file("helper"))"])
@@ -16,7 +16,7 @@ extension EndToEnd.Serving {
             return scene
         }
 
-        /// What it waits for is seen, and a task that it holds up can be ended at once.
+        /// The phase shows what the task waits for, and a task that the helper delays can be ended at once.
         @Test(.timeLimit(.minutes(1))) func aHelperThatHangsHoldsNobodyUp() async throws {
             let folder = try TemporaryFolder()
             let fifo = folder.file("fifo")
@@ -33,7 +33,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// It is asked for each task, and what was refused is not sent again.
+        /// The helper is asked for each task, but a refused credential is not sent again.
         @Test(.timeLimit(.minutes(1))) func whatAHelperGaveInVainIsSentOnce() async throws {
             let folder = try TemporaryFolder()
             let scene = try await scene("[ $1 = get ] && echo username=anna && echo password=Zq7wrongqZ\n", in: folder)
@@ -48,7 +48,7 @@ extension EndToEnd.Serving {
             }
             let wrong = "Basic " + Base64Text.encode(Array("anna:Zq7wrongqZ".utf8))
             #expect(scene.origin.requests("/file").count { $0.request.header("Authorization") == wrong } == 1)
-            // Whoever says so lets it be tried once more.
+            // A change by the user lets it be tried once more.
             let place = "http://127.0.0.1:\(scene.origin.port)"
             _ = try await scene.daemon.dlctl(["credential", "remove", place])
             try await scene.probe.wait(for: try await scene.add(to: "three"), "failed")
@@ -65,7 +65,7 @@ extension EndToEnd.Serving {
             #expect(!scene.daemon.log.contains("Zq7nonsenseqZ"))
         }
 
-        /// Of two tasks that fail for the same refused credential both say so.
+        /// If two tasks fail with the same refused credential, both errors say so.
         @Test(.timeLimit(.minutes(1))) func aRefusedCredentialIsNamed() async throws {
             let scene = try await Scene()
             scene.origin.serve("/file", .basic(Self.right, then: .good(.version(1, size: 5000))))
@@ -111,7 +111,8 @@ extension EndToEnd.Serving {
             #expect(proxy.requests == [false, false, true])
         }
 
-        /// A session that ends with its last task leaves no credentials in memory: the room they took is its owner's again.
+        /// A session that ends with its last task leaves no credentials in memory, so their room is available to its
+        /// owner again.
         @Test(.timeLimit(.minutes(2)), arguments: [false, true])
         func aSessionThatEndsByItselfGivesItsRoomBack(isVolatile: Bool) async throws {
             let scene = try await Scene()
@@ -127,7 +128,7 @@ extension EndToEnd.Serving {
                 let which: [String: JSONValue] = session.map { ["session": $0] } ?? [:]
                 try await scene.probe.call("credentials.set", .object(own.merging(which) { $1 }))
             }
-            // These are in memory alone, and cost the least.
+            // These are only in memory, and cost the least.
             for number in 1..<Bounds.credentials { try await set("others", "h\(number).org") }
             try await set("s")
             let id = try await scene.add(session: "s")

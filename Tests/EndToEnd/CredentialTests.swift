@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Credentials of the user's store and of a helper, where nobody is asked.
+    /// Credentials of the user's store and of a helper, when no client is asked.
     struct Credentials {
         private static let right = Base64Text.encode(Array("anna:Zq7right7qZ".utf8))
 
@@ -40,7 +40,7 @@ extension EndToEnd.Serving {
             return scene.origin.requests(path).count { $0.request.header("Authorization") == value }
         }
 
-        /// The store answers for tasks that have nothing, also after `kill -9`, and asks nobody.
+        /// The store answers for tasks without credentials, also after `kill -9`, and no client is asked.
         @Test(.timeLimit(.minutes(1))) func theStoreAnswersWhereNobodyIsAsked() async throws {
             var scene = try await Scene()
             serve(scene)
@@ -53,7 +53,7 @@ extension EndToEnd.Serving {
                 let events = try await scene.probe.storedEvents(["tasks": [.integer(id)]])
                 #expect(!events.contains { $0["type"] == "task.decision" || $0["type"] == "task.failed" })
             }
-            // One request that is refused, and one with what was found.
+            // One request that is refused, and one with the credentials found.
             #expect(sent(scene, "Zq7right7qZ") == 2 && scene.origin.requests("/file").count == 4)
             #expect(try await list(scene).map { $0["username"] } == ["anna"])
             let removed = try await scene.probe.call("credentials.remove", ["protectionSpace": space(scene)])
@@ -62,7 +62,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.wait(for: id, "failed").errorCode == "auth.required")
         }
 
-        /// What is for another realm, method, port or scheme is not sent.
+        /// Credentials for another realm, method, port or scheme are not sent.
         @Test(.timeLimit(.minutes(1))) func onlyItsOwnProtectionSpaceGetsIt() async throws {
             let scene = try await Scene()
             serve(scene)
@@ -77,7 +77,8 @@ extension EndToEnd.Serving {
             try await scene.probe.wait(for: try await scene.add(to: "second"), "completed")
         }
 
-        /// The task's own go first, then the store's. What was refused is sent by nobody again, until it is stored anew.
+        /// The task's own credentials come first, then the store's. A refused credential is not sent again until it is
+        /// stored anew.
         @Test(.timeLimit(.minutes(1))) func aRefusedOneIsNotSentAgain() async throws {
             var scene = try await Scene()
             serve(scene)
@@ -97,7 +98,7 @@ extension EndToEnd.Serving {
             try await scene.probe.wait(for: second, "completed")
         }
 
-        /// Every status is an answer: the refusal is what the task gets if the store has nothing that helps.
+        /// With any status accepted, the refusal is the task's answer if the store has no usable credentials.
         @Test(.timeLimit(.minutes(1)), arguments: [false, true])
         func aRefusalIsTheAnswerWhereEveryStatusIs(isRight: Bool) async throws {
             let scene = try await Scene()
@@ -110,7 +111,7 @@ extension EndToEnd.Serving {
             #expect(task["response", "status"] == .integer(isRight ? 200 : 401), "\(task)")
         }
 
-        /// A client that asks is asked first; default handling is what the store has.
+        /// A client that answers challenges is asked first. The default handling uses the store.
         @Test(.timeLimit(.minutes(1))) func defaultHandlingIsTheStore() async throws {
             let scene = try await Scene.asking("challenge")
             serve(scene)
@@ -129,7 +130,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.wait(for: other, "failed").errorCode == "auth.required")
         }
 
-        /// An answer with `permanent` serves all of the owner's tasks once it has worked, and not before.
+        /// A `permanent` answer serves all of the owner's tasks as soon as it has worked, but not before.
         @Test(.timeLimit(.minutes(1))) func aPermanentAnswerIsStoredOnceItHasWorked() async throws {
             var scene = try await Scene.asking("challenge")
             serve(scene)
@@ -145,7 +146,7 @@ extension EndToEnd.Serving {
             scene = try await scene.restarted()
             let stored = try await list(scene)
             #expect(stored.map { $0["protectionSpace", "realm"] } == ["test"] && stored.count == 1, "\(stored)")
-            // Of a session that asks nobody, and of this one without a further question.
+            // Used by a session that asks no questions, and by this one without a further question.
             try await scene.probe.wait(for: try await scene.add(to: "other"), "completed")
             let again = try await scene.add(to: "again", session: "s")
             try await scene.probe.wait(for: again, "completed")
@@ -168,7 +169,7 @@ extension EndToEnd.Serving {
             #expect(try await list(scene, "ephemeral").map { $0["persistence"] } == ["session"])
         }
 
-        /// An upload's source is sent again with what the store has.
+        /// An upload's source is sent again with the store's credentials.
         @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.has("apache2", "htpasswd")))
         func apacheWithDigestAndBasic() async throws {
             let server = try await Apache.start()
@@ -215,7 +216,7 @@ extension EndToEnd.Serving {
             #expect(try Files.read(scene.file()) == content.bytes)
         }
 
-        /// The helper of git: what it gave is stored after it worked, and erased after it was refused.
+        /// git's helper: a credential is stored after it has worked, and erased after it was refused.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("git")))
         func gitsStoreGivesCredentials() async throws {
             let folder = try TemporaryFolder()
@@ -235,7 +236,7 @@ extension EndToEnd.Serving {
             #expect(try await list(scene).isEmpty)
         }
 
-        /// A password is in the database alone.
+        /// A password appears only in the database.
         @Test(.timeLimit(.minutes(1))) func noPasswordIsSeen() async throws {
             let scene = try await Scene(["--log-level", "debug"])
             serve(scene)

@@ -3,14 +3,14 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Promises 2 and 3 with many slow transfers at one time, which are read, synced and stored together.
+    /// Promises 2 and 3 for many slow transfers at a time, which are read, synced and stored together.
     struct Crowd {
         private static let count = 80
         private static let resource = Resource.version(1, size: 200_000)
-        /// Less than a socket of a crowd waits for.
+        /// Less than the amount for which a socket of a crowd waits.
         private static let beginning = 5000
 
-        /// The beginning, and then nothing more; what follows only to whoever asks for it.
+        /// Sends the beginning and then nothing more. A request for the rest gets the rest.
         private static let stuck = Behaviour.choose { request in
             request.range == nil
                 ? Behaviour { _, reply in
@@ -38,7 +38,7 @@ extension EndToEnd.Serving {
                 })
         }
 
-        /// Everything came whole, and not a byte of it twice.
+        /// Everything came completely, and no byte came twice.
         private static func expectNothingLost(
             _ ids: [Int64], _ probe: RPCProbe, _ origin: MisbehavingOrigin, in folder: String
         ) async throws {
@@ -82,7 +82,7 @@ extension EndToEnd.Serving {
     }
 }
 
-/// Looks into the store of a running daemon.
+/// Reads the store of a running daemon.
 struct CheckpointCount {
     private let database: String
 
@@ -94,7 +94,7 @@ struct CheckpointCount {
 
     init(_ stateFolder: String) throws { database = stateFolder + "/dld.sqlite" }
 
-    /// Checkpoints at this offset that are stored.
+    /// The number of stored checkpoints at this offset.
     func checkpoints(from offset: Int) async throws -> Int? {
         let (status, output) = try await Program.run(["python3", "-c", Self.script, database, "\(offset)"])
         guard status == 0 else { throw SupportError("python3: \(output)") }

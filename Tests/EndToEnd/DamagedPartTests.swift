@@ -5,13 +5,15 @@ import Threading
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// Other programs of the user reach the part file of a transfer that runs: what is delivered is what came, all the same.
+    /// Other programs of the user change the part file of a running transfer. The delivered file is nevertheless what
+    /// the server sent.
     struct DamagedParts {
         private static let resource = Resource.version(1, size: 300_000)
         private static let half = 150_000
         private let gate = Guarded(false)
 
-        /// Half of the body, and the rest once the gate is open, of the first answer; the whole at once of all others.
+        /// The first answer sends half of the body, and the rest after the gate opens. All other answers send the whole
+        /// body at once.
         private func halting() -> [Behaviour] {
             let (resource, gate) = (Self.resource, gate)
             let first = Behaviour { _, reply in
@@ -29,9 +31,9 @@ extension EndToEnd.Downloading {
         }
 
         enum Damage: String, CaseIterable {
-            /// Shorter: seen before the next write.
+            /// Shorter, which is noticed before the next write.
             case cutToNothing, cut, cutWithinABlock
-            /// As long as before: only holes tell.
+            /// As long as before, so only holes show it.
             case cutAndGrown, grownTooFar
             case replaced, renamed
 
@@ -83,7 +85,7 @@ extension EndToEnd.Downloading {
             #expect(try await scene.restartCodes(id) == ["integrity.checksum"])
         }
 
-        /// As long as it was, and empty: it is not gone on from.
+        /// As long as before, but empty: the download does not resume from it.
         @Test(.timeLimit(.minutes(1)))
         func aPartWithAHoleIsNotResumed() async throws {
             let scene = try await Scene()
@@ -111,7 +113,7 @@ extension EndToEnd.Downloading {
             #expect(try await scene.restartCodes(id) == [])
         }
 
-        /// Zeros that were sent are no hole.
+        /// Zeros that the server sent are not a hole.
         @Test(.timeLimit(.minutes(1)))
         func zerosAreNoDamage() async throws {
             let scene = try await Scene()
@@ -124,7 +126,7 @@ extension EndToEnd.Downloading {
             #expect(try await scene.restartCodes(id) == [])
         }
 
-        /// Whoever does it again and again gets an answer in the end.
+        /// If somebody damages it again and again, the task finally fails.
         @Test(.timeLimit(.minutes(1)))
         func whatIsCutAgainAndAgainFails() async throws {
             let scene = try await Scene()

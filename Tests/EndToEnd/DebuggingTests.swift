@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// docs/debugging.md: one task can be followed through the log.
+    /// docs/debugging.md: a task can be followed through the log.
     @Suite struct Debugging {
         @Test(.timeLimit(.minutes(1)))
         func theLogFollowsOneTask() async throws {
@@ -18,7 +18,7 @@ extension EndToEnd.Serving {
             #expect(!lines.contains { $0.contains("curl=") }, "libcurl is silent unless it is asked")
         }
 
-        /// The engine's own words need `trace`, and secrets are masked in them too.
+        /// libcurl's own lines appear at `trace` only, and secrets are masked in them too.
         @Test(.timeLimit(.minutes(1)))
         func traceHasLibcurlsWordsWithoutSecrets() async throws {
             let scene = try await Scene(["--log-level", "trace"])

@@ -15,7 +15,7 @@ extension EndToEnd.Serving {
             return scene
         }
 
-        /// Entries in memory and on the disk.
+        /// The number of entries in memory and on the disk.
         private func stored(_ scene: Scene) async throws -> [Int64] {
             let storages = try await scene.probe.call("cache.info")["storages"]?.arrayValue ?? []
             return ["memoryEntries", "diskEntries"].map { name in
@@ -61,7 +61,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == (isKept ? 1 : 2))
         }
 
-        /// What the client wants on no disk stays off it when the server confirms it.
+        /// An answer that the client keeps off the disk stays off it when the server confirms it.
         @Test(.timeLimit(.minutes(1)))
         func whatIsForMemoryStaysThereWhenItIsValidated() async throws {
             let scene = try await scene()
@@ -75,14 +75,14 @@ extension EndToEnd.Serving {
             let first = try await scene.request("/file")
             try await scene.answer(try await scene.question(first), "memoryOnly")
             try await scene.probe.wait(for: first, "completed")
-            // What was decided holds for the version: a confirmation asks nothing.
+            // The decision applies to the version, so a confirmation asks nothing.
             let second = try await scene.request("/file")
             #expect(try await body(scene, second) == "one")
             #expect(try await scene.probe.task(second)["response", "fromCache"] == true)
             #expect(try await stored(scene) == [1, 0])
         }
 
-        /// An answer that is stored goes if the one in its place is not to be.
+        /// A stored answer is removed if the answer that replaces it is not stored.
         @Test(.timeLimit(.minutes(1)), arguments: ["memoryOnly", "doNotStore"])
         func theOlderAnswerGoes(action: String) async throws {
             let scene = try await scene()
@@ -96,7 +96,7 @@ extension EndToEnd.Serving {
             #expect(try await stored(scene) == [action == "memoryOnly" ? 1 : 0, 0])
         }
 
-        /// Nobody is asked about what would not be stored, and nobody waits for what may not be.
+        /// No client is asked about an answer that would not be stored, and no task waits for one that must not be.
         @Test(.timeLimit(.minutes(1)))
         func onlyStorableAnswersAreAskedAbout() async throws {
             let scene = try await scene()
@@ -115,7 +115,7 @@ extension EndToEnd.Serving {
             for id in [first, second] { try await scene.probe.wait(for: id, "completed") }
         }
 
-        /// A session of kind `background` has no cache: it may ask, and nothing is.
+        /// A session of kind `background` has no cache: it may set `asks`, but nothing is asked.
         @Test(.timeLimit(.minutes(1)))
         func backgroundSessionsAreNotAsked() async throws {
             let scene = try await scene("background")
@@ -124,7 +124,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.toldQuestions(id).isEmpty)
         }
 
-        /// The answer is here: whoever stops the task waits for no decision.
+        /// The answer is complete, so a task that is stopped does not wait for the decision.
         @Test(.timeLimit(.minutes(1)), arguments: ["task.cancel", "task.pause"])
         func aTaskThatIsStoppedAsksNothing(method: String) async throws {
             let scene = try await scene()
@@ -142,7 +142,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// Both questions about one answer: whether it is wanted, and where it is kept.
+        /// Two questions about one answer: whether it is wanted, and where it is stored.
         @Test(.timeLimit(.minutes(1)))
         func anAnswerMayBeAskedAboutTwice() async throws {
             let scene = try await scene("default", ["asks": ["response", "cache"]])

@@ -4,7 +4,8 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// `asks`: a TLS server that wants a certificate of the client gets what its owner says, before it hears of the request.
+    /// `asks`: a TLS server that wants a client certificate gets the one that its owner chooses, before it sees the
+    /// request.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
     struct DecisionsOfCertificates {
         private struct House {
@@ -12,7 +13,7 @@ extension EndToEnd.Serving {
             let scene: Scene
             let authority: String
 
-            /// A server that takes certificates of its own authority, and tells the name in them.
+            /// A server that accepts certificates of its own authority, and answers with the name in them.
             init(_ tls: String) async throws {
                 scene = try await Scene()
                 server = try await Nginx.start(
@@ -27,7 +28,7 @@ extension EndToEnd.Serving {
                     ["id": "s", "configuration": ["asks": ["challenge"], "caFile": .string(authority)]])
             }
 
-            /// A certificate of the server's authority; its key has a pass phrase.
+            /// Makes a certificate of the server's authority, whose key has a pass phrase.
             func identify(as name: String) async throws {
                 let folder = scene.folder
                 try await Program.require([
@@ -72,7 +73,7 @@ extension EndToEnd.Serving {
             let id = try await house.add("file")
             let asked = try await house.question(id)
             #expect(asked["protectionSpace", "method"] == "clientCertificate" && asked["default"] == "wait", "\(asked)")
-            // What cannot be used is refused, and the question stays.
+            // Unusable certificates are refused, and the question stays open.
             let missing: JSONValue = .string(house.scene.file("nosuch.pem"))
             await #expect(throws: RPCFailure.self) {
                 try await house.answer(asked, "useCredential", ["certificate": missing])
@@ -91,7 +92,7 @@ extension EndToEnd.Serving {
                 }
                 #expect(refused.code == "request.bad_field", "\(credential): \(refused)")
             }
-            // Nor is a certificate taken that could not be shown.
+            // A certificate that could not be shown is refused too.
             let (own, key) = (
                 JSONValue.string(house.scene.file("own.pem")), JSONValue.string(house.scene.file("own.key"))
             )
@@ -147,7 +148,7 @@ extension EndToEnd.Serving {
             #expect(try Files.text(house.scene.file()) == "CN=bert")
         }
 
-        /// It is shown to the server that wanted it, and a task that has its own is not asked.
+        /// It is shown to the server that wanted it, and a task with its own certificate is not asked.
         @Test(.timeLimit(.minutes(1))) func aTaskWithACertificateOfItsOwnIsNotAsked() async throws {
             let house = try await House("TLSv1.3")
             try await house.identify(as: "anna")

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// `asks`: a server, or a proxy, that wants NTLM.
+    /// `asks`: a server or a proxy that wants NTLM.
     @Suite(.enabled(if: Requirements.has("python3")))
     struct DecisionsOfNTLM {
         private func question(_ id: Int64, _ scene: Scene, after last: JSONValue? = nil) async throws -> JSONValue {
@@ -55,7 +55,7 @@ extension EndToEnd.Serving {
             #expect(server.steps.last == "served")
         }
 
-        /// A request with a body is proved before the body goes.
+        /// A request with a body authenticates before the body is sent.
         @Test(.timeLimit(.minutes(1))) func anUploadIsProvedToo() async throws {
             let server = try await NTLMServer.start(Content(seed: 7, size: 10))
             let scene = try await Scene()

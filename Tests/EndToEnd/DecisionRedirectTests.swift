@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Redirects that are put to the client.
+    /// Redirects about which the client is asked.
     struct DecisionRedirects {
         private func scene(_ status: Int = 302) async throws -> Scene {
             let scene = try await Scene.asking("redirect")
@@ -24,7 +24,7 @@ extension EndToEnd.Serving {
             #expect(asked["request", "url"] == .string(scene.origin.url("/there?token=***")), "\(asked)")
             #expect(asked["request", "method"] == "GET")
             #expect(scene.origin.requests("/there").isEmpty)
-            // It is the same question to the next daemon, and told once.
+            // For the next daemon, it is the same question, which is reported once.
             scene = try await scene.restarted()
             #expect(try await scene.question(id) == asked)
             #expect(try await scene.toldQuestions(id).map { $0["decision"] } == [asked["decision"]])
@@ -56,7 +56,7 @@ extension EndToEnd.Serving {
             #expect(failed.errorCode == "http.status" && failed["error", "details", "status"] == 302, "\(failed)")
         }
 
-        /// A POST is not made twice, whatever the answer to its redirect is.
+        /// A POST is not made twice, whatever the answer about its redirect.
         @Test(.timeLimit(.minutes(1)), arguments: ["follow", "refuse"])
         func aRequestThatMustNotBeRepeatedIsNot(action: String) async throws {
             let scene = try await scene(303)
@@ -124,7 +124,7 @@ extension EndToEnd.Serving {
             #expect(last.header("X-New") == "value" && last.header("X-Own") == nil)
         }
 
-        /// What identifies the caller stays with its server, however the redirect is answered.
+        /// The caller's credentials stay with their server, however the question about the redirect is answered.
         @Test(.timeLimit(.minutes(1))) func anotherServerGetsNoCredentials() async throws {
             let scene = try await Scene.asking("redirect")
             let other = try MisbehavingOrigin()
@@ -142,7 +142,7 @@ extension EndToEnd.Serving {
             #expect(last.header("Accept-Language") == "de")
         }
 
-        /// The redirect's cookies are taken before the question, and chosen for wherever the task goes then.
+        /// The redirect's cookies are stored before the question, and are sent wherever the task goes then.
         @Test(
             .timeLimit(.minutes(1)),
             arguments: [("follow", "/there"), ("followWith", "/other"), ("refuse", "/file")])
@@ -162,7 +162,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests(path).last?.header("Cookie") == expected[path])
         }
 
-        /// Nor are they lost if the redirect is refused and the request must not be made again.
+        /// They are not lost either if the redirect is refused and the request must not be made again.
         @Test(.timeLimit(.minutes(1))) func aRefusedRedirectsCookiesStay() async throws {
             let scene = try await Scene()
             try await scene.openAsking(["redirect"], ["httpCookieStorage": "shared"])
@@ -190,7 +190,7 @@ extension EndToEnd.Serving {
         }
     }
 
-    /// Tasks that ask before they begin.
+    /// Tasks that ask their client before they begin.
     struct DecisionBeginnings {
         private func scene() async throws -> (Scene, Int64) {
             let scene = try await Scene.asking("begin")

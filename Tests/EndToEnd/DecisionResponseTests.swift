@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Answers that a client is asked about at their heads.
+    /// Answers that a client is asked about at their headers.
     struct DecisionResponses {
         private func scene() async throws -> Scene {
             let scene = try await Scene.asking("response")
@@ -64,7 +64,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.questions(id).isEmpty)
         }
 
-        /// No body comes unasked.
+        /// No body is fetched without consent.
         @Test(.timeLimit(.minutes(1))) func aQuestionThatCannotBeStoredFailsTheAttempt() async throws {
             var scene = try await scene()
             _ = try await scene.daemon.terminate()
@@ -117,14 +117,14 @@ extension EndToEnd.Serving {
             let scene = try await scene()
             let daemon = scene.daemon
             async let fetched = daemon.dlctl(["fetch", "-s", "s", scene.origin.url("/file")])
-            // The first task of this daemon.
+            // It is the first task of this daemon.
             try await scene.answer(
                 try await scene.question(1), "becomeDownload", ["destination": ["path": .string(scene.file("saved"))]])
             let ended = try await fetched
             #expect(ended.status == 0 && "\(ended)".contains(scene.file("saved")), "\(ended)")
         }
 
-        /// The connection goes with the daemon, the question stays, and what was asked about is asked for again.
+        /// The connection ends with the daemon, but the question stays, and the same request is made again.
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func theQuestionOutlivesTheConnection(isSame: Bool) async throws {
             var scene = try await scene()
@@ -147,7 +147,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.toldQuestions(id).count == (isSame ? 1 : 2))
         }
 
-        /// What continues an answer that was wanted is not asked about.
+        /// The continuation of an answer that was allowed is not asked about.
         @Test(.timeLimit(.minutes(1))) func aContinuationIsNotAskedAbout() async throws {
             let scene = try await scene()
             let resource = Resource.version(1, size: 2 << 20)
@@ -159,7 +159,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.toldQuestions(id).count == 1)
         }
 
-        /// The server has closed the connection by the time that somebody answers.
+        /// The server has closed the connection by the time the question is answered.
         @Test(.timeLimit(.minutes(1))) func theServersPatienceIsNotTheTasks() async throws {
             let scene = try await scene()
             let resource = Resource.version(1, size: 300_000)
@@ -173,14 +173,14 @@ extension EndToEnd.Serving {
             #expect(try await scene.toldQuestions(id).count == 1)
         }
 
-        /// As long as a client decides, nobody waits for a byte.
+        /// While a client decides, no timeout for missing bytes applies.
         @Test(.timeLimit(.minutes(1))) func aDecisionIsNoStall() async throws {
             let scene = try await scene()
             scene.origin.serve("/silent", .stalling(.version(2, size: 3000), after: 1))
             let short: [String: JSONValue] = ["timeoutIntervalForRequest": 1]
             let id = try await scene.add("/file", to: "file", short, session: "s")
             let asked = try await scene.question(id)
-            // By the time that this one is given up, the other has waited for longer.
+            // By the time that this one is given up, the other has waited longer.
             let other = try await scene.add("/silent", to: "other", short)
             try await scene.probe.wait(for: other, "waiting")
             try await scene.answer(asked, "allow")
@@ -188,7 +188,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
-        /// An answer that the task would not take anyway is not asked about.
+        /// An answer that the task would not accept anyway is not asked about.
         @Test(.timeLimit(.minutes(1)), arguments: ["data", "download"])
         func aRefusalIsNotAskedAbout(kind: String) async throws {
             let scene = try await scene()
@@ -199,7 +199,7 @@ extension EndToEnd.Serving {
         }
     }
 
-    /// Whoever is asked and absent is started.
+    /// A client that is asked while it is not connected is started.
     struct DecisionLaunches {
         @Test(.timeLimit(.minutes(1)), arguments: ["redirect", "response", "begin"])
         func anAbsentProgramIsStarted(kind: String) async throws {
@@ -272,7 +272,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.call("decision.list")["decisions"]?.arrayValue?.isEmpty == true)
         }
 
-        /// Question and answer of an ephemeral session are in no file of the daemon.
+        /// The question and the answer of an ephemeral session are in no file of the daemon.
         @Test(.timeLimit(.minutes(1))) func nothingOfAnEphemeralOneIsOnADisk() async throws {
             let temporary = try TemporaryFolder()
             let scene = try await Scene(["--log-level", "info"], environment: ["TMPDIR": temporary.path])

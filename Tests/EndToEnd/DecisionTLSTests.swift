@@ -4,10 +4,10 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// `asks`: whether a TLS server is trusted, and what certificate it is shown, is decided before it hears of the request.
+    /// `asks`: trust in a TLS server, and the client certificate for it, are decided before it sees the request.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
     struct DecisionsOfTLS {
-        /// A server whose authority nobody knows, and a session that asks.
+        /// A server with an unknown authority, and a session that asks.
         fileprivate struct House {
             let server: Nginx
             let scene: Scene
@@ -54,7 +54,7 @@ extension EndToEnd.Serving {
             do { return "answered \(try await body())" } catch { return (error as? RPCFailure)?.code }
         }
 
-        /// Another key and certificate for the server `name`, signed by itself.
+        /// Makes another key and a self-signed certificate for the server `name`.
         private static func certificate(
             _ name: String, in folder: TemporaryFolder, as file: String, days: String = "30"
         ) async throws {
@@ -101,7 +101,7 @@ extension EndToEnd.Serving {
             try await answer(asked, "trust", house.scene)
             try await house.scene.probe.wait(for: id, "completed")
             #expect(house.server.accessLog.count == 1)
-            // All tasks of the session trust it, over a restart too; nobody else does, whatever connections there are.
+            // All tasks of the session trust it, also after a restart. No other task does, whatever connections exist.
             try await house.scene.probe.wait(for: try await house.add(to: "second"), "completed")
             house = try await house.restarted()
             try await house.scene.probe.wait(for: try await house.add(to: "third"), "completed")
@@ -114,7 +114,7 @@ extension EndToEnd.Serving {
             #expect(house.server.accessLog.count == 3, "\(house.server.accessLog)")
         }
 
-        /// A server that notes every byte that comes to it inside the encryption.
+        /// A server that records every byte that reaches it inside the encryption.
         @Test(.timeLimit(.minutes(1))) func noByteComesToAServerThatIsNotTrusted() async throws {
             let scene = try await Scene()
             try await scene.probe.call("session.open", Self.asking("s"))
@@ -155,7 +155,7 @@ extension EndToEnd.Serving {
             let output = try await house.scene.daemon.dlctl(["decisions"]).output
             #expect(output.contains("shows another key") && output.contains(again["key"]?.stringValue ?? "?"))
             #expect(output.contains("dlctl answer \(again["decision"]?.integerValue ?? 0) trust"), "\(output)")
-            // Whoever does not trust it still trusts the first one alone.
+            // If the new key is not trusted, only the first one is still trusted.
             try await answer(again, "performDefaultHandling", house.scene)
             #expect(try await house.scene.probe.wait(for: id, "failed").errorCode == "tls.untrusted")
             #expect(house.server.accessLog.count == before)
@@ -166,7 +166,7 @@ extension EndToEnd.Serving {
             ])
             #expect(status == 0, "\(said)")
             try await house.scene.probe.wait(for: third, "completed")
-            // Of two that take turns both are trusted from now on, as behind a name of several machines.
+            // Both keys are trusted from now on, as for one name that several machines serve in turn.
             try await house.server.restart(certificate: old.0, key: old.1)
             try await house.scene.probe.wait(for: try await house.add(to: "fourth"), "completed")
         }
@@ -190,7 +190,7 @@ extension EndToEnd.Serving {
             let second = try await house.add(to: "second")
             try await answer(try await question(second, house.scene), "cancel", house.scene)
             try await house.scene.probe.wait(for: second, "cancelled")
-            // A session that ended trusts nobody when it begins again.
+            // An ended session trusts nobody when it is opened again.
             let third = try await house.add(to: "third")
             try await answer(try await question(third, house.scene), "trust", house.scene)
             try await house.scene.probe.wait(for: third, "completed")
@@ -199,7 +199,7 @@ extension EndToEnd.Serving {
             _ = try await question(try await house.add(to: "fourth"), house.scene)
         }
 
-        /// What is wrong with it beside its issuer makes no difference.
+        /// Other faults besides an unknown issuer make no difference.
         @Test(.timeLimit(.minutes(1)), arguments: ["wrong name", "expired"])
         func otherFaultsAreAskedAbout(fault: String) async throws {
             let folder = try TemporaryFolder()
@@ -215,7 +215,7 @@ extension EndToEnd.Serving {
                       ssl_certificate_key \(folder.file("server.key")); return 200 "given";
                     }
                     """)
-            // Verification finds nothing else.
+            // Verification finds no other fault.
             let id = try await house.scene.probe.add(
                 "https://localhost:\(port)/", to: house.scene.file(),
                 Scene.quickRetry.merging(["caFile": .string(folder.file("server.pem"))]) { $1 }, session: "s")
@@ -228,7 +228,7 @@ extension EndToEnd.Serving {
             #expect(try Files.text(house.scene.file()) == "given")
         }
 
-        /// An administrator sees the question, and may refuse.
+        /// An administrator sees the question and may refuse.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot, "a system daemon needs root"))
         func onlyTheOwnerTrusts() async throws {
             let server = try await Nginx.start(tls: true)
@@ -251,7 +251,7 @@ extension EndToEnd.Serving {
             #expect(server.accessLog.isEmpty)
         }
 
-        /// Credentials and requests wait for the trust at each place to which a request leads.
+        /// Credentials and requests wait for trust at each place to which a request leads.
         @Test(.timeLimit(.minutes(1))) func aRedirectLeadsToAnotherQuestion() async throws {
             let house = try await House()
             house.scene.origin.serve("/away", .redirect(to: house.server.tlsURL("file")))
@@ -285,7 +285,7 @@ extension EndToEnd.Serving.DecisionsOfTLS.House {
 
     fileprivate func restarted() async throws -> Self { Self(server, try await scene.restarted()) }
 
-    /// The server begins anew with another key, issued by another authority.
+    /// Restarts the server with another key, issued by another authority.
     fileprivate func withAnotherKey() async throws -> Self {
         try await server.renewCertificates()
         return self

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// `asks`: a server's demand for credentials is put to the client, who may be gone meanwhile.
+    /// `asks`: the client is asked about a server's challenge, and may be gone meanwhile.
     struct Decisions {
         private static let login = Base64Text.encode(Array("anna:right".utf8))
         private static let asking: JSONValue = ["id": "s", "configuration": ["asks": ["challenge"]]]
@@ -77,7 +77,7 @@ extension EndToEnd.Serving {
             #expect(events.count == 1 && events[0]["decision"] == before["decision"], "\(events)")
             #expect(events[0]["protectionSpace"] == before["protectionSpace"])
             _ = try await answer(before, "useCredential", password: "right", scene.probe)
-            // What is decided outlives it as well.
+            // The decision outlives the daemon too.
             scene = try await scene.restarted()
             try await scene.probe.wait(for: id, "completed")
             #expect(try await told(id, scene).count == 1)
@@ -91,7 +91,7 @@ extension EndToEnd.Serving {
             _ = try await answer(first, "useCredential", password: "wrong", scene.probe)
             let second = try await question(id, scene, after: first["decision"])
             #expect(second["previousFailureCount"] == 1 && second["proposedUser"] == "anna", "\(second)")
-            // Paused and resumed, it asks anew; the old question is closed.
+            // After a pause and a resume, it asks again; the old question is closed.
             #expect(try await scene.probe.control("pause", id))
             #expect(try await questions(scene).isEmpty)
             #expect(await refusal { try await answer(second, "cancel", scene.probe) } == "decision.gone")
@@ -104,7 +104,7 @@ extension EndToEnd.Serving {
             let wrong = "Basic " + Base64Text.encode(Array("anna:wrong".utf8))
             let sent = scene.origin.requests("/file").filter { $0.request.header("Authorization") == wrong }
             #expect(sent.count == 1)
-            // Taken up again, it asks from the beginning.
+            // After a retry, it asks from the beginning.
             #expect(try await scene.probe.control("retry", id))
             let fourth = try await question(id, scene)
             #expect(fourth["previousFailureCount"] == 0, "\(fourth)")
@@ -130,7 +130,7 @@ extension EndToEnd.Serving {
             #expect(try await answer(asked, "useCredential", password: "right", scene.probe) == answered)
         }
 
-        /// A credential for the session serves its other tasks, until it is refused.
+        /// A credential for the session serves its other tasks until it is refused.
         @Test(.timeLimit(.minutes(1))) func aCredentialOfTheSessionServesItsTasks() async throws {
             var scene = try await scene()
             let first = try await scene.add(session: "s")
@@ -141,7 +141,7 @@ extension EndToEnd.Serving {
             let second = try await scene.add("/file", to: "second", session: "s")
             try await scene.probe.wait(for: second, "completed")
             #expect(try await told(second, scene).isEmpty)
-            // It is that of this session alone, and not sent again once it is refused.
+            // It belongs to this session alone, and is not sent again after it was refused.
             let other = Base64Text.encode(Array("anna:other".utf8))
             scene.origin.serve("/file", .basic(other, then: .good(.version(1, size: 5000))))
             let third = try await scene.add("/file", to: "third", session: "s")
@@ -164,7 +164,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.wait(for: other, "failed").errorCode == "auth.required")
         }
 
-        /// Where every status is an answer, a refused one is what the task gets.
+        /// With any status accepted, a task whose challenge is rejected gets the refusal as its answer.
         @Test(.timeLimit(.minutes(1)), arguments: ["download", "data"])
         func aRejected401IsTheResponse(kind: String) async throws {
             let scene = try await scene()
@@ -178,7 +178,7 @@ extension EndToEnd.Serving {
             #expect(task["response", "status"] == 401, "\(task)")
         }
 
-        /// A credential is for the server that asked, wherever the request came from.
+        /// A credential is sent only to the server that asked, wherever the request came from.
         @Test(.timeLimit(.minutes(1))) func aCredentialGoesToWhoAskedAlone() async throws {
             let scene = try await scene()
             let other = try MisbehavingOrigin()
@@ -191,7 +191,7 @@ extension EndToEnd.Serving {
             #expect(other.requests("/away").allSatisfy { $0.request.header("Authorization") == nil })
         }
 
-        /// Neither is a question without end, nor what a server calls itself.
+        /// Neither an endless challenge nor a strange realm does harm.
         @Test(.timeLimit(.minutes(1))) func aServerMaySayWhatItLikes() async throws {
             let scene = try await scene()
             let realm = "safe\u{202E}cba" + String(repeating: "x", count: 4000)

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// Promise 4: whole, verified and under its name, or not there.
+    /// Promise 4: a file is complete, verified and under its name, or not there.
     struct DeliveryOfFiles {
         private let resource = Resource.version(1, size: 50_000)
 
@@ -80,7 +80,7 @@ extension EndToEnd.Downloading {
                 ("attachment; filename*=UTF-8''%e2%82%ac%20rates.txt", "€ rates.txt"),
                 ("attachment; filename=\"plain.txt\"; filename*=UTF-8''na%C3%AFve.txt", "naïve.txt"),
                 ("inline", "file"),
-                // Marks that combine with a separator or a dot, or are dropped between two.
+                // Combining marks after a separator or a dot, or ignorable characters between two.
                 ("attachment; filename*=UTF-8''..%2F%E2%80%8D..%2F%E2%80%8Detc", "etc"),
                 ("attachment; filename*=UTF-8''a%2F%CC%81b", "\u{301}b"),
                 ("attachment; filename*=UTF-8''.%CC%81bashrc", "\u{301}bashrc"),
@@ -152,7 +152,7 @@ extension EndToEnd.Downloading {
             try reply.body(resource.content.bytes[..<early])
         }
 
-        /// The daemon dies when the file has its name and the store does not know it.
+        /// The daemon dies after the file has got its name and before the store knows it.
         @Test(
             .timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3"), "locks the store with python3"),
             arguments: [2_000, 300_000], ["full", "relaxed"])
@@ -163,7 +163,7 @@ extension EndToEnd.Downloading {
             scene.origin.serve(
                 "/file",
                 Behaviour { request, reply in
-                    // What goes to a part file is named in the store first, what is small is not.
+                    // For a part file, the store knows the identity first. For a small body it does not.
                     let early = size > 100_000 ? size / 2 : 0
                     if early > 0 { try Self.begin(resource, reply, upTo: early) }
                     while !Files.exists(gate) { usleep(1000) }

@@ -4,14 +4,14 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// Downloads that ask with a body from a file.
+    /// Downloads whose request has a body from a file.
     struct DownloadBodies {
         private static let size = 3 << 20
         private let question = Content(seed: 51, size: size)
 
-        /// Answers with the number of bytes that were asked with.
+        /// Answers with the number of bytes in the request's body.
         private struct Counting: UploadRules {
-            /// Statuses of the first answers.
+            /// The statuses of the first answers.
             var first: [Int] = []
 
             func answer(_ request: UploadExchange) throws {
@@ -44,7 +44,7 @@ extension EndToEnd.Downloading {
             #expect(server.requests("POST").count == 1)
         }
 
-        /// A refusal that says "later" is no action: the body goes again, if it is still the same.
+        /// A refusal for now is not an action: the body is sent again if it is still the same.
         @Test(.timeLimit(.minutes(1)))
         func aRefusedBodyIsSentAgain() async throws {
             let server = try UploadServer(Counting(first: [503]))
@@ -72,7 +72,7 @@ extension EndToEnd.Downloading {
             #expect(!Files.exists(scene.file("answer")))
         }
 
-        /// What the server may have acted on is not sent a second time unasked; when told to, it is.
+        /// A request that the server may have acted on is not sent again without being asked, but it is after a retry.
         @Test(.timeLimit(.minutes(1)), arguments: [500, 502])
         func aPostThatMayHaveBeenActedOnIsNotRepeated(status: Int) async throws {
             let server = try UploadServer(Counting(first: [status]))
@@ -87,7 +87,7 @@ extension EndToEnd.Downloading {
             #expect(try Files.text(scene.file("answer")) == "\(Self.size) bytes")
         }
 
-        /// kill -9 while the answer is awaited: whether the server acted on the request nobody knows.
+        /// kill -9 while the answer is awaited: nobody knows whether the server acted on the request.
         @Test(.timeLimit(.minutes(1)), arguments: ["POST", "PUT"])
         func aKilledDaemonRepeatsOnlyWhatMayBe(method: String) async throws {
             var scene = try await Scene()

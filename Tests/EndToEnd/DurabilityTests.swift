@@ -48,7 +48,7 @@ extension EndToEnd.Surviving {
             scene.origin.serveEverything(.good(.version(1, size: 2000)))
             let types: JSONValue = ["task.completed"]
             try await scene.probe.call("events.subscribe", ["subscriber": "app", "types": types])
-            // The one that subscribed goes away with its connection.
+            // The client that subscribed goes away with its connection.
             scene = try await scene.restarted()
 
             var ids: [Int64] = []

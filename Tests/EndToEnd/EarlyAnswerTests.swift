@@ -3,9 +3,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// A task that the cache answers when it is added looks like one that ran and got its stored answer.
+    /// A task that the cache answers when it is added looks like a task that ran and got the same stored answer.
     struct EarlyAnswers {
-        /// What its client can see of a task, from its addition to its end.
+        /// What a client can see of a task, from its addition to its end.
         private struct Sight {
             var id: Int64
             var stateWhenAdded: JSONValue?
@@ -16,7 +16,7 @@ extension EndToEnd.Serving {
             var body: JSONValue
         }
 
-        /// What may differ between two tasks of one specification.
+        /// What may differ between two tasks with one specification.
         private static let own: Set<String> = [
             "id", "task", "time", "duration", "createdAt", "startedAt", "finishedAt", "fetchStart", "earliestBeginAt",
             "age", "position",
@@ -66,11 +66,11 @@ extension EndToEnd.Serving {
                 ] + more, body: body)
         }
 
-        /// With a time to begin at that has passed, a task runs as it would without: it is the ordinary way.
+        /// With an `earliestBeginAt` in the past, a task runs in the ordinary way.
         @Test(.timeLimit(.minutes(1)), arguments: ["default", "ephemeral"], ["plain \"text\"\n", ""])
         func bothWaysTellTheSame(kind: String, body: String) async throws {
             let scene = try await scene(kind)
-            // A cookie of the session's own would be a credential, and another request.
+            // A cookie of the session's own would be a credential, which makes another request.
             let cookie = kind == "default" ? [("Set-Cookie", "c=d")] : []
             scene.origin.serve("/file", Self.fresh(body, cookie), .status(400, [], body: "asked again"))
             _ = try await sight(scene)
@@ -93,7 +93,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
-        /// Of one call some are answered, and the others run.
+        /// Some tasks of one call are answered, and the others run.
         @Test(.timeLimit(.minutes(1)))
         func answeredTasksStandAmongOthers() async throws {
             let scene = try await scene("ephemeral")
@@ -111,7 +111,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 1 && scene.origin.requests("/other").count == 1)
         }
 
-        /// A paused session answers nothing before it goes on.
+        /// A paused session answers nothing before it is resumed.
         @Test(.timeLimit(.minutes(1)))
         func aPausedSessionWaits() async throws {
             let scene = try await scene("default")
@@ -125,7 +125,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.wait(for: id, "completed")["response", "fromCache"] == true)
         }
 
-        /// The client of an answered task goes, and nothing of it is left.
+        /// The client of an answered task goes, and nothing of the task remains.
         @Test(.timeLimit(.minutes(1)))
         func whoGoesTakesItsAnswersAlong() async throws {
             let scene = try await scene("default")

@@ -3,13 +3,13 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// A task that is over leaves no memory behind, however it was carried out.
+    /// An ended task leaves no memory behind, however it was carried out.
     struct EndedTaskMemory {
         enum Way: String, CaseIterable {
             case gathered, stored, data, failing
         }
 
-        /// Bytes that a task may leave; the database's cache grows a little.
+        /// The bytes that a task may leave, because the database's cache grows a little.
         private static let most: Int64 = 4096
         private static let (first, rest) = (600, 1200)
 
@@ -19,7 +19,7 @@ extension EndToEnd.Serving {
             let content = Content(seed: 5, size: way == .gathered || way == .data ? 1000 : 100_000)
             scene.origin.serve("/file", .good(Resource(content, etag: "\"a\"")))
             scene.origin.serve("/missing", .status(404))
-            // What the first tasks load is no growth of later ones.
+            // What the first tasks load does not count as growth.
             try await run(Self.first, way, scene)
             let before = try scene.daemon.residentMemory()
             try await run(Self.rest, way, scene)

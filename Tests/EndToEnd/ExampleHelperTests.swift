@@ -5,7 +5,7 @@ import Threading
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// The helpers that authors are shown: they work as they stand.
+    /// The example helpers work as they are.
     struct ExampleHelpers {
         /// The program in docs/helpers.md.
         @Test(.timeLimit(.minutes(1))) func theShortestHelperWorks() async throws {
@@ -23,7 +23,7 @@ extension EndToEnd.Serving {
             #expect(bench.hasArrived("one"))
             let none = try await bench.probe.add("pool:none", to: bench.scene.file("two"), Scene.quickRetry)
             #expect(try await bench.probe.wait(for: none, "failed").errorCode == "http.status")
-            // It goes on from what is held of the same version.
+            // It resumes from the held bytes of the same version.
             let limited = try await bench.probe.add(
                 "pool:a%20file", to: bench.scene.file("three"), ["rateLimit": 100_000])
             try await bench.probe.wait(for: limited, bytes: 1)

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// `dlctl fetch` against the daemon that does what it asks.
+    /// `dlctl fetch` with a real daemon.
     struct Fetching {
         private let content = Content(seed: 71, size: (2 << 20) + 17)
 
@@ -15,7 +15,7 @@ extension EndToEnd.Downloading {
             let fetched = try await scene.daemon.dlctl(["fetch", "-o", scene.file("page"), scene.origin.url("/page")])
             #expect(fetched.status == 0 && fetched.output.isEmpty, "\(fetched)")
             #expect(content.matches(scene.file("page")))
-            // It is kept with the task.
+            // The answer is kept with the task.
             let again = try await scene.daemon.dlctl(["fetch", "1", "-o", scene.file("again")])
             #expect(again.status == 0, "\(again)")
             #expect(content.matches(scene.file("again")))
@@ -34,7 +34,7 @@ extension EndToEnd.Downloading {
             ])
             #expect(wanted.status == 0 && wanted.output.isEmpty, "\(wanted)")
             #expect(coded.matches(scene.file("wanted")))
-            // Nobody asked for that, and nobody here undoes it.
+            // This coding was not requested, and cannot be decoded here.
             scene.origin.serve("/page", .coded(Resource(coded), "compress"))
             let refused = try await scene.daemon.dlctl(["fetch", scene.origin.url("/page")])
             #expect(refused.status == 1 && refused.output.contains("coded (compress)"), "\(refused)")
@@ -68,7 +68,7 @@ extension EndToEnd.Downloading {
             #expect(fetched.status == 1)
             #expect(fetched.output.contains("http.status: "))
             #expect(fetched.output.hasSuffix("there is no x\n"))
-            // The same into a file, as curl has it.
+            // The same into a file, as in curl.
             let saved = try await scene.daemon.dlctl(["fetch", "-o", scene.file("x"), scene.origin.url("/x")])
             #expect(saved.status == 1 && saved.output.hasPrefix("dlctl: http.status: "), "\(saved)")
             #expect(!saved.output.contains("there is no x"))

@@ -5,10 +5,11 @@ import TransferCore
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Hosts that are reached over https alone (RFC 6797), with nginx as it is configured for that.
+    /// Hosts that are reached over https only (RFC 6797), with nginx configured for that.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl", "curl")))
     struct HSTS {
-        /// A server that asks for it, known as `localhost`, and a session that obeys. Its port is not 80, so it stays.
+        /// A server that asks for HSTS, known as `localhost`, and a session that obeys. Its port is not 80, so the port
+        /// stays.
         fileprivate struct House {
             let server: Nginx
             var scene: Scene
@@ -47,7 +48,7 @@ extension EndToEnd.Serving {
                     ])
             }
 
-            /// The server's TLS port, asked over http: nginx answers 400 to that.
+            /// The server's TLS port over http; nginx answers 400 to that.
             func insecure(_ path: String) -> String { "http://localhost:\(server.tlsPort)/\(path)" }
 
             func add(
@@ -57,7 +58,7 @@ extension EndToEnd.Serving {
                     url, to: scene.file(name), Scene.quickRetry.merging(more) { $1 }, session: session)
             }
 
-            /// A data task, and its answer's body.
+            /// Runs a data task and returns its answer's body.
             func ask(_ url: String, _ more: [String: JSONValue] = [:], session: String = "s") async throws -> JSONValue
             {
                 let spec: [String: JSONValue] = ["kind": "data", "url": .string(url)]
@@ -77,7 +78,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// The first request goes over https, which task, events and log say; also after `kill -9`.
+        /// The first request goes over https, as task, events and log show, also after `kill -9`.
         @Test(.timeLimit(.minutes(1))) func aKnownHostIsReachedOverHTTPSAlone() async throws {
             var house = try await House()
             let before = try await house.add(house.insecure("file"), to: "before")
@@ -94,12 +95,12 @@ extension EndToEnd.Serving {
                 ["tasks": [.integer(id)], "types": ["task.redirected"]])
             #expect(events.map { $0["url"] } == [.string(house.server.tlsURL("file"))], "\(events)")
             #expect(events.first?["status"] == 307 && events.first?["hsts"] == true)
-            // The session `shared` is one of kind `background`, which does not obey unless it says so.
+            // The session `shared` is of kind `background`, which ignores HSTS by default.
             let other = try await house.add(house.insecure("file"), to: "other", session: "shared")
             #expect(try await house.scene.probe.wait(for: other, "failed").errorCode == "http.status")
         }
 
-        /// What was forgotten is not obeyed, after a restart either, until the host asks again.
+        /// A forgotten host is not secured, not even after a restart, until it asks again.
         @Test(.timeLimit(.minutes(1))) func aForgottenHostIsReachedAsItIsNamed() async throws {
             var house = try await House()
             try await house.learn()
@@ -114,7 +115,7 @@ extension EndToEnd.Serving {
             try await house.scene.probe.wait(for: id, "completed")
         }
 
-        /// A request keeps its method and body, and gets the cookies of the server over https.
+        /// A request keeps its method and body, and gets the server's cookies for https.
         @Test(.timeLimit(.minutes(1))) func theRequestGoesOnAsIfItHadNamedHTTPS() async throws {
             let house = try await House()
             try await house.open("jar", ["httpCookieStorage": "session"])
@@ -139,7 +140,7 @@ extension EndToEnd.Serving {
             #expect(body["data"] == .string(Base64Text.encode(Array("https".utf8))))
         }
 
-        /// Each redirect too: a server that sends to http is followed over https.
+        /// Redirects too: if a server redirects to http, https is used.
         @Test(.timeLimit(.minutes(1)), arguments: ["download", "data"])
         func eachRedirectGoesOverHTTPS(kind: String) async throws {
             let house = try await House()
@@ -161,7 +162,7 @@ extension EndToEnd.Serving {
             #expect(events.map { $0["hsts"] } == [nil, true] && events.map { $0["status"] } == [302, 307])
         }
 
-        /// Parts of a file, mirrors, uploads and streams are asked like everything else.
+        /// Segments, mirrors, uploads and streams are treated like everything else.
         @Test(.timeLimit(.minutes(1))) func everyKindOfTransfer() async throws {
             let house = try await House()
             try await house.learn()
@@ -186,7 +187,7 @@ extension EndToEnd.Serving {
             #expect(try Files.text(house.server.folder.file("www/sent")) == "sent")
         }
 
-        /// `default` sessions share their owner's; an ephemeral one has its own, of which the disk never hears.
+        /// `default` sessions share their owner's list. An ephemeral session has its own, which never reaches the disk.
         @Test(.timeLimit(.minutes(1))) func anEphemeralSessionLearnsForItself() async throws {
             let house = try await House()
             for kind in ["default", "ephemeral"] { try await house.open(kind, kind: kind) }
@@ -204,7 +205,7 @@ extension EndToEnd.Serving {
             try await house.scene.probe.wait(for: with, "completed")
         }
 
-        /// The name of a host that an ephemeral session learned is in no file of the daemon.
+        /// The name of a host that an ephemeral session has learned is in no file of the daemon.
         @Test(.timeLimit(.minutes(1))) func nothingOfAnEphemeralSessionIsOnTheDisk() async throws {
             let house = try await House()
             let marker = "zq7ephemeral7qz.localhost"
@@ -227,7 +228,7 @@ extension EndToEnd.Serving {
             #expect(found.output.isEmpty, "\(found.output)")
         }
 
-        /// `max-age=0` takes it back, and what does not conform says nothing.
+        /// `max-age=0` revokes the policy, and a field that does not conform is ignored.
         @Test(.timeLimit(.minutes(1)), arguments: ["max-age=0", "max-age=1; max-age=1", "preload"])
         func aFieldThatSaysNothing(field: String) async throws {
             let house = try await House(field)
@@ -235,7 +236,7 @@ extension EndToEnd.Serving {
             #expect(try await house.known().isEmpty)
         }
 
-        /// Nothing of a server whose certificate a client trusts in place of verification.
+        /// Nothing is learned from a server whose certificate a client trusts in place of verification.
         @Test(.timeLimit(.minutes(1))) func aTrustedKeyTeachesNothing() async throws {
             let house = try await House()
             try await house.open("asking", ["caFile": .null, "asks": ["challenge"]])
@@ -244,14 +245,14 @@ extension EndToEnd.Serving {
             try await house.scene.answer(question, "trust")
             try await house.scene.probe.wait(for: id, "completed")
             #expect(try await house.known().isEmpty)
-            // Nor does a known host's certificate become a question (section 8.4).
+            // The certificate of a known host does not become a question either (section 8.4).
             try await house.learn()
             try await house.open("later", ["caFile": .null, "asks": ["challenge"]])
             let refused = try await house.add(house.server.tlsURL("file"), to: "refused", session: "later")
             #expect(try await house.scene.probe.wait(for: refused, "failed").errorCode == "tls.untrusted")
         }
 
-        /// A stored answer is found by the URL that would be asked: what came over http serves nobody any more.
+        /// A stored answer is found by the URL that would really be requested: answers over http are not used any more.
         @Test(.timeLimit(.minutes(1))) func theCacheIsAskedForTheHTTPSURL() async throws {
             let house = try await House()
             try await house.open("cached", kind: "default")
@@ -269,7 +270,7 @@ extension EndToEnd.Serving {
 
         // MARK: Transport policy
 
-        /// HSTS comes before the session's rule about http; a redirect is judged like a first request.
+        /// HSTS comes before the session's rule about http, and a redirect is judged like a first request.
         @Test(.timeLimit(.minutes(1))) func plaintextIsRefusedUnlessHSTSMakesItHTTPS() async throws {
             let house = try await House()
             try await house.open("strict", ["allowsArbitraryLoads": false])
@@ -279,7 +280,7 @@ extension EndToEnd.Serving {
             try await house.learn(session: "strict")
             #expect(try await house.scene.probe.control("retry", first))
             try await house.scene.probe.wait(for: first, "completed")
-            // An address is never known.
+            // An address is never a known host.
             let address = try await house.add("http://127.0.0.1:\(house.server.port)/plain", to: "b", session: "strict")
             #expect(
                 try await house.scene.probe.wait(for: address, "failed").errorCode == "policy.plaintext_refused")
@@ -351,7 +352,7 @@ extension EndToEnd.Serving {
 
         // MARK: curl(1)
 
-        /// What curl 7.88 makes of a field: its file has the host, or not. It reads some fields that do not conform (`isLax`).
+        /// Whether curl 7.88 stores the host after a field. It accepts some fields that do not conform (`isLax`).
         @Test(.timeLimit(.minutes(1))) func fieldsAreReadAsCurlReadsThem() async throws {
             let fields: [(field: String, isLax: Bool)] = [
                 ("max-age=31536000", false), ("max-age=15768000 ; includeSubDomains", false),
@@ -360,7 +361,8 @@ extension EndToEnd.Serving {
                 ("includeSubDomains", false), ("max-age=", false), ("max-age=five", false),
                 ("max-age=500; max-age=500", false), ("max-age=500; includeSubDomains; includeSubDomains", false),
                 ("max-age=99999999999999999999999", false), ("max-age=\\\"500", false),
-                // Section 6.1: a comma is no semicolon, a directive comes once, whatever its name, and has one value.
+                // Section 6.1: a comma is not a semicolon; every directive occurs once, whatever its name, and has one
+                // value.
                 ("max-age=500 includeSubDomains", true), ("max-age=500; x; x", true), ("max-age=500x", true),
                 ("max-age=500; includeSubDomains=1", true), ("max-age=500; =", true),
             ]

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import TransferModel
 
-/// A daemon whose home has the scripted helper under several names, and a file that it serves.
+/// A daemon whose home has the scripted helper under several names, and a file that the helper serves.
 struct HelperScene {
     let scene: Scene
     let content: Content
@@ -31,7 +31,7 @@ struct HelperScene {
         try await Files.program("\(folder)/\(name)", text)
     }
 
-    /// kill -9 and a new daemon on the same state.
+    /// Kills the daemon with kill -9, and starts a new one with the same state.
     func restarted() async throws -> HelperScene { HelperScene(self, try await scene.restarted()) }
 
     func url(_ scheme: String, _ query: [String: String] = [:], file: String? = nil) -> String {
@@ -39,7 +39,7 @@ struct HelperScene {
         return "\(scheme)://place/name?" + all.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "&")
     }
 
-    /// Adds a download of the file, retried without much delay.
+    /// Adds a download of the file that is retried with little delay.
     func add(
         _ scheme: String, _ query: [String: String] = [:], to name: String = "file", _ more: [String: JSONValue] = [:],
         session: String? = nil
@@ -48,7 +48,7 @@ struct HelperScene {
             url(scheme, query), to: scene.file(name), Scene.quickRetry.merging(more) { $1 }, session: session)
     }
 
-    /// A fifo for a helper that is to say nothing more.
+    /// A FIFO for a helper that must not say anything more.
     func gate(_ name: String = "gate") throws -> [String: String] {
         guard mkfifo(scene.file(name), 0o600) == 0 else { throw SupportError("mkfifo: errno \(errno)") }
         return ["gate": scene.file(name)]
@@ -56,7 +56,7 @@ struct HelperScene {
 
     func once(_ name: String = "once") -> [String: String] { ["once": scene.file(name)] }
 
-    /// What helpers noted, in order.
+    /// The notes of the helpers, in order.
     var notes: [JSONValue] {
         let text = (try? Files.text(home + "/helper.log")) ?? ""
         return text.split(separator: "\n").compactMap { try? JSONDecoder().decode(JSONValue.self, from: Data($0.utf8)) }
@@ -64,11 +64,11 @@ struct HelperScene {
 
     var loads: [JSONValue] { notes.filter { $0["type"] == "load" } }
     var offsets: [Int64] { loads.compactMap { $0["offset"]?.integerValue } }
-    /// Processes that were asked for something.
+    /// The processes that got requests.
     var processes: Set<Int64> { Set(loads.compactMap { $0["pid"]?.integerValue }) }
 
     func isGone(_ pid: Int64) -> Bool { !Files.exists("/proc/\(pid)") }
 
-    /// Whether the task's file is whole.
+    /// Tells whether the task's file is complete.
     func hasArrived(_ name: String = "file") -> Bool { content.matches(scene.file(name)) }
 }

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// The promises of docs/helpers.md, kept with scripted helpers of both kinds.
+    /// The promises of docs/helpers.md, with scripted helpers of both kinds.
     struct Helpers {
         private static let kinds = ["many", "single"]
 
@@ -21,7 +21,7 @@ extension EndToEnd.Serving {
             }
             #expect(bench.processes.count == (kind == "many" ? 1 : 3))
             #expect(bench.loads.allSatisfy { $0["method"] == "GET" && $0["headers"] == [["X-Own", "1"]] })
-            // No descriptor but its three and the part.
+            // It has no descriptors except its three and the part file.
             let own = bench.notes.filter {
                 $0["descriptors"] != nil && bench.processes.contains($0["pid"]?.integerValue ?? 0)
             }
@@ -30,10 +30,10 @@ extension EndToEnd.Serving {
             #expect(bench.scene.daemon.log.contains("serves \(kind)://place/name"))
         }
 
-        /// One that touches descriptor 3 before anything else.
+        /// A helper that uses descriptor 3 before anything else.
         @Test(.timeLimit(.minutes(1))) func aHelperMayNeedItsFileAtOnce() async throws {
             let bench = try await HelperScene("eager")
-            // All wait until it is known what it is.
+            // All requests wait until the kind of helper is known.
             var ids: [Int64] = []
             for name in ["one", "two", "three", "four"] { ids.append(try await bench.add("eager", to: name)) }
             for id in ids { try await bench.probe.wait(for: id, "completed") }
@@ -52,7 +52,7 @@ extension EndToEnd.Serving {
             #expect(bench.hasArrived())
         }
 
-        /// Neither descriptors nor bodies stay with requests that are over.
+        /// Neither descriptors nor bodies remain after requests have ended.
         @Test(.timeLimit(.minutes(2)), arguments: kinds) func nothingIsKeptOfRequestsThatAreOver(_ kind: String)
             async throws
         {
@@ -72,7 +72,7 @@ extension EndToEnd.Serving {
             #expect(await eventually { Files.names(in: "/proc/\(pid)/fd").count < before + 10 })
         }
 
-        /// Silence before the first line counts as any other.
+        /// Silence before the first line counts like any other silence.
         @Test(.timeLimit(.minutes(1))) func aHelperWithoutHelloIsWaitedForAsLongAsTheTaskSays() async throws {
             let bench = try await HelperScene("silent")
             let more: JSONValue = ["retry": ["attempts": 1], "timeoutIntervalForRequest": 1]
@@ -109,7 +109,8 @@ extension EndToEnd.Serving {
             if word == "die" { #expect(bench.scene.daemon.log.contains("ended with status 3")) }
         }
 
-        /// A validator decides: one that changed, or is missing, or a helper that cannot resume starts over.
+        /// A validator decides: if it has changed or is missing, or if the helper cannot resume, the download starts
+        /// over.
         @Test(.timeLimit(.minutes(1)), arguments: kinds)
         func anotherVersionStartsOver(_ kind: String) async throws {
             let bench = try await HelperScene(kind)
@@ -134,7 +135,7 @@ extension EndToEnd.Serving {
             #expect(bench.hasArrived() && bench.offsets == [0, 0])
         }
 
-        /// What is wrong of one request, and what is no line of the protocol.
+        /// Wrong lines about one request, and lines that are not of the protocol.
         @Test(
             .timeLimit(.minutes(1)),
             arguments: [
@@ -150,7 +151,7 @@ extension EndToEnd.Serving {
             let task = try await bench.probe.wait(for: id, "failed")
             #expect(task.errorCode == lie.code, "\(task)")
             #expect(!Files.exists(bench.scene.file()))
-            // The next task has a helper all the same.
+            // The next task nevertheless has a helper.
             try await bench.probe.wait(for: try await bench.add(kind, to: "good"), "completed")
             #expect(bench.hasArrived("good"))
         }
@@ -188,7 +189,7 @@ extension EndToEnd.Serving {
             #expect(bench.notes.contains { $0["type"] == "cancel" })
         }
 
-        /// A paused task has no process that could write its file, even one that hears nothing.
+        /// A paused task has no process that could write its file, even if the helper ignores the cancellation.
         @Test(.timeLimit(.minutes(1)), arguments: kinds + ["stubborn"])
         func aPausedTaskGoesOnLater(_ kind: String) async throws {
             let bench = try await HelperScene(kind)
@@ -222,7 +223,7 @@ extension EndToEnd.Serving {
             #expect((0..<1000).allSatisfy { bench.hasArrived("file\($0)") })
         }
 
-        /// However many tasks wait for a helper that only dies.
+        /// Many tasks wait for a helper that always dies.
         @Test(.timeLimit(.minutes(1)), arguments: kinds) func aDyingHelperIsNotStartedForEach(_ kind: String)
             async throws
         {
@@ -260,7 +261,7 @@ extension EndToEnd.Serving {
             #expect(try await code("file:///etc/passwd", to: "a") == "http.protocol")
             #expect(try await code("nosuchscheme:x", to: "b") == "helper.failed")
             #expect(try await code("many://place/%20?do=redirect%26to=x", to: "c") == "request.bad_url")
-            // To itself, again and again.
+            // A redirect to itself, again and again.
             let loop = "many://place/loop?do=redirect"
             try await bench.install(
                 "loop",
@@ -339,7 +340,7 @@ extension EndToEnd.Serving {
             #expect(
                 try await refusal(bench.url("many"))?.message.contains("can be written by others") == true)
             chmod(bench.home + "/.local/lib/dld/schemes/many", 0o755)
-            // It goes between the look and the start.
+            // The program is removed between the check and the start.
             let id = try await bench.add("many", ["do": "die", "at": "0"])
             unlink(bench.home + "/.local/lib/dld/schemes/many")
             let task = try await bench.probe.wait(for: id, "failed")

@@ -5,11 +5,11 @@ import Threading
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What clients do to a real daemon, be it on purpose: it lives, serves the others, and gives back what they held.
+    /// What clients do to a real daemon, perhaps on purpose: it survives, serves the others, and frees what they held.
     struct HostileClient {
         private static let resource = Resource.version(1, size: 200_000)
 
-        /// Half of the body, and the rest once the gate is open.
+        /// Half of the body, and the rest after the gate opens.
         private static func halting(_ gate: Guarded<Bool>) -> Behaviour {
             Behaviour { _, reply in
                 let bytes = resource.content.bytes
@@ -25,7 +25,7 @@ extension EndToEnd.Serving {
         }
 
         private static func expectFewDescriptors(_ daemon: DaemonProcess, _ before: Int) async {
-            // A few open and close with the daemon's own work.
+            // The daemon's own work opens and closes a few.
             #expect(
                 await eventually(within: 30) { descriptors(daemon) <= before + 8 },
                 "\(descriptors(daemon)) of \(before)")
@@ -33,7 +33,7 @@ extension EndToEnd.Serving {
 
         // MARK: - Many
 
-        /// The daemon takes 1024 at a time and says so to the others; what it had goes on.
+        /// The daemon accepts 1024 connections at a time and tells the others. Existing transfers continue.
         @Test(.timeLimit(.minutes(3)))
         func tenThousandConnectionsHinderNobody() async throws {
             let scene = try await Scene()
@@ -48,7 +48,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.call("daemon.info")["name"] == "dld")
             gate.withLock { $0 = true }
             try await scene.probe.wait(for: id, "completed")
-            // Beside those that are served some that were refused stay until their clients have read why.
+            // Besides the served connections, some refused ones stay open until their clients have read why.
             #expect(Self.descriptors(scene.daemon) <= before + 1024 + 64 + 16)
             let refusals = await crowd.refusals()
             #expect(refusals.count >= 10_000 - 1024)
@@ -60,8 +60,8 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
-        /// The library that runs Swift's tasks looks at its threads once a second while work waits for them, and ended the
-        /// process where it got no descriptor for that.
+        /// The library that runs Swift's tasks examines its threads once a second while work waits for them. It ended
+        /// the process if it got no descriptor for that.
         @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.has("gcc"), "a preloaded library is C"))
         func descriptorsThatTheRunTimeLibraryWantsAreThere() async throws {
             let folder = try TemporaryFolder()
@@ -81,7 +81,8 @@ extension EndToEnd.Serving {
             #expect(try await daemon.probe().call("daemon.info")["name"] == "dld")
         }
 
-        /// A daemon that may open few files: who comes waits, what runs goes on, what starts waits and is done afterwards.
+        /// A daemon that may open only few files: new clients wait, running transfers continue, and new tasks wait and
+        /// complete later.
         @Test(.timeLimit(.minutes(3)))
         func descriptorsThatRunOutHarmNothing() async throws {
             let folder = try TemporaryFolder()
@@ -102,7 +103,7 @@ extension EndToEnd.Serving {
 
             let crowd = ConnectionCrowd()
             try await crowd.connect(400, to: daemon.socket)
-            // Whoever connects has all of them once one was refused.
+            // The daemon has used all descriptors once a client was refused.
             #expect(
                 await eventually(within: 30) {
                     Self.descriptors(daemon) >= 190 && daemon.log.contains("no file descriptor is left")
@@ -111,7 +112,7 @@ extension EndToEnd.Serving {
             try await probe.wait(for: queued, "waiting")
             #expect(try await probe.call("daemon.info")["name"] == "dld")
             #expect(try await probe.state(running) == "running")
-            // The store reads with more connections the more is read at once.
+            // The store opens more connections if more reads run at a time.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for reader in readers {
                     group.addTask { for _ in 0..<25 { try await reader.call("events.list", ["after": "start"]) } }
@@ -179,7 +180,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.call("task.list", ["limit": 1])["tasks"]?.arrayValue?.count == 1)
         }
 
-        /// 2,000 pages of half a megabyte: without turns, and room to send them, they would all be in memory at once.
+        /// 2,000 pages of half a megabyte: without limits on answers, they would all be in memory at once.
         @Test(.timeLimit(.minutes(3)))
         func pagesThatNobodyReadsCostLittleAndHinderNobody() async throws {
             let scene = try await Scene()
@@ -207,12 +208,12 @@ extension EndToEnd.Serving {
                 #expect(try await scene.probe.call("task.list", ["limit": 1])["tasks"]?.arrayValue?.count == 1)
             }
             #expect(try scene.daemon.peakMemory() - before < 160 << 20)
-            // Who reads gets all answers all the same.
+            // A client that reads nevertheless gets all answers.
             var answered: Set<JSONValue> = []
             while answered.count < 50 { answered.insert(try await crowd[0].nextMessage()["id"] ?? .null) }
         }
 
-        /// Nobody has to be quick: only the connection and the beginning of a line are held.
+        /// No client has to be quick: only the connection and the beginning of a line are held.
         @Test(.timeLimit(.minutes(1)))
         func aRequestMayComeByteByByte() async throws {
             let scene = try await Scene()

@@ -5,13 +5,13 @@ import Threading
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// What somebody does to names beside ours while a transfer runs: nothing of theirs is followed, opened or replaced
-    /// that was not to be, and the transfer ends with a sentence or goes on when its place is back.
+    /// Somebody changes names next to ours while a transfer runs. Nothing is followed, opened or replaced that must not
+    /// be, and the transfer ends with an explanation or continues when its folder is back.
     struct HostileFiles {
         private static let resource = Resource.version(1, size: 200_000)
         private static let half = 100_000
 
-        /// Half of the body, and the rest once the gate is open; ranges at once.
+        /// Half of the body, and the rest after the gate opens; ranges at once.
         private static func halting(_ gate: Guarded<Bool>) -> Behaviour {
             .choose { request in
                 guard request.range == nil else { return .good(resource) }
@@ -31,11 +31,11 @@ extension EndToEnd.Downloading {
 
         // MARK: - The final name
 
-        /// What stands there when the transfer is done.
+        /// What has the final name when the transfer is complete.
         enum Obstacle: String, CaseIterable {
             case link, danglingLink, fifo, socket, folder
 
-            /// - Parameter victim: what a link leads to.
+            /// - Parameter victim: the target of a link.
             func put(_ path: String, victim: String) throws {
                 let result: Int32
                 switch self {
@@ -95,8 +95,8 @@ extension EndToEnd.Downloading {
 
         // MARK: - The folder
 
-        /// Nothing is delivered through a path that leads elsewhere by now. A user's daemon then begins again where the
-        /// path leads, as the user would; the system's follows no links (`UsersTests`).
+        /// Nothing is delivered through a path that now leads elsewhere. A user's daemon then starts over where the
+        /// path leads, as the user would. The system daemon follows no links (`UsersTests`).
         @Test(.timeLimit(.minutes(1)))
         func aFolderThatBecomesALinkGetsTheWholeFileOrNothing() async throws {
             let scene = try await Scene()
@@ -122,7 +122,7 @@ extension EndToEnd.Downloading {
 
         // MARK: - The part file
 
-        /// While nobody looks: another file, a link or a fifo in the part's place, or another name for it.
+        /// Meanwhile somebody puts another file, a link or a FIFO in the part file's place, or gives it another name.
         @Test(.timeLimit(.minutes(1)), arguments: ["file", "link", "fifo", "folder", "hard link", "longer"])
         func aPartThatIsNoLongerOursIsLeftAlone(trick: String) async throws {
             let scene = try await Scene()
@@ -149,7 +149,7 @@ extension EndToEnd.Downloading {
             }
             try await scene.probe.control("resume", id)
             if trick == "folder" {
-                // A folder is never removed: the task says so, and goes on when it is gone.
+                // A folder is never removed: the task reports it, and continues when it is gone.
                 let task = try await scene.probe.wait(for: id, "waiting")
                 #expect(task["reason"] == "retry" && task.errorCode == "disk.io")
                 #expect(rmdir(part) == 0)
@@ -161,7 +161,8 @@ extension EndToEnd.Downloading {
 
         // MARK: - Resume data
 
-        /// A blob that its owner changed names nothing but a part of a download beside its destination, or is refused.
+        /// Resume data that its owner has changed names only a part file of a download next to its destination, or is
+        /// refused.
         @Test(.timeLimit(.minutes(1)))
         func changedResumeDataReachesNothingElse() async throws {
             let scene = try await Scene()
@@ -222,7 +223,7 @@ extension EndToEnd.Downloading {
             let task = try await scene.probe.wait(for: id, "waiting")
             #expect(task.errorCode == "disk.full" && task["reason"] == "disk")
             #expect(task["error", "details", "unfolded"]?.integerValue == 64 << 20)
-            // What it had unfolded is gone: others have their room.
+            // The decoded bytes are removed, so others have the space.
             let other = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/file", Scene.quickRetry)
             try await scene.probe.wait(for: other, "completed")
             try await scene.probe.control("cancel", id)
@@ -230,7 +231,7 @@ extension EndToEnd.Downloading {
             #expect(try scene.daemon.peakMemory() - before < 32 << 20)
         }
 
-        /// Of a body without a length and without a validator nothing could be asked for again.
+        /// For a body without a length and without a validator, no rest could be requested.
         @Test(
             .timeLimit(.minutes(1)), .enabled(if: Requirements.mayAdministrate, "mounts need root"),
             arguments: [false, true])
@@ -248,7 +249,7 @@ extension EndToEnd.Downloading {
             let task = try await scene.probe.wait(for: id, "waiting")
             #expect(task["reason"] == "disk" && task.errorCode == "disk.full")
             #expect(task["error", "details", "unfolded"]?.integerValue == Int64(size))
-            // A look at once finds what the last one found.
+            // Another attempt at once comes to the same result.
             try await scene.probe.control("retry", id)
             let again = try await scene.probe.wait(for: id, "waiting")
             #expect(again["reason"] == "disk")

@@ -2,11 +2,11 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// A server that never ends what it says, in one of the places where HTTP lets it.
+/// A server that never ends one of the parts of an answer that HTTP allows to be endless.
 struct EndlessAnswer: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let behaviour: Behaviour
-    /// What the task may say of it; nil if it is whole all the same. Versions of libcurl differ.
+    /// The codes that the task may show; nil if it is complete nevertheless. Versions of libcurl differ.
     let codes: [String?]
 
     /// - Parameters:
@@ -44,7 +44,7 @@ struct EndlessAnswer: Sendable, CustomTestStringConvertible {
             EndlessAnswer(
                 "the body of a redirect",
                 "HTTP/1.1 302 Found\r\nLocation: /good\r\nTransfer-Encoding: chunked\r\n\r\n", "4\r\nbody\r\n", nil),
-            // Over a connection that served before, it may be what an earlier answer left.
+            // On a reused connection, it may be the rest of an earlier answer.
             EndlessAnswer("what is no HTTP", "SSH-2.0-OpenSSH\r\n", "x", "http.protocol", "network.lost"),
             EndlessAnswer("the body of an error", "HTTP/1.1 503 Busy\r\n\r\n", "body", "http.status"),
             EndlessAnswer("more than its length", ok + "Content-Length: 5\r\n\r\n", "body", nil),
@@ -53,11 +53,10 @@ struct EndlessAnswer: Sendable, CustomTestStringConvertible {
 }
 
 extension EndToEnd.Downloading {
-    /// What a server says without end costs neither memory nor time: the daemon hangs up, and where the cause may pass it
-    /// asks again.
+    /// Endless answers cost neither memory nor time: the daemon hangs up, and tries again if the cause may pass.
     struct HostileServer {
         private static let resource = Resource.version(1, size: 1000)
-        /// More than anything that the daemon keeps of an answer.
+        /// More than everything that the daemon keeps of an answer.
         private static let memory: Int64 = 64 << 20
 
         @Test(.timeLimit(.minutes(2)))
@@ -74,7 +73,7 @@ extension EndToEnd.Downloading {
                     "tasks": [.integer(id)], "types": ["task.waiting", "task.failed"],
                 ])
                 let codes = events.compactMap(\.errorCode)
-                // A request that met this on a connection of another one is repeated once, and met the good answer.
+                // A request that met this on another one's connection was repeated once, and got the good answer.
                 let isRepeated = codes.isEmpty && scene.origin.requests(path).count > 1
                 #expect(answer.codes.contains(codes.first) || isRepeated, "\(answer): \(codes)")
                 if task["state"] == "completed", scene.origin.requests(path).count > 1 {
@@ -85,7 +84,7 @@ extension EndToEnd.Downloading {
             #expect(scene.daemon.isRunning)
         }
 
-        /// libcurl takes 100 KiB, and would not take more the next time.
+        /// libcurl accepts 100 KiB, and would not accept more the next time.
         @Test(.timeLimit(.minutes(1)))
         func anOverlongFieldIsNotAskedForAgain() async throws {
             let scene = try await Scene()

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Programs that are started to hear of what finished, over the deaths of daemons.
+    /// Programs that are started to learn what has finished, across deaths of daemons.
     struct Launches {
         private let resource = Resource.version(1, size: 1000)
 
@@ -14,7 +14,7 @@ extension EndToEnd.Serving {
             return scene
         }
 
-        /// A session whose program runs `script`.
+        /// Opens a session whose program runs `script`.
         private func open(
             _ id: String, _ script: String, interval: JSONValue, in scene: Scene
         ) async throws {
@@ -33,7 +33,8 @@ extension EndToEnd.Serving {
             ((try? Files.text(scene.file(name))) ?? "").split(separator: "\n").count
         }
 
-        /// Another session's program was started twice, an interval apart, after everything before was looked at.
+        /// Waits until another session's program has been started twice, with an interval in between, after all earlier
+        /// sessions were looked at.
         private func passInterval(in scene: Scene) async throws {
             try await open(
                 "clock", "echo >> \(scene.file("ticks")).$$; echo x >> \(scene.file("ticks"))", interval: 1, in: scene)

@@ -5,11 +5,11 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Surviving {
-    /// What becomes of clients whose daemon dies or hangs, and of a daemon whose state folder goes.
+    /// What happens to clients whose daemon dies or hangs, and to a daemon whose state folder goes.
     struct LostDaemon {
         private static let followers: [[String]] = [["add", "-w"], ["wait"], ["watch"], ["watch", "--json"]]
 
-        /// Nobody else starts another one.
+        /// Nothing else restarts it.
         @Test(.timeLimit(.minutes(2)), arguments: followers)
         func whoFollowsTasksStartsItAnew(_ command: [String]) async throws {
             let house = try UserHouse()
@@ -40,7 +40,7 @@ extension EndToEnd.Surviving {
             #expect(try await house.dlctl(nil, ["stop"]).status == 0)
         }
 
-        /// Who stops a daemon does not want it back because somebody still waits.
+        /// A user who stops a daemon does not want it restarted because a client still waits.
         @Test(.timeLimit(.minutes(3))) func aDaemonThatIsStoppedStaysStopped() async throws {
             let house = try UserHouse()
             let origin = try MisbehavingOrigin()
@@ -63,7 +63,7 @@ extension EndToEnd.Surviving {
             #expect(house.holder == first && !text.contains("starting dld"), "\(text)")
         }
 
-        /// No number is missing or comes twice.
+        /// No number is missing or occurs twice.
         private func expectEveryEvent(_ text: String) throws {
             let events = try text.split(separator: "\n").filter { $0.hasPrefix("{") }.map {
                 try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8))
@@ -73,7 +73,7 @@ extension EndToEnd.Surviving {
             #expect(events.last?["type"] == "task.completed")
         }
 
-        /// It accepts connections, and answers nobody.
+        /// The daemon accepts connections and answers none.
         @Test(.timeLimit(.minutes(2))) func aDaemonThatHangsIsNamed() async throws {
             let house = try UserHouse()
             let daemon = try await house.start(nil)
@@ -94,7 +94,7 @@ extension EndToEnd.Surviving {
             #expect(stopped.status == 0 && stopped.output.contains("until process \(daemon.pid) "), "\(stopped.output)")
         }
 
-        /// It hangs while they follow, and tells nothing more.
+        /// The daemon hangs while clients follow, and sends nothing more.
         @Test(.timeLimit(.minutes(3))) func aDaemonThatHangsLaterIsNamedToo() async throws {
             let house = try UserHouse()
             let daemon = try await house.start(nil)
@@ -120,7 +120,7 @@ extension EndToEnd.Surviving {
 
         enum Fate: CaseIterable { case moved, removed, replaced, served }
 
-        /// Clients would talk to a daemon whose queue is elsewhere.
+        /// Clients would otherwise talk to a daemon whose queue is elsewhere.
         @Test(.timeLimit(.minutes(2)), arguments: Fate.allCases)
         func aDaemonWithoutItsStateFolderEnds(_ fate: Fate) async throws {
             let house = try UserHouse()
@@ -148,7 +148,7 @@ extension EndToEnd.Surviving {
             } else {
                 #expect(socketInode(house.stateSocket) == nil)
             }
-            // Whoever comes next is served from the folder that is there now.
+            // The next client is served from the folder that is there now.
             let next = try await house.dlctl(
                 house.runtime, ["add", "--paused", "-o", house.folder.file("x"), "http://127.0.0.1:9/x"])
             #expect(next.status == 0, "\(next.output)")
@@ -157,11 +157,11 @@ extension EndToEnd.Surviving {
         }
     }
 
-    /// What keeps a client and its daemon apart is named.
+    /// What separates a client from its daemon is named.
     @Suite(.enabled(if: Requirements.isRoot, "other users need root")) struct KeptOut {
         private static let stranger: UInt32 = 54_321
 
-        /// No second daemon takes the place of one that this user may not talk to.
+        /// No second daemon replaces one that this user may not use.
         @Test(.timeLimit(.minutes(1)), arguments: ["folder", "socket"])
         func aSocketOfSomebodyElseIsReported(_ barrier: String) async throws {
             let house = try UserHouse()

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What a task's client learns of how long its requests took.
+    /// What a task's client learns about the duration of its requests.
     struct Metrics {
         private static let members: Set<String> = [
             "fetchStart", "domainLookup", "connect", "request", "response", "protocol", "reused", "remote", "local",
@@ -33,7 +33,7 @@ extension EndToEnd.Serving {
                 #expect(end.map { $0 <= .now() } == true)
             }
             #expect(!"\(task)".contains("Tops3cret"))
-            // Nothing of it in lists.
+            // Lists do not have it.
             #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.first?["metrics"] == nil)
             scene = try await scene.restarted()
             #expect(try await metrics(scene.probe.task(id)) == entries)
@@ -88,7 +88,7 @@ extension EndToEnd.Serving {
             for number in 0..<6 {
                 ids.append(try await scene.probe.add(url, to: scene.file("\(number)")))
             }
-            // 21 requests for each attempt of a task that is redirected for ever.
+            // Each attempt of a task in an endless redirect makes 21 requests.
             let id = ids[0]
             for _ in 0..<5 {
                 try await scene.probe.wait(for: id, "failed")

@@ -3,12 +3,12 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading.Mirrors {
-    /// Places of other protocols than http, on servers that people really run.
+    /// Mirrors with protocols other than http, on servers in real use.
     struct RealServers {
         private static let size = 4 << 20
         private let content = Content(seed: 21, size: Self.size)
 
-        /// The first place breaks off half-way and has the file no more.
+        /// The first mirror breaks off half-way and no longer has the file.
         private func goesOn(_ scene: Scene, at mirror: String) async throws {
             scene.origin.serve("/file", .good(Resource(content, etag: "\"a\""), cutAfter: Self.size / 2), .status(410))
             let id = try await scene.probe.add(

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// A file that is at several places: one after the other without a digest, never mixed.
+    /// A file with several mirrors. Without a digest, they are used one after the other and never mixed.
     struct Mirrors {
         private static let size = 4 << 20
 
@@ -48,7 +48,7 @@ extension EndToEnd.Downloading {
             #expect(scene.names == [])
         }
 
-        /// The first place breaks in the middle, for good; the other has another version of the same length.
+        /// The first mirror breaks in the middle, permanently. The other one has another version of the same length.
         @Test(.timeLimit(.minutes(1)))
         func withoutADigestNothingIsMixed() async throws {
             let scene = try await Scene()
@@ -62,7 +62,7 @@ extension EndToEnd.Downloading {
             #expect(mirror.requests("/copy").allSatisfy { $0.header("Range") == nil && $0.header("If-Range") == nil })
         }
 
-        /// Bytes are not given up for another place because a connection broke once.
+        /// Bytes are not given up for another mirror because a connection broke once.
         @Test(.timeLimit(.minutes(1)))
         func whatIsHeldIsContinuedWhereItIsFrom() async throws {
             let scene = try await Scene()
@@ -77,7 +77,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/file").last?.header("If-Range") == resource.etag)
         }
 
-        /// The bytes of a mirror are continued at that mirror, also by the next daemon.
+        /// A mirror's bytes are continued at that mirror, also by the next daemon.
         @Test(.timeLimit(.minutes(1)))
         func aKilledDaemonGoesOnWhereItsBytesAreFrom() async throws {
             var scene = try await Scene()
@@ -110,7 +110,7 @@ extension EndToEnd.Downloading {
             #expect(mirror.requests("/copy").allSatisfy { $0.header("If-Range") == nil })
         }
 
-        /// The digest finds out that the first place has other bytes; the second gives all of the file.
+        /// The digest shows that the first mirror has other bytes. The second supplies the whole file.
         @Test(.timeLimit(.minutes(1)))
         func aWrongDigestIsTriedAtEachPlace() async throws {
             let scene = try await Scene()
@@ -128,7 +128,7 @@ extension EndToEnd.Downloading {
             let never = try await add(
                 scene, [scene.origin.url("/third")], ["checksum": right.content.checksum, "connections": 1])
             #expect(try await scene.probe.wait(for: never, "failed").errorCode == "integrity.checksum")
-            // The part file goes right after the failure is stored.
+            // The part file is removed after the failure is stored.
             #expect(await eventually { scene.names == ["file"] }, "nothing is delivered")
         }
 

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// One row of the transfer rules: what the origin answers after 400,000 bytes were received and the connection broke.
+/// One row of the transfer rules: the origin's answers after 400,000 bytes were received and the connection broke.
 struct MisbehaviourRow: Sendable, CustomTestStringConvertible {
     static let size = 1 << 20
     static let held = 400_000
@@ -11,9 +11,9 @@ struct MisbehaviourRow: Sendable, CustomTestStringConvertible {
 
     let testDescription: String
     let answers: [Behaviour]
-    /// What must be delivered in the end.
+    /// What must finally be delivered.
     var expected = resource
-    /// Offsets that the requests after the first ask from; nil for one without Range.
+    /// The offsets of the requests after the first; nil for one without Range.
     var asks: [Int?]?
 
     init(_ name: String, _ answers: Behaviour..., expected: Resource = resource, asks: [Int?]? = nil) {
@@ -138,7 +138,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/page").first?.header("Accept-Encoding") == "identity")
         }
 
-        /// No plain name for what is not plain, be the name the user's or the server's.
+        /// A coded file never has a plain name, whether the user or the server names it.
         @Test(.timeLimit(.minutes(1)))
         func whatCannotBeDecodedHasANameThatSaysSo() async throws {
             let scene = try await Scene()
@@ -180,7 +180,7 @@ extension EndToEnd.Downloading {
             #expect(scene.names.sorted() == ["page", "x.gz"])
         }
 
-        /// What a server sends beyond the end of an answer is not the next task's fault.
+        /// Bytes that a server sends beyond the end of an answer do not harm the next task.
         @Test(.timeLimit(.minutes(1)), arguments: [false, true])
         func bytesBeyondALengthCostTheNextTaskNothing(areLate: Bool) async throws {
             let scene = try await Scene()
@@ -189,7 +189,7 @@ extension EndToEnd.Downloading {
             let extra = Array("the rest of something else".utf8)
             scene.origin.serveEverything(
                 Behaviour { request, reply in
-                    // Late: they come over the connection when it is used again.
+                    // Late: they come on the connection when it is reused.
                     if areLate, request.connection == 1, request.path != "/1" { try reply.raw(extra[...]) }
                     try reply.head(200, "OK", [("Content-Length", "\(content.size)")])
                     try reply.body(content.bytes[...])

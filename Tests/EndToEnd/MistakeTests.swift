@@ -3,10 +3,10 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What dlctl says to slips, and to a surrounding that is not as it should be.
+    /// What dlctl says about slips, and about a wrong environment.
     struct Mistakes {
         private func shell(_ scene: Scene, _ script: String) async throws -> (status: Int32, output: String) {
-            // The descriptors of whoever runs the tests do not count.
+            // Closes the descriptors inherited from the process that runs the tests.
             let dlctl = """
                 for fd in /proc/$$/fd/*; do n=${fd##*/}; (( n > 2 && n < 255 )) && eval "exec $n>&-"; done
                 dlctl() { '\(try Binaries.path("dlctl"))' --socket '\(scene.daemon.socket)' --no-start "$@"; }
@@ -96,7 +96,7 @@ extension EndToEnd.Serving {
             #expect(enough.output.hasSuffix("status 0\n"), "\(enough)")
         }
 
-        /// A terminal of its own, in which keys are pressed once the question is there.
+        /// A separate terminal, in which keys are pressed after the question appears.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3"), "has a terminal from python3"))
         func keysWorkWhereAPasswordIsAskedFor() async throws {
             let scene = try await Scene()

@@ -4,17 +4,17 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Surviving {
-    /// The steps in which a part follows its task's destination, one by one: what a power cut may take is known by their order,
-    /// what a kill may leave by dying before each of them.
+    /// The steps in which a part file follows its task's destination. Their order shows what a power cut may lose, and
+    /// a death before each of them shows what a kill may leave.
     struct MovedPartOrder {
         private static let size = 3 << 20
         private static let cut = 5 << 19
         private let resource = Resource.version(1, size: MovedPartOrder.size)
 
-        /// A rename keeps the file, a copy makes another one.
+        /// A rename keeps the file; a copy makes another one.
         enum Way: CaseIterable { case rename, copy }
 
-        /// A paused download that has most of its file, under a daemon whose steps are written down.
+        /// A paused download that has most of its file, and a daemon whose steps are recorded.
         private final class Stage {
             var scene: Scene
             let id: Int64
@@ -22,7 +22,7 @@ extension EndToEnd.Surviving {
             private let log: String
             private let tools: TemporaryFolder
 
-            /// - Parameter death: number of the step before which the daemon dies; 0 for none.
+            /// - Parameter death: the number of the step before which the daemon dies; 0 for none.
             init(_ way: Way, _ resource: Resource, death: Int) async throws {
                 let (tools, goal) = (try TemporaryFolder(), try TemporaryFolder(in: way == .copy ? "/dev/shm" : nil))
                 let log = tools.file("steps")
@@ -37,9 +37,9 @@ extension EndToEnd.Surviving {
                 (self.tools, self.goal, self.log, self.scene) = (tools, goal, log, scene)
             }
 
-            /// Asks for another destination, and waits until the part is there and nothing is left of it elsewhere, or the
-            /// daemon is dead.
-            /// - Returns: whether it lives.
+            /// Requests another destination, and waits until the part file is there and nothing of it is left
+            /// elsewhere, or until the daemon is dead.
+            /// - Returns: whether the daemon is alive.
             func move() async throws -> Bool {
                 try Files.write(log, [])
                 let destination: JSONValue = ["path": .string(goal.file("other"))]
@@ -55,7 +55,7 @@ extension EndToEnd.Surviving {
                 return steps[naming...].count { $0 == "sync store" } >= 2
             }
 
-            /// The daemon dies, or is dead, and the next one is not watched.
+            /// The daemon dies or is dead, and the next one is not recorded.
             func restart() async throws {
                 unlink(log)
                 scene = try await scene.restarted()
@@ -65,7 +65,7 @@ extension EndToEnd.Surviving {
                 ((try? Files.text(log)) ?? "").split(separator: "\n").map { $0.split(separator: " ", maxSplits: 2) }
             }
 
-            /// In words: what is done, and with what.
+            /// The steps in words: what is done, and to what.
             var steps: [String] {
                 lines.compactMap { line in
                     guard line.count == 3 else { return nil }
@@ -77,7 +77,7 @@ extension EndToEnd.Surviving {
                 }
             }
 
-            /// Bytes written to the copy.
+            /// The bytes written to the copy.
             var copied: Int {
                 lines.filter { $0.count == 3 && $0[0] == "write" && $0[2].hasPrefix(goal.path) }
                     .reduce(0) { $0 + (Int($1[1]) ?? 0) }
@@ -101,7 +101,8 @@ extension EndToEnd.Surviving {
                 #expect(stage.copied == Self.cut)
             case .rename: #expect(seen == ["rename old part", "sync new folder", "sync old folder", "name"])
             }
-            // What is to become of the part is stored before it is touched, and where it is before the first copy goes.
+            // The plan for the part file is stored before the file is touched, and its new place before the original is
+            // removed.
             let first = try #require(steps.firstIndex { !["sync store", "name"].contains($0) })
             #expect(steps[..<first].contains("sync store"))
             let naming = try #require(steps.firstIndex(of: "name"))
@@ -109,7 +110,7 @@ extension EndToEnd.Surviving {
             #expect(naming < removal && steps[naming..<max(naming, removal)].contains("sync store"))
         }
 
-        /// Before the first step, the second and so on: the next daemon has every byte, and leaves none behind.
+        /// Death before the first step, the second, and so on: the next daemon has every byte and leaves none behind.
         @Test(.timeLimit(.minutes(5)), arguments: Way.allCases)
         func deathBeforeAnyStepLosesNothingAndLeavesNothing(_ way: Way) async throws {
             var step = 0

@@ -4,13 +4,13 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// A destination that changes takes along what is there of the file, until it is delivered.
+    /// When a destination changes, what exists of the file moves with it, until it is delivered.
     struct MovedPart {
         private static let size = 4 << 20
         private static let cut = 3 << 20
         private let resource = Resource.version(1, size: MovedPart.size)
 
-        /// Where else the file may go: beside it, and on another file system.
+        /// Where the file may go: to another name, to another folder, and to another file system.
         enum Elsewhere: CaseIterable { case name, folder, fileSystem }
 
         private struct Goal {
@@ -29,7 +29,7 @@ extension EndToEnd.Downloading {
             }
         }
 
-        /// A scene with a download that has most of the file and stands.
+        /// A scene with a stalled download that has most of its file.
         private func held() async throws -> (scene: Scene, id: Int64) {
             let scene = try await Scene()
             scene.origin.serve("/file", .stalling(resource, at: Self.cut), .good(resource))
@@ -96,7 +96,7 @@ extension EndToEnd.Downloading {
             try await expectWhole(scene, id, at: Goal(folder: other, name: "renamed"))
         }
 
-        /// There and back again, and there once more: nothing is left of the ways.
+        /// There and back, and there again: nothing is left on the way.
         @Test(.timeLimit(.minutes(1)))
         func aPartFollowsAsOftenAsItIsAsked() async throws {
             let (scene, id) = try await held()
@@ -111,7 +111,7 @@ extension EndToEnd.Downloading {
             try await expectWhole(scene, id, at: goal)
         }
 
-        /// Where the bytes are cannot be reached any more, and may never be again: the new place gets all of the file.
+        /// The bytes have become unreachable, perhaps forever, so the whole file is fetched to the new place.
         @Test(.timeLimit(.minutes(1)))
         func aPartThatIsOutOfReachIsGivenUp() async throws {
             let (scene, id) = try await held()
@@ -126,7 +126,7 @@ extension EndToEnd.Downloading {
             #expect(goal.names == ["file"])
         }
 
-        /// What a move left behind because its disk was away goes once that is back.
+        /// What a move left behind while its disk was unavailable is removed when the disk is back.
         @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.mayAdministrate, "mounts need root"))
         func whatIsLeftBehindGoesWhenItsDiskIsBack() async throws {
             let disk = try SmallDisk(size: "16m")

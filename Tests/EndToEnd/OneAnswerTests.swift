@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// One answer of code and documents, where there were two.
+    /// Cases in which code and documents once gave two answers, and now give one.
     struct OneAnswer {
         @Test(.timeLimit(.minutes(1))) func aDeadlineThatHasPassedFailsTheTaskBeforeAnythingIsSent() async throws {
             let scene = try await Scene()
@@ -42,7 +42,7 @@ extension EndToEnd.Downloading {
             }
         }
 
-        /// What the document says is the first and the last that is taken.
+        /// The documented limits are the first and the last accepted value.
         @Test(.timeLimit(.minutes(1)), arguments: ["launchInterval", "progressInterval"])
         func anIntervalHasTheBoundsThatAreDocumented(_ name: String) async throws {
             let scene = try await Scene()
@@ -67,7 +67,7 @@ extension EndToEnd.Downloading {
             (try? await scene.probe.call(method, .object(parameters))) != nil
         }
 
-        /// What docs/protocol.md, which is generated, says of members of this name.
+        /// What docs/protocol.md, which is generated, says about members with this name.
         private func documented(_ name: String) throws -> [String] {
             let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
             return try Files.text("/\(root)/docs/protocol.md").split(separator: "\n").map(String.init)

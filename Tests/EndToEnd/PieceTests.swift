@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading.Mirrors {
-    /// Digests of pieces say which bytes are wrong; only those are fetched again.
+    /// Digests of pieces show which bytes are wrong, and only those are fetched again.
     struct Pieces {
         private static let size = 8 << 20
         private static let length = 768 << 10
@@ -13,7 +13,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         init() throws { mirror = try MisbehavingOrigin() }
 
-        /// The right content but for one byte of each of these pieces.
+        /// The right content, except for one byte in each of these pieces.
         private func damaged(_ pieces: Int...) -> Content {
             var bytes = right.bytes
             for piece in pieces { bytes[piece * Self.length + 5] ^= 1 }
@@ -99,17 +99,17 @@ extension EndToEnd.Downloading.Mirrors {
             let task = try await scene.probe.wait(for: id, "failed")
             #expect(task.errorCode == "integrity.checksum")
             #expect(task["error", "details", "pieces"]?.arrayValue == [2])
-            // The part file goes once the end is stored.
+            // The part file is removed after the end is stored.
             #expect(await eventually { scene.names == [] })
             #expect(scene.origin.requests("/file").count + mirror.requests("/copy").count <= 6)
             #expect(mirror.requests("/copy").isEmpty != mirrored)
         }
 
-        /// All that a mirror gave is another version: the rest stays.
+        /// Everything from the mirror is another version. The other bytes stay.
         @Test(.timeLimit(.minutes(2)))
         func whatABadMirrorGaveComesFromTheOther() async throws {
             let scene = try await Scene()
-            // The first place crawls and gives no further part until the mirror has given some.
+            // The first mirror is slow and supplies no further segment until the other one has supplied some.
             let own = Resource(right, etag: "\"own\"")
             scene.origin.script(
                 "/file", [.good(own, rate: 256 << 10), .waiting(for: mirror, "/copy", bytes: 2 << 20, own)])
@@ -124,7 +124,8 @@ extension EndToEnd.Downloading.Mirrors {
             #expect(try await scene.bytesTaken(id) <= Self.size + wrong.count * Self.length + (4 << 20))
         }
 
-        /// Nobody can tell which of two places is to blame for a piece that both filled: each gives all of it, in turn.
+        /// If two mirrors filled a piece together, nobody can tell which is wrong, so each supplies the whole piece in
+        /// turn.
         @Test(.timeLimit(.minutes(2)))
         func aPieceThatTwoFilledTogetherComesWholeFromEach() async throws {
             let scene = try await Scene()
@@ -142,7 +143,7 @@ extension EndToEnd.Downloading.Mirrors {
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(right.matches(scene.file()))
             #expect(task["attempts"]?.integerValue == 1 && task["verified"] == true)
-            // First the task's own URL, of which it is wrong again, then the mirror.
+            // First the task's own URL, from which it is wrong again, then the mirror.
             #expect(try await wrongPieces(scene, id) == [[0], [0]])
             #expect(mirror.bytesSent("/copy") >= Int64(Self.size))
             #expect(try await scene.bytesTaken(id) <= 3 * Self.size + (8 << 20))
@@ -160,7 +161,8 @@ extension EndToEnd.Downloading.Mirrors {
             scene = try await scene.restarted()
             try await scene.probe.wait(for: id, "completed")
             #expect(right.matches(scene.file()))
-            // The next daemon may ask the first place for the piece again: it does not know who brought it.
+            // The next daemon may request the piece from the first mirror again, because it does not know which one
+            // supplied it.
             #expect(scene.origin.bytesSent("/file") <= Int64(Self.size + Self.length))
         }
 
@@ -170,11 +172,11 @@ extension EndToEnd.Downloading.Mirrors {
             scene.origin.serve("/file", .good(Resource(Content(seed: 1, size: Self.size / 2), etag: "\"own\"")))
             let id = try await add(scene, mirrored: false, ["checksum": .null])
             #expect(try await scene.probe.wait(for: id, "failed").errorCode == "integrity.checksum")
-            // The part file goes once the end is stored.
+            // The part file is removed after the end is stored.
             #expect(await eventually { scene.names == [] })
         }
 
-        /// A body that fits into memory is checked as well.
+        /// A body that fits into memory is checked too.
         @Test(.timeLimit(.minutes(1)))
         func smallFilesHavePiecesToo() async throws {
             let scene = try await Scene()

@@ -4,7 +4,8 @@ import Threading
 import TransferModel
 
 extension EndToEnd.Surviving {
-    /// Promises 1 to 4 where the machine loses its power: state folder and destination on one disk that is cut off.
+    /// Promises 1 to 4 when the machine loses power: the state folder and the destination are on one disk that is cut
+    /// off.
     @Suite(.enabled(if: CrashableDisk.isPossible, "loop mounts need root"))
     struct PowerLoss {
         private static let size = 48 << 20
@@ -15,7 +16,7 @@ extension EndToEnd.Surviving {
             let disk = try await CrashableDisk.make(megabytes: 256)
             let origin = try MisbehavingOrigin()
             let resource = Resource.version(1, size: Self.size)
-            // More than is waited for before a cut, and never the end.
+            // More than is awaited before a cut, but never everything.
             let given = Guarded(Self.size / 8 * 3)
             origin.serve(
                 "/file", .choose { _ in .stalling(resource, at: given.withLock { $0 }, rate: Self.rate) })
@@ -44,7 +45,7 @@ extension EndToEnd.Surviving {
             try await probe.wait(for: id, "completed")
             #expect(resource.content.matches(disk.path + "/out/file"))
             #expect(Files.names(in: disk.path + "/out") == ["file"])
-            // Two seconds' worth and what was under way, for each cut.
+            // For each cut, two seconds' worth and what was in flight.
             let allowance = 3 * (3 * Self.rate + (8 << 20))
             #expect(origin.bytesSent("/file") <= Int64(Self.size + allowance))
             #expect(origin.requests("/file").dropFirst().contains { ($0.rangeStart ?? 0) > 0 })
@@ -52,7 +53,7 @@ extension EndToEnd.Surviving {
             #expect(numbers == Array(1...Int64(numbers.count)))
         }
 
-        /// Through part files, and from memory.
+        /// With part files, and from memory.
         @Test(.timeLimit(.minutes(2)), arguments: [300_000, 3_000])
         func aDeliveredFileThatWasAnnouncedIsOnTheDisk(size: Int) async throws {
             let disk = try await CrashableDisk.make(megabytes: 128)
@@ -93,7 +94,7 @@ extension EndToEnd.Surviving {
             }
         }
 
-        /// The store is on another disk, and forgets the task for good: nobody would remove what came back.
+        /// The store is on another disk and forgets the task permanently, so nobody would remove a file that came back.
         @Test(.timeLimit(.minutes(1)), arguments: ["cancel", "remove"])
         func aPartThatWasGivenUpDoesNotComeBack(_ end: String) async throws {
             let disk = try await CrashableDisk.make(megabytes: 64)
@@ -112,7 +113,7 @@ extension EndToEnd.Surviving {
             #expect(Files.names(in: disk.path + "/out") == [])
         }
 
-        /// The next attempt finds another file under its part's name, has no use for it, and is the last one.
+        /// The next attempt finds another file under its part file's name, cannot use it, and is the last one.
         @Test(.timeLimit(.minutes(1)))
         func aPartOfNoUseDoesNotComeBack() async throws {
             let disk = try await CrashableDisk.make(megabytes: 64)
@@ -136,11 +137,11 @@ extension EndToEnd.Surviving {
             #expect(Files.names(in: disk.path + "/out") == [])
         }
 
-        /// Where a copy of the mount outlived the cut, the dead file system went on writing to the image.
+        /// If a copy of the mount survived the cut, the dead file system continued to write to the image.
         @Test(.enabled(if: Requirements.has("unshare")), .timeLimit(.minutes(1)))
         func aDiskThatIsUnmountedIsMountedNowhereElse() async throws {
             let disk = try await CrashableDisk.make(megabytes: 64)
-            // As ip-netns(8) does it.
+            // As in ip-netns(8).
             let other = try Program(["unshare", "--mount", "--propagation", "slave", "sleep", "60"])
             let seen = { try Files.text("/proc/\(other.pid)/mountinfo").contains(disk.path) }
             let sleeps = try await eventually { try Files.text("/proc/\(other.pid)/comm") == "sleep\n" }

@@ -3,11 +3,11 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// A stop that would cost all that was done so far is avoided, or said.
+    /// A stop that would lose everything done so far is avoided or reported.
     struct Preemption {
         private let resource = Resource.version(1, size: 4 << 20)
 
-        /// No ranges and no validator: the half of it, then silence.
+        /// No ranges and no validator: half of the body, then silence.
         private var unresumable: Behaviour {
             let content = resource.content
             return Behaviour { _, reply in
@@ -24,7 +24,7 @@ extension EndToEnd.Serving {
             scene.origin.serve("/whole", unresumable)
             scene.origin.serve("/parts", .stalling(resource, after: 2 << 20), .good(resource))
             scene.origin.serve("/urgent", .good(.version(2, size: 100)))
-            // The one that would lose everything is the less important: it came later.
+            // The task that would lose everything is less important, because it came later.
             let parts = try await scene.add("/parts", to: "parts")
             let whole = try await scene.add("/whole", to: "whole")
             for id in [whole, parts] { try await scene.probe.wait(for: id, bytes: 1 << 20) }
@@ -82,7 +82,7 @@ extension EndToEnd.Serving {
             #expect(again["warnings"] == nil, "nothing moved that could be lost: \(again)")
         }
 
-        /// A plain upload begins again, too.
+        /// A plain upload starts over, too.
         @Test(.timeLimit(.minutes(1)))
         func pauseOfAPlainUploadWarns() async throws {
             let scene = try await Scene()

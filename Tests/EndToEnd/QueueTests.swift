@@ -22,7 +22,7 @@ extension EndToEnd.Serving {
             #expect((2...3).contains(other.peak))
         }
 
-        /// Also behind, and before, what is added later.
+        /// Also after and before tasks that are added later.
         @Test(.timeLimit(.minutes(1)))
         func firstAndLastHoldForLaterTasks() async throws {
             let scene = try await Scene()
@@ -47,7 +47,7 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests().map(\.request.path) == ["/d", "/c", "/e", "/a", "/b"])
         }
 
-        /// It is not the host that is dead.
+        /// The host itself may be up.
         @Test(.timeLimit(.minutes(1)))
         func aDeadProxyIsNamedAndItsPasswordIsNot() async throws {
             let scene = try await Scene()
@@ -76,7 +76,7 @@ extension EndToEnd.Serving {
             #expect(dead.peak <= 6)
         }
 
-        /// What failed tries again by its own back-off, and is a transfer of hours.
+        /// A transfer of several hours whose failed attempts follow their own back-off.
         @Test(.timeLimit(.minutes(1)))
         func aHostThatAnswersAgainIsOpenToAll() async throws {
             let scene = try await Scene()
@@ -92,7 +92,7 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.state(long) == "running")
         }
 
-        /// It answers: the host that it sends them to does not.
+        /// The host answers, but the host to which it redirects does not.
         @Test(.timeLimit(.minutes(1)))
         func aHostThatLeadsToADeadOneIsNotHeldBack() async throws {
             let scene = try await Scene()
@@ -100,7 +100,7 @@ extension EndToEnd.Serving {
             scene.origin.serve("/here", .good(.version(1, size: 1000)))
             let retry: [String: JSONValue] = ["retry": ["firstDelay": 0.05, "longestDelay": 0.1]]
             for name in ["a", "b"] { _ = try await scene.add("/" + name, to: name, retry) }
-            // A breaker that opens after five would let through one in five seconds, then in ten.
+            // A breaker that opens after five failures would let one task through after five seconds, then after ten.
             #expect(await eventually(within: 20) { scene.origin.requests().count >= 20 })
             try await scene.probe.wait(for: try await scene.add("/here", to: "here"), "completed")
         }

@@ -5,9 +5,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// The daemon is found from wherever it is called, whatever became of its sockets.
+    /// The daemon is found from everywhere, whatever happened to its sockets.
     struct Reachable {
-        /// Whether this daemon comes to answer at the socket.
+        /// Tells whether this daemon finally answers at the socket.
         private func comesToAnswer(_ daemon: Program, at socket: String) async -> Bool {
             await eventually(within: 20) {
                 let info = try? await RPCProbe(socket).call("daemon.info", within: 5)
@@ -28,7 +28,7 @@ extension EndToEnd.Serving {
             #expect(sockets.allSatisfy(ready.contains), "\(ready)")
         }
 
-        /// Deleted, moved away, or replaced by what a crash of another one left there.
+        /// Deleted, moved away, or replaced by what a crashed daemon left there.
         @Test(.timeLimit(.minutes(1)), arguments: ["rm", "mv", "replace"], ["runtime", "state"])
         func aSocketWhoseNameIsGoneIsMadeAnew(how: String, which: String) async throws {
             let house = try UserHouse()
@@ -60,7 +60,7 @@ extension EndToEnd.Serving {
             #expect(lstat(house.runtime + "/dld", &status) == 0 && status.st_mode & 0o777 == 0o700)
         }
 
-        /// As logind does it at a login after a logout: another file system is mounted over the folder, then taken away.
+        /// Like logind at a login after a logout: another file system is mounted over the folder, then removed.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.mayAdministrate))
         func aRuntimeFolderThatIsMountedOverGetsASocket() async throws {
             let house = try UserHouse()
@@ -105,7 +105,7 @@ extension EndToEnd.Serving {
             #expect(status == 0 && output.contains("is too long for a socket") && output.contains("\(daemon.pid), uid"))
         }
 
-        /// systemd's socket, as sd_listen_fds(3) hands it over; python3 stands in for systemd.
+        /// systemd's socket, passed as for sd_listen_fds(3). python3 takes the place of systemd.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3")))
         func aSocketOfSystemdIsNamedAndReplaced() async throws {
             let house = try UserHouse()
@@ -134,7 +134,7 @@ extension EndToEnd.Serving {
             #expect(house.log.contains("until dld.socket is restarted"))
         }
 
-        /// A state folder may lie deeper than a socket's address reaches.
+        /// The path of a state folder may be longer than a socket's address.
         @Test(.timeLimit(.minutes(1)))
         func aLongStateFolderHasItsSocketToo() async throws {
             let house = try UserHouse(
@@ -169,7 +169,7 @@ extension EndToEnd.Serving {
             try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
         }
 
-        /// Bound, and never listened on.
+        /// Bound, but not listening.
         private func strangeSocket(_ path: String) -> Int32 {
             let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_un()

@@ -6,7 +6,7 @@ import TransferModel
 import TransferStore
 
 extension EndToEnd.Serving {
-    /// What once went wrong in the whole daemon.
+    /// Earlier defects of the whole daemon.
     struct Regression {
         private static let coded: [UInt8] = [
             0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0xc8, 0x40, 0x90, 0, 0x80, 0x88,
@@ -21,7 +21,7 @@ extension EndToEnd.Serving {
             let id = try await scene.add("/file", ["checksum": ["algorithm": "sha-256", "value": .string(wrong)]])
             let task = try await scene.probe.wait(for: id, "failed")
             #expect(task.errorCode == "integrity.checksum")
-            // The part file goes once the end is stored.
+            // The part file is removed after the end is stored.
             #expect(await eventually { scene.names.isEmpty })
         }
 
@@ -36,8 +36,8 @@ extension EndToEnd.Serving {
             #expect(scene.names == ["file"])
         }
 
-        /// A client that changed what ran in a daemon that is gone, before that was queued again, kept the next one from
-        /// starting.
+        /// A client that changed tasks which a dead daemon had been running, before they were queued again, prevented
+        /// the next daemon from starting.
         @Test(.timeLimit(.minutes(2)))
         func whatRanIsQueuedAgainBeforeAnyoneIsAnswered() async throws {
             let daemon = try DaemonProcess()
@@ -60,7 +60,7 @@ extension EndToEnd.Serving {
             throw SupportError("nobody answers")
         }
 
-        /// What a daemon leaves that dies while so many tasks run.
+        /// Makes the state of a daemon that died while this many tasks were running.
         private static func leave(running count: Int, in stateFolder: String) async throws {
             let store = try TransferStore(folder: stateFolder)
             defer { store.close() }

@@ -4,12 +4,12 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Uploads whose file, or whose presigned URLs, are other ones by now.
+    /// Uploads whose file or presigned URLs have changed.
     struct RenewedUploads {
         private static let partSize = 64 << 10
         private let content = Content(seed: 71, size: 3 * RenewedUploads.partSize + 5)
 
-        /// URLs of one multipart upload at a server with `PartRules`.
+        /// The URLs of one multipart upload at a server with `PartRules`.
         private func s3(
             _ server: UploadServer, upload: String = "u1", signature: String, size: Int = RenewedUploads.partSize
         ) -> JSONValue {
@@ -28,7 +28,7 @@ extension EndToEnd.Uploading {
             }
         }
 
-        /// An upload that has failed because its URLs have expired, with two parts at the server.
+        /// Adds an upload that fails because its URLs have expired, with two parts at the server.
         private func expired(_ scene: Scene, _ server: UploadServer) async throws -> Int64 {
             let id = try await scene.upload(
                 content, to: server.url("/object"),
@@ -55,7 +55,7 @@ extension EndToEnd.Uploading {
             #expect(signatures(server, PartRules.abortPath) == [])
         }
 
-        /// Its parts are of no use there, and the old one is ended where it is.
+        /// Its parts cannot be used there, and the old upload is ended at its server.
         @Test(.timeLimit(.minutes(1)))
         func anotherUploadBeginsAnewAndEndsTheOldOne() async throws {
             let server = try UploadServer(PartRules(expiring: "old", after: 2))
@@ -69,7 +69,7 @@ extension EndToEnd.Uploading {
             #expect(await eventually { signatures(server, PartRules.abortPath) == ["old"] })
         }
 
-        /// With what it has been given last; a task that never ran has begun nothing but that.
+        /// With the URLs that it got last. A task that never ran has begun only that upload.
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func cancellingEndsTheUploadAtTheStore(_ hasRun: Bool) async throws {
             let server = try UploadServer(PartRules(expiring: "old", after: 2))
@@ -111,7 +111,7 @@ extension EndToEnd.Uploading {
             try Files.write(scene.file("source"), other.bytes)
             try await scene.probe.control("resume", id)
             #expect(try await scene.probe.wait(for: id, "failed").errorCode == "source.changed")
-            // What explain prints is done as it is written.
+            // The commands that explain prints work as they are.
             let (_, advice) = try await scene.daemon.dlctl(["explain", "\(id)"])
             #expect(advice.contains("dlctl retry \(id) --source-changed"))
             #expect(try await scene.probe.control("retry", id))
@@ -123,7 +123,7 @@ extension EndToEnd.Uploading {
             #expect(task["bytesSent"]?.integerValue == 100_000)
         }
 
-        /// What the old upload left is ended at its server, and the new one is another.
+        /// The old upload is ended at its server, and the new one is another.
         @Test(.timeLimit(.minutes(1)))
         func theOldUploadIsEndedAtItsServer() async throws {
             let server = try UploadServer(TusRules())

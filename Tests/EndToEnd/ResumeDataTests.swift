@@ -46,7 +46,7 @@ extension EndToEnd.Downloading {
             #expect(resource.content.matches(scene.file()))
             #expect(scene.origin.requests("/file").last?.rangeStart == 3 << 20)
 
-            // Nothing came, or what came is dropped.
+            // Nothing came, or what came was dropped.
             scene.origin.serve("/none", .status(404))
             scene.origin.serve("/wrong", .good(resource))
             let digest: JSONValue = ["algorithm": "sha-1", "value": .string(String(repeating: "0", count: 40))]
@@ -92,7 +92,7 @@ extension EndToEnd.Downloading {
             #expect(resource.content.matches(scene.file()))
         }
 
-        /// Whoever took the resume data mostly removes the task that had it, which may be long before the new one runs.
+        /// After taking resume data, a user usually removes the old task, perhaps long before the new one runs.
         @Test(.timeLimit(.minutes(1)))
         func aPartThatWentWithResumeDataStaysWhenTheOldTaskGoes() async throws {
             let scene = try await Scene()

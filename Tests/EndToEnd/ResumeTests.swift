@@ -4,9 +4,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// Promises 2 and 3: a killed daemon goes on where it was, and never mixes two versions.
+    /// Promises 2 and 3: a killed daemon resumes where it was, and never mixes two versions.
     struct Resume {
-        /// 64 MB, or what `make check` says in megabytes.
+        /// 64 MB, or the number of megabytes that `make check` sets.
         private static let large = (getenv("DLD_TEST_LARGE").flatMap { Int(String(cString: $0)) } ?? 64) << 20
 
         @Test(.timeLimit(.minutes(5)))
@@ -14,7 +14,7 @@ extension EndToEnd.Downloading {
             var scene = try await Scene()
             let resource = Resource.version(1, size: Self.large)
             let kills = 5
-            // Each daemon is given more than its kill waits for, and never the end.
+            // Each daemon gets more than its kill waits for, but never everything.
             let given = (1...kills).map { Self.large / 7 * $0 + Self.large / 14 }
             scene.origin.script(
                 "/file", given.map { .stalling(resource, at: $0, rate: Self.large / 3) } + [.good(resource)])
@@ -33,7 +33,7 @@ extension EndToEnd.Downloading {
                 #expect((request.rangeStart ?? 0) > 0)
                 #expect(request.header("If-Range") == resource.etag)
             }
-            // Socket buffers and the write in flight, for each kill.
+            // For each kill, socket buffers and the write in progress.
             #expect(scene.origin.bytesSent("/file") <= Int64(Self.large + 5 * (8 << 20)))
         }
 
@@ -110,7 +110,7 @@ extension EndToEnd.Downloading {
     }
 }
 
-/// What the origin says before and after the resource is replaced.
+/// What the origin answers before and after the resource is replaced.
 struct Version: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let etag: String?
@@ -123,7 +123,7 @@ struct Version: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Hexadecimal SHA-256, by sha256sum(1).
+/// The SHA-256 in hexadecimal, computed by sha256sum(1).
 func sha256(of content: Content) async throws -> String {
     let folder = try TemporaryFolder()
     try Files.write(folder.file("content"), content.bytes)

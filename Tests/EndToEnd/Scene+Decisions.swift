@@ -2,7 +2,7 @@ import TestSupport
 import TransferModel
 
 extension Scene {
-    /// A scene with the session `s`, which asks.
+    /// A scene with the session `s`, which asks questions of these kinds.
     static func asking(_ kinds: String...) async throws -> Scene {
         let scene = try await Scene()
         try await scene.openAsking(kinds)
@@ -38,7 +38,7 @@ extension Scene {
         return try await (other ?? probe).call("decision.answer", .object(members.merging(more) { $1 }))
     }
 
-    /// The code of the refusal; nil if the answer was taken.
+    /// The refusal of an answer; nil if the answer was accepted.
     func refusal(
         _ question: JSONValue, _ action: String, _ more: [String: JSONValue] = [:]
     ) async throws -> RPCFailure? {

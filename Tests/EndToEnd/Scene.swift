@@ -22,16 +22,17 @@ struct Scene {
         self.probe = probe
     }
 
-    /// kill -9 and a new daemon on the same state; the same scene with a new connection.
+    /// Kills the daemon with kill -9 and starts a new one with the same state. Returns the same scene with a new
+    /// connection.
     func restarted() async throws -> Scene {
         try await daemon.restart()
         return Scene(self, probe: try await daemon.probe())
     }
 
-    /// Where `add` delivers.
+    /// The destination of `add`.
     func file(_ name: String = "file") -> String { folder.file(name) }
 
-    /// Adds a download of a path of the origin, retried without much delay.
+    /// Adds a download of a path of the origin that is retried with little delay.
     func add(
         _ path: String = "/file", to name: String = "file", _ more: [String: JSONValue] = [:], session: String? = nil
     ) async throws -> Int64 {
@@ -39,7 +40,7 @@ struct Scene {
             origin.url(path), to: file(name), Self.quickRetry.merging(more) { $1 }, session: session)
     }
 
-    /// Adds a download of `/file` under its digest, with `/copy` of a mirror where there is one.
+    /// Adds a download of `/file` with its digest, and with the mirror's `/copy` if there is a mirror.
     func add(
         _ content: Content, mirror: MisbehavingOrigin?, connections: Int64, _ more: [String: JSONValue] = [:]
     ) async throws -> Int64 {
@@ -48,7 +49,7 @@ struct Scene {
         return try await add("/file", to: "file", members.merging(more) { $1 })
     }
 
-    /// Writes a file and adds its upload, retried without much delay.
+    /// Writes a file and adds its upload, which is retried with little delay.
     func upload(
         _ content: Content, to url: String, _ more: [String: JSONValue] = [:], from name: String = "source"
     ) async throws -> Int64 {
@@ -59,7 +60,7 @@ struct Scene {
         return try await probe.add([.object(spec.merging(Self.quickRetry) { $1 }.merging(more) { $1 })])[0]
     }
 
-    /// Polls until so many bytes of an upload were handed to the network.
+    /// Polls until this many bytes of an upload were given to the network.
     func wait(for id: Int64, sent bytes: Int) async throws {
         var task: JSONValue = .null
         _ = try await eventually {
@@ -69,33 +70,33 @@ struct Scene {
         guard task["state"] == "running" else { throw SupportError("task \(id) did not send \(bytes) bytes: \(task)") }
     }
 
-    /// kill -9 of the daemon, a new one, and the rest of a limited upload at full speed.
-    /// - Returns: the scene that goes on, and the completed task.
+    /// Kills the daemon with kill -9, starts a new one, and completes a limited upload at full speed.
+    /// - Returns: the scene to continue with, and the completed task.
     func killed(while id: Int64) async throws -> (scene: Scene, task: JSONValue) {
         let scene = try await restarted()
         try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
         return (scene, try await scene.probe.wait(for: id, "completed"))
     }
 
-    /// Offsets of the task's `task.resumed` events.
+    /// The offsets of the task's `task.resumed` events.
     func resumptions(_ id: Int64) async throws -> [Int] {
         try await probe.storedEvents(["tasks": [.integer(id)], "types": ["task.resumed"]])
             .compactMap { $0["offset"]?.integerValue.map { Int($0) } }
     }
 
-    /// Bytes of bodies that the daemon took for the task: unlike what a server handed to its socket, without what lay in the
-    /// buffers of the connections that were ended.
+    /// The body bytes that the daemon received for the task. Unlike what a server wrote to its socket, this does not
+    /// count bytes in the buffers of connections that were ended.
     func bytesTaken(_ id: Int64) async throws -> Int {
         let entries = try await probe.task(id)["metrics"]?.arrayValue ?? []
         return entries.reduce(0) { $0 + Int($1["responseBodyBytes"]?.integerValue ?? 0) }
     }
 
-    /// Names in the folder, part files included.
+    /// The names in the folder, including part files.
     var names: [String] { Files.names(in: folder.path) }
 
     static let quickRetry: [String: JSONValue] = ["retry": ["firstDelay": 0.05, "longestDelay": 0.2]]
 
-    /// Codes of the task's `task.restarted` events.
+    /// The codes of the task's `task.restarted` events.
     func restartCodes(_ id: Int64) async throws -> [String] {
         try await probe.storedEvents(["tasks": [.integer(id)], "types": ["task.restarted"]])
             .compactMap { $0["code"]?.stringValue }

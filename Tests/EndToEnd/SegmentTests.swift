@@ -5,7 +5,7 @@ import Threading
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// Downloads of several parts at once: one version, whole, and nothing fetched twice.
+    /// Downloads of several segments at once: one version, complete, and nothing fetched twice.
     struct Segments {
         private static let size = 32 << 20
 
@@ -20,7 +20,7 @@ extension EndToEnd.Downloading {
             let scene = try await Scene()
             let resource = Resource.version(1, size: Self.size)
             let isSeen = Guarded(false)
-            // Half of each part.
+            // Half of each segment.
             scene.origin.serve(
                 "/file", .pausing(resource, after: Self.size / 16 / 2, until: isSeen, rate: 2 << 20))
             let id = try await add(scene)
@@ -41,7 +41,7 @@ extension EndToEnd.Downloading {
             #expect(requests.dropFirst().allSatisfy { $0.header("If-Range") == resource.etag && $0.status == 206 })
             #expect(scene.origin.peak == 16)
             #expect(try await scene.probe.task(id)["verified"] == false, "nobody gave a digest")
-            // What a connection had under way when its end moved down.
+            // What a connection had in flight when its end moved down.
             #expect(try await scene.bytesTaken(id) <= Self.size + (4 << 20))
             let responses = try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.response"]])
             #expect(responses.count == 1, "one answer is told, not one of each part")
@@ -51,7 +51,7 @@ extension EndToEnd.Downloading {
         func killedFiveTimesItIsWholeAndHardlyAnythingIsSentTwice(_ seed: UInt64) async throws {
             var scene = try await Scene()
             let resource = Resource.version(seed, size: Self.size)
-            // No answer gives more than a sixth of a part, so five daemons together cannot come to the end.
+            // No answer supplies more than a sixth of a segment, so five daemons together cannot reach the end.
             scene.origin.serve("/file", .stalling(resource, after: Self.size / 16 / 6, rate: Self.size / 16 / 3))
             let id = try await add(scene)
             var held = 0
@@ -102,9 +102,9 @@ extension EndToEnd.Downloading {
 
         struct Trouble: Sendable, CustomTestStringConvertible {
             var testDescription: String
-            /// What the k-th request and later ones get, where they ask for a part.
+            /// The answer to the k-th request and later ones, if they request a segment.
             var answer: @Sendable (_ old: Resource, _ new: Resource) -> Behaviour
-            /// Which version arrives; nil if it may be either.
+            /// The version that arrives; nil if either may.
             var arrives: Int?
             var restarts: ClosedRange<Int>
         }
@@ -135,7 +135,7 @@ extension EndToEnd.Downloading {
                 restarts: 1...3),
         ]
 
-        /// From the k-th request on something is wrong with every part.
+        /// From the k-th request on, something is wrong with every segment.
         @Test(.timeLimit(.minutes(2)), arguments: troubles, [2, 4])
         func neverMixesVersions(_ trouble: Trouble, _ first: Int) async throws {
             let scene = try await Scene()

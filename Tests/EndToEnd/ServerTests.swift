@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// Servers and proxies that people really run.
+    /// Servers and proxies in real use.
     struct RealServers {
         private let content = Content(seed: 11, size: 8 << 20)
 
@@ -23,7 +23,7 @@ extension EndToEnd.Downloading {
             return try await scene.probe.wait(for: id, "failed").errorCode
         }
 
-        /// Kills the daemon half-way through and expects the rest to be asked for.
+        /// Kills the daemon half-way, and expects that only the rest is requested.
         private func resumes(
             _ scene: Scene, _ url: String, _ more: [String: JSONValue] = [:]
         ) async throws -> Int64 {

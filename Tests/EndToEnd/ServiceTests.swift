@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What services rely on: tokens, events that say whose they are, selections, and refusals that name the field.
+    /// What services rely on: tokens, events that identify their task, selections, and refusals that name the field.
     struct Services {
         private let resource = Resource.version(1, size: 5000)
 
@@ -18,7 +18,7 @@ extension EndToEnd.Serving {
 
         // MARK: Tokens
 
-        /// However the daemon ends: what was asked for is stored with what came of it.
+        /// However the daemon ends, a request is stored together with its effect.
         @Test(.timeLimit(.minutes(1)))
         func aTokenIsOneSpecificationAcrossKillsAndRemoval() async throws {
             var scene = try await Scene()
@@ -153,7 +153,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// Which of two is meant nobody can tell.
+        /// Nobody can tell which of the two is meant.
         @Test(.timeLimit(.minutes(1)))
         func aMemberThatIsThereTwiceIsRefusedByName() async throws {
             let scene = try await Scene()
@@ -222,7 +222,7 @@ extension EndToEnd.Serving {
                 let (status, output) = try await scene.daemon.dlctl(["explain", "\(id)"])
                 #expect(status == 0 && output.contains("dlctl session resume s"))
             }
-            // To try now helps nobody while its session is paused.
+            // A retry has no effect while the session is paused.
             #expect(try await scene.probe.control("retry", later) == false)
             #expect(scene.origin.requests("/file").count == 1)
             let again = try await scene.daemon.dlctl(["session", "pause", "s"])
@@ -249,7 +249,7 @@ extension EndToEnd.Serving {
             #expect(
                 await refusal { try await scene.probe.call("session.pause", ["id": "s"]) }?.code
                     == "session.invalidated")
-            // Opened again it is a new one.
+            // After it is opened again, it is a new session.
             #expect(try await scene.probe.call("session.open", ["id": "s"])["paused"] == nil)
             #expect(try await scene.probe.call("session.pause", ["id": "shared"])["paused"] == true)
         }

@@ -133,7 +133,7 @@ extension EndToEnd.Serving {
             #expect(!Files.exists(mark))
             let sequence = try #require(event?["sequence"])
             try await subscriber.call("events.ack", ["subscriber": "app", "sequence": sequence])
-            // Drained follows the completion; acknowledge it too where it is there.
+            // `session.drained` follows the completion. Acknowledges it too if it is there.
             let head = try await subscriber.call("events.list", ["after": 0, "limit": 1])["head"] ?? sequence
             try await subscriber.call("events.ack", ["subscriber": "app", "sequence": head])
             subscriber.disconnect()

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading.Mirrors {
-    /// Parts of one file from several places, under a digest of the whole.
+    /// Segments of one file from several mirrors, with a digest of the whole.
     struct Shared {
         private static let size = 16 << 20
         private let content = Content(seed: 1, size: Self.size)
@@ -26,7 +26,7 @@ extension EndToEnd.Downloading.Mirrors {
             try await scene.add(content, mirror: named ? mirror : nil, connections: connections, more)
         }
 
-        /// Everything arrived, and hardly anything twice.
+        /// Everything arrived, and hardly anything came twice.
         private func expectWhole(_ scene: Scene, _ id: Int64) async throws {
             #expect(content.matches(scene.file()))
             #expect(scene.names == ["file"])
@@ -34,7 +34,7 @@ extension EndToEnd.Downloading.Mirrors {
             #expect(taken <= Self.size + (4 << 20), "\(taken)")
         }
 
-        /// The first place crawls and gives no further part until the mirror has given some.
+        /// The first mirror is slow and supplies no further segment until the other one has supplied some.
         private func serveSlowly(_ scene: Scene, _ resource: Resource) {
             scene.origin.script(
                 "/file", [.good(resource, rate: 256 << 10), .waiting(for: mirror, "/copy", bytes: 1 << 20, resource)])
@@ -76,7 +76,7 @@ extension EndToEnd.Downloading.Mirrors {
             case "404": mirror.serve("/copy", .status(404))
             case "weak": mirror.serve("/copy", .good(Resource(content, etag: "W/\"copy\"")))
             case "longer":
-                // So slowly that little is on its way when its head is read.
+                // So slow that little is in flight when its header is read.
                 let longer = Resource(Content(seed: 1, size: Self.size + 1), etag: "\"l\"")
                 mirror.serve("/copy", .good(longer, rate: 1 << 20))
             case "whole": mirror.serve("/copy", .ignoringRange(copy))
@@ -89,7 +89,7 @@ extension EndToEnd.Downloading.Mirrors {
             #expect(try await scene.restartCodes(id).isEmpty)
         }
 
-        /// It answers, gives some bytes, and no more: the rest of its part comes from elsewhere.
+        /// It answers, sends some bytes, and then nothing more: the rest of its segment comes from another mirror.
         @Test(.timeLimit(.minutes(2)))
         func aMirrorThatHangsIsLeft() async throws {
             let scene = try await Scene()
@@ -107,7 +107,7 @@ extension EndToEnd.Downloading.Mirrors {
             #expect(mirror.requests("/copy").count == 1)
         }
 
-        /// The place where it began goes away in the middle.
+        /// The mirror where the download began goes away in the middle.
         @Test(.timeLimit(.minutes(1)))
         func theFirstPlaceMayGoAway() async throws {
             let scene = try await Scene()
@@ -119,7 +119,7 @@ extension EndToEnd.Downloading.Mirrors {
             #expect(task["attempts"]?.integerValue == 1)
         }
 
-        /// Another version of the same length is found out by the digest, and nothing of it is delivered.
+        /// The digest detects another version of the same length, and nothing of it is delivered.
         @Test(.timeLimit(.minutes(1)))
         func aMirrorWithOtherBytesIsFoundOut() async throws {
             let scene = try await Scene()
@@ -184,7 +184,7 @@ extension EndToEnd.Downloading.Mirrors {
 }
 
 extension Behaviour {
-    /// Answers rightly, once so many bytes of a path were sent elsewhere.
+    /// Answers correctly, as soon as `other` has sent this many bytes of a path.
     static func waiting(for other: MisbehavingOrigin, _ path: String, bytes: Int64, _ resource: Resource) -> Behaviour {
         .choose { _ in
             let deadline = ContinuousClock.now + .seconds(60)

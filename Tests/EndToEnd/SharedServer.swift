@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// One server for all tests of a suite, started before the first and ended after the last, because some take long to start.
+/// One server for all tests of a suite, started before the first and stopped after the last, because some servers take
+/// long to start.
 struct SharedServer<Server: ServerProcess>: SuiteTrait, TestScoping {
     let start: @Sendable () async throws -> Server
 
@@ -11,7 +12,7 @@ struct SharedServer<Server: ServerProcess>: SuiteTrait, TestScoping {
         try await SharedServers.$current.withValue(try await start()) { try await function() }
     }
 
-    /// The server of the suite that runs.
+    /// The server of the current suite.
     static var current: Server {
         get throws { try #require(SharedServers.current as? Server) }
     }

@@ -10,7 +10,7 @@ extension EndToEnd.Serving {
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         private var completions: String { Self.root.appending(path: "completions").path }
 
-        /// Types each text once the one before it was seen on the terminal, and prints all that was shown.
+        /// Types each text after the previous one was seen on the terminal, and prints everything that was shown.
         private static let typist = """
             import os, pty, select, sys, time
             pid, terminal = pty.fork()
@@ -52,7 +52,7 @@ extension EndToEnd.Serving {
             return output
         }
 
-        /// Tasks 1 and 2 are paused, 3 is over; sessions are podcasts and one that would run something.
+        /// Tasks 1 and 2 are paused and 3 has ended. The sessions are podcasts, and one whose name would run a command.
         private func scene() async throws -> Scene {
             let scene = try await Scene()
             scene.origin.serve("/c.iso", .good(Resource.version(1, size: 100)))
@@ -71,9 +71,9 @@ extension EndToEnd.Serving {
                 "bash --norc --noprofile -i",
                 [
                     "type source \(completions)/dlctl.bash; echo rea''dy\n", "wait ready",
-                    // One task is over: it is put in.
+                    // One task has ended: its id is inserted.
                     "type dlctl remove \t\n", "wait removed 3",
-                    // Two tasks are paused: both are shown.
+                    // Two tasks are paused: both ids are shown.
                     "type dlctl resume \t\t", "wait 1  2", "type 2\t\n", "wait resumed 2",
                     "type dlctl session show pod\t\n", "wait state          active",
                     // What bash would expand is not offered.
@@ -115,7 +115,7 @@ extension EndToEnd.Serving {
             #expect(!scene.names.contains("pwned"))
         }
 
-        /// A key must not start a daemon, nor put anything on the terminal.
+        /// A key press must neither start a daemon nor print anything on the terminal.
         @Test(arguments: ["bash", "zsh", "fish"])
         func withoutADaemonNothingHappens(_ shell: String) async throws {
             let folder = try TemporaryFolder()

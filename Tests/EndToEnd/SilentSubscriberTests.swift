@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd {
-    /// What docs/protocol.md says of a client that does not read.
+    /// What docs/protocol.md says about a client that does not read.
     @Test(.timeLimit(.minutes(4))) func aSubscriberThatDoesNotReadIsDroppedAndLosesNothing() async throws {
         let scene = try await Scene()
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -24,7 +24,7 @@ extension EndToEnd {
             scene.daemon.log.contains("dropping a subscriber that does not read")
         }
         #expect(isDropped)
-        // What the kernel held is read to the end of the connection.
+        // Reads what the kernel held, to the end of the connection.
         var numbers: [Int64] = []
         while let line = try await subscriber.nextLine() {
             let event = try JSONDecoder().decode(JSONValue.self, from: Data(line))

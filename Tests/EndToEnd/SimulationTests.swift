@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 extension EndToEnd.Surviving {
-    /// Supervision and store in seeded worlds (`simulate`, Tests/Simulation): some of them each time, and proof that a
-    /// broken promise is seen.
+    /// Supervision and store in seeded worlds (`simulate`, Tests/Simulation): a few of them each time, and a proof that
+    /// a broken promise is noticed.
     @Suite struct Simulations {
         private func simulate(_ arguments: String...) async throws -> (status: Int32, output: String) {
             try await Program.run([try Binaries.path("simulate")] + arguments, limit: 400)
@@ -22,12 +22,12 @@ extension EndToEnd.Surviving {
                 "linger", "gush",
             ])
         func aPlantedDefectIsFound(_ plant: String) async throws {
-            // The rarest shows once in some hundred worlds; what is found ends the run.
+            // The rarest defect appears once in a few hundred worlds. The run ends when it is found.
             let (status, output) = try await simulate("--seeds", "800", "--plant", plant)
             #expect(status == 0 && output.contains("found \(plant) with seed"), "\(output)")
         }
 
-        /// What a failure prints is enough to see it again, step by step.
+        /// What a failure prints is enough to repeat it, step by step.
         @Test(.timeLimit(.minutes(10))) func aSeedGivesTheSameWorldAgain() async throws {
             let first = try await simulate("--seed", "4", "--steps", "600")
             let second = try await simulate("--seed", "4", "--steps", "600")

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Whatever comes through the socket, the daemon lives and serves the others.
+    /// Whatever comes through the socket, the daemon survives and serves the others.
     struct Socket {
         private func stillServes(_ scene: Scene) async throws {
             #expect(scene.daemon.isRunning)

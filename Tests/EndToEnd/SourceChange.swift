@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// What may happen to a file that is to be sent.
+/// Possible changes of a file that is to be sent.
 enum SourceChange: String, CaseIterable, Sendable {
     case truncated, extended, touched, written, replaced, removed
 
@@ -23,6 +23,6 @@ enum SourceChange: String, CaseIterable, Sendable {
         }
     }
 
-    /// Code of the error that a task ends with.
+    /// The code of the error with which a task ends.
     var code: String { self == .removed ? "source.unreadable" : "source.changed" }
 }

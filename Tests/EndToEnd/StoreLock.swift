@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Another process that writes to the store's database: no commit of the daemon goes through while it holds the lock.
+/// Another process that writes to the store's database. While it holds the lock, no commit of the daemon succeeds.
 final class StoreLock: Sendable {
     private let folder: TemporaryFolder
     private let program: Program

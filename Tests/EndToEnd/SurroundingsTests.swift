@@ -4,9 +4,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// What changes around a daemon: its configuration, the resolver, its state folder.
+    /// Changes of a daemon's environment: its configuration, the resolver, its state folder.
     struct Surroundings {
-        /// A FIFO would read as an empty file: all settings would go back to their defaults.
+        /// A FIFO would read as an empty file, and all settings would fall back to their defaults.
         @Test(.timeLimit(.minutes(1))) func aConfigurationThatBecomesAFIFOIsNotReloaded() async throws {
             let folder = try TemporaryFolder()
             let file = folder.file("dld.yaml")

@@ -12,7 +12,7 @@ extension EndToEnd.Surviving {
             return folder.appendingPathComponent("Torture/run").path
         }()
 
-        /// A few of the cases, the same every time; every planted defect is noticed.
+        /// A few of the cases, the same ones every time. Every planted defect is noticed.
         @Test(.timeLimit(.minutes(5)))
         func aFewDeathsLoseNothing() async throws {
             let folder = try TemporaryFolder()
@@ -23,7 +23,7 @@ extension EndToEnd.Surviving {
                 ], limit: 280)
             let lines = output.split(separator: "\n")
             let told = lines.filter { $0.hasPrefix("FAILED") || $0.hasSuffix("NOT CAUGHT") } + lines.suffix(1)
-            // In the condition itself: of a failure in a long log often its first line alone is read.
+            // In the condition itself, because often only the first line of a failure in a long log is read.
             #expect((status == 0 ? [] : told.map { $0.prefix(200) }).isEmpty, "\(output.suffix(6000))")
         }
     }

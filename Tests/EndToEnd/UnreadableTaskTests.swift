@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// A row that a disk or another program has damaged: everybody else's tasks go on.
+    /// A row that a disk or another program has damaged: all other tasks continue.
     struct UnreadableTasks {
         private let resource = Resource.version(1, size: 5000)
 

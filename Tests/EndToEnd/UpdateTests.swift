@@ -4,13 +4,13 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    /// What has ended can be taken up again: `task.update` changes what a task asks for and where its file goes.
+    /// Ended tasks can be started again: `task.update` changes what a task requests and where its file goes.
     struct Update {
         private static let size = 4 << 20
         private static let cut = 3 << 20
         private let resource = Resource.version(1, size: Update.size)
 
-        /// A scene with a download of `/old` that has failed with most of the file.
+        /// A scene with a download of `/old` that has failed with most of its file.
         private func failed(_ more: [String: JSONValue] = [:]) async throws -> (scene: Scene, id: Int64) {
             let scene = try await Scene()
             scene.origin.serve("/old", .good(resource, cutAfter: Self.cut), .status(403))
@@ -80,7 +80,7 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests().isEmpty)
         }
 
-        /// A download that has arrived whole and cannot be delivered, since its file exists. The server gives it a name.
+        /// A download that is complete and cannot be delivered, because its file exists. The server names the file.
         private func undelivered() async throws -> (scene: Scene, id: Int64) {
             let scene = try await Scene()
             let resource = resource

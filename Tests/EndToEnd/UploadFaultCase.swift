@@ -2,13 +2,13 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// One fault: what the server does, to which ways of uploading, and how that ends.
+/// One fault: what the server does, for which ways of uploading, and how the upload ends.
 struct UploadFaultCase: Sendable {
     enum Ending: Sendable {
         case completed
         /// With this code, and this status in its details.
         case failed(String, Int? = nil)
-        /// For so many seconds, as the server asked.
+        /// For this many seconds, as the server requested.
         case waiting(Double, Int)
     }
 
@@ -18,15 +18,15 @@ struct UploadFaultCase: Sendable {
     var ending: Ending
     /// Options of the task.
     var options: [String: JSONValue] = [:]
-    /// Whether the file is one that is still being sent when the fault comes, however fast it is sent.
+    /// The file must be large enough that it is still being sent when the fault occurs, however fast it is sent.
     var isLarge = false
-    /// Most requests that it may cost.
+    /// The most requests that it may cost.
     var requests = 10
-    /// Most bytes that an append may have.
+    /// The most bytes of one append.
     var longestAppend = Int.max
-    /// Upload resources beyond the one that it takes.
+    /// How many upload resources it makes in addition to the necessary one.
     var extra = 0
-    /// `task.restarted` events.
+    /// The number of `task.restarted` events.
     var restarts = 0
 
     init(
@@ -47,7 +47,7 @@ struct UploadFaultCase: Sendable {
     }
 }
 
-/// A case that meets a server, and what came of it.
+/// A case with its server, and its result.
 struct UploadFaultRun {
     let subject: UploadFaultSubject
     let fault: UploadFaultCase
@@ -67,11 +67,11 @@ struct UploadFaultRun {
         "task.completed", "task.failed", "task.cancelled",
     ]
 
-    /// More events than any case may cost.
+    /// More events than any case may cause.
     private static let patience = 120
 
-    /// Uploads, and checks everything that the case promises.
-    /// - Parameter source: gives the file of a subject.
+    /// Uploads the file, and checks everything that the case promises.
+    /// - Parameter source: returns the file of a subject.
     func perform(source: (UploadFaultSubject) -> String) async throws {
         let source = source(subject)
         let id = try await probe.add([subject.spec(server, source: source, fault.options)])[0]
@@ -101,7 +101,7 @@ struct UploadFaultRun {
         }
     }
 
-    /// Seconds that a `task.waiting` event announces.
+    /// The seconds that a `task.waiting` event announces.
     private func delay(_ event: JSONValue) -> Double? {
         guard let next = event["nextAttemptAt"]?.stringValue.flatMap({ Timestamp($0) }),
             let time = event["time"]?.stringValue.flatMap({ Timestamp($0) })

@@ -20,7 +20,7 @@ extension UploadFaultCase {
                 [.on(.append, .cut(after: count))])
         }
         + [0, 1, 65_536, 300_000].map { count in
-            // The daemon knows that the request was never whole.
+            // The daemon knows that the request was never complete.
             UploadFaultCase("cut after \(count) bytes", .once, [.on(.append, .cut(after: count))], isLarge: true)
         } + [
             UploadFaultCase("creation unheard", .creating, [.on(.creation, .hangUp)]),
@@ -73,7 +73,7 @@ extension UploadFaultCase {
             ]
         }
 
-    /// Servers that hold less, more or something else than was sent.
+    /// Servers that hold less, more or other bytes than were sent.
     static let offsets: [UploadFaultCase] = [
         UploadFaultCase("keeps less", .resuming, [.on(.append, .keep(200_000))]),
         UploadFaultCase("keeps nothing at first", .resuming, [.on(.append, .keep(0))]),
@@ -150,7 +150,7 @@ extension UploadFaultCase {
                 .failed("http.status", 404), requests: 40, extra: 7, restarts: 3),
         ]
 
-    /// Statuses, with what they ask for.
+    /// Statuses, and how they must be handled.
     static let statuses: [UploadFaultCase] =
         [500, 502, 429].flatMap { status in
             [

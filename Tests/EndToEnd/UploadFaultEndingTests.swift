@@ -3,11 +3,11 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Uploads that are wanted no more: their servers hear of it, however long that takes, and nobody waits for that.
+    /// Uploads that are not wanted any more. Their servers are told, however long that takes, and nobody waits for it.
     struct UploadFaultEndingTests {
         private static let begun = 100_000
 
-        /// A scene with an upload of which the server holds a part and reads no more until it is released.
+        /// A scene with an upload of which the server holds a part. The server reads no more until it is released.
         private struct Stage {
             var scene: Scene
             let server: UploadServer
@@ -26,7 +26,7 @@ extension EndToEnd.Uploading {
             var terminations: Int { server.requests(in: .termination).count { $0.status > 0 } }
             var isEnded: Bool { server.files.all.values.allSatisfy(\.isDeleted) }
 
-            /// Something else goes through from beginning to end: whatever was due before is done.
+            /// Another upload runs from beginning to end, so everything that was due before is done.
             func passTime() async throws {
                 let other = try UploadServer(PlainRules())
                 for number in 1...3 {
@@ -52,7 +52,7 @@ extension EndToEnd.Uploading {
                     .on(.termination, 3, .hangUp),
                 ])
             #expect(try await stage.scene.probe.control("cancel", stage.id))
-            // The file goes before the request is noted.
+            // The file is removed before the request is recorded.
             #expect(await eventually { stage.isEnded && stage.terminations >= 3 })
             #expect(stage.terminations == 3)
             #expect(try await stage.scene.probe.state(stage.id) == "cancelled")
@@ -63,7 +63,7 @@ extension EndToEnd.Uploading {
             let subject = try #require(UploadFaultSubject.named(.tus))
             var stage = try await Stage(subject.large, [.on(.termination, .answer(503, [("Retry-After", "2")]))])
             #expect(try await stage.scene.probe.control("cancel", stage.id))
-            // Nothing is left of the task but what its server is to be told.
+            // Nothing is left of the task except what its server must be told.
             #expect(try await stage.scene.probe.control("remove", stage.id))
             let server = stage.server
             #expect(await eventually { server.requests(in: .termination).count == 1 })
@@ -92,7 +92,7 @@ extension EndToEnd.Uploading {
             #expect(try await stage.scene.probe.control("cancel", stage.id))
             #expect(try await stage.scene.probe.state(stage.id) == "cancelled")
             #expect(await eventually { stage.server.requests(in: .termination).count == 1 })
-            // Again from the beginning, while the old one is still being ended.
+            // The upload starts over while the old one is still being ended.
             #expect(try await stage.scene.probe.control("retry", stage.id))
             stage.server.release()
             try await stage.scene.probe.wait(for: stage.id, "completed")
@@ -132,7 +132,7 @@ extension EndToEnd.Uploading {
         func anotherURLEndsTheOldUpload(_ subject: UploadFaultSubject) async throws {
             let stage = try await Stage(subject.large, [.on(.termination, .answer(500))])
             let new = try UploadServer(subject.rules)
-            // A new query is the same place: tokens are renewed there.
+            // A new query is the same place, because tokens are renewed there.
             try await stage.scene.probe.call(
                 "task.update", ["id": .integer(stage.id), "url": .string(stage.server.url("/files/?token=2"))])
             try await stage.scene.probe.call(

@@ -1,14 +1,14 @@
 import TestSupport
 import TransferModel
 
-/// The table of faults, continued: fields that are missing, wrong or hostile, and what only one protocol has.
+/// The table of faults, continued: missing, wrong or hostile fields, and faults that only one protocol can have.
 extension UploadFaultCase {
     private static let size = UploadFaultSubject.size
     private static let broken = Ending.failed("http.protocol")
     private static let auto: [String: JSONValue] = ["uploadProtocol": "auto"]
     private static let past = "Thu, 01 Jan 2015 00:00:00 GMT"
 
-    /// Where the upload is said to be.
+    /// Wrong locations of the upload.
     static let places: [UploadFaultCase] =
         [nil, "", "http://[::1", "ftp://127.0.0.1/f", "file:///etc/passwd", "http://user@/x", "//"].map { place in
             UploadFaultCase(
@@ -24,7 +24,7 @@ extension UploadFaultCase {
                 requests: 1),
         ]
 
-    /// What the server says of the upload.
+    /// What the server says about the upload.
     static let fields: [UploadFaultCase] =
         [nil, "banana", "-5", "1e5", "99999999999999999999", ""].flatMap { offset in
             [
@@ -78,7 +78,7 @@ extension UploadFaultCase {
                 ], extra: 1, restarts: 1),
         ]
 
-    /// What the server takes at most.
+    /// The server's limits.
     static let limits: [UploadFaultCase] =
         [
             UploadFaultCase(
@@ -107,7 +107,7 @@ extension UploadFaultCase {
             UploadFaultCase(limit, .draft, [.always(.creation, .field("Upload-Limit", limit))], requests: 2)
         }
 
-    /// 308 and what comes with it.
+    /// 308 and its fields.
     static let ranges: [UploadFaultCase] =
         ["bytes=5-9", "banana", "bytes=0-", "bytes=0-x", "bytes=0--1", "bytes=0-99999999999999999999", ""].flatMap {
             (range: String) in

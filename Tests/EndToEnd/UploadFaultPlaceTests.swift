@@ -3,9 +3,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Uploads that are not where their creation was, and parts that are not what they were.
+    /// Uploads that are not where their creation was, and parts that have changed.
     struct UploadFaultPlaceTests {
-        /// Puts uploads on another origin: `localhost` in place of 127.0.0.1.
+        /// Puts uploads on another origin: `localhost` instead of 127.0.0.1.
         private struct ElsewhereRules: UploadRules {
             let rules: any UploadRules
 
@@ -67,7 +67,7 @@ extension EndToEnd.Uploading {
             try await scene.probe.wait(for: id, "completed")
             subject.expectWhole(server, "")
             #expect(try await scene.restartCodes(id) == ["http.status"])
-            // Two, the refused one, that one, and all three again.
+            // Two parts, the refused one, that one again, and all three again.
             #expect(server.requests(in: .append).count == 7)
             #expect(server.requests(in: .completion).count == 2)
         }

@@ -3,10 +3,10 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Sources that change while they are uploaded, in every protocol: what the server gets is one version or a beginning of
+    /// Sources that change while they are uploaded, in every protocol: the server gets one version or a beginning of
     /// it.
     struct UploadFaultSourceTests {
-        /// Each change with a source and a server of its own, all with one daemon.
+        /// Tests each change with its own source and server, all with one daemon.
         private func each(
             of changes: [SourceChange], _ subject: UploadFaultSubject, _ script: [UploadFault],
             _ body: @escaping @Sendable (SourceChange, UploadServer, RPCProbe, String) async throws -> Void
@@ -27,7 +27,7 @@ extension EndToEnd.Uploading {
 
         @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
         func nothingOfAnotherVersionIsSentByTheNextAttempt(_ subject: UploadFaultSubject) async throws {
-            // A part is there where the protocol has parts; then the server wants to be left alone.
+            // If the protocol has parts, one part is there. Then the server asks for a pause.
             let isWhole = subject.kind.isSubset(of: .plain)
             let rest = UploadFault.Act.answer(503, [("Retry-After", "2000")])
             let script: [UploadFault] =
@@ -48,7 +48,7 @@ extension EndToEnd.Uploading {
             }
         }
 
-        /// Lets the upload begin, changes its source while the server does not read on, and lets it go on.
+        /// Lets the upload begin, changes its source while the server does not read, and lets the upload continue.
         @Sendable private func change(
             _ change: SourceChange, _ subject: UploadFaultSubject, _ server: UploadServer, _ probe: RPCProbe,
             _ source: String
@@ -85,7 +85,7 @@ extension EndToEnd.Uploading {
             }
         }
 
-        /// What is there is the old version, or the beginning of it.
+        /// The server has the old version, or a beginning of it.
         @Sendable private func expectOld(
             _ server: UploadServer, _ subject: UploadFaultSubject, isWhole: Bool, _ name: Comment
         ) {

@@ -2,15 +2,15 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// One way to upload, with a server that takes uploads so and what must hold of its content.
+/// One way to upload, with a server for it and the conditions on its content.
 struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
-    /// What sets ways to upload apart.
+    /// The properties that distinguish ways to upload.
     struct Kind: OptionSet, Sendable {
         let rawValue: Int
         static let tus = Kind(rawValue: 1)
         /// Resumable uploads, created before content is sent.
         static let draft = Kind(rawValue: 2)
-        /// The same, created with the content.
+        /// Resumable uploads, created with the content.
         static let optimistic = Kind(rawValue: 4)
         static let contentRange = Kind(rawValue: 8)
         static let s3 = Kind(rawValue: 16)
@@ -23,14 +23,14 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
         /// The upload resource is created first.
         static let creating: Kind = [.tus, .draft, .contentRange]
         static let drafts: Kind = [.draft, .optimistic]
-        /// A request that is never made twice by itself.
+        /// A request that is never repeated automatically.
         static let once: Kind = [.post, .multipart]
         static let plain: Kind = [.put, .post, .multipart]
         static let all: Kind = [.resuming, .s3, .plain]
     }
 
     static let size = 600_000
-    /// More than the sockets of both sides take in, so that no request is over before its server has read on.
+    /// More than the sockets of both sides hold, so that no request ends before its server has read further.
     static let largeSize = 6_000_000
 
     var testDescription: String
@@ -78,7 +78,7 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
 
     static func named(_ kind: Kind) -> UploadFaultSubject? { all.first { $0.kind == kind } }
 
-    /// The same with a file, and parts, of which something is always left while the server does not read.
+    /// The same with a larger file and larger parts, of which something is always left while the server does not read.
     var large: UploadFaultSubject {
         var subject = self
         subject.content = Content(seed: 82, size: Self.largeSize)
@@ -91,7 +91,7 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
         return kind == .s3 ? "s3Multipart" : testDescription
     }
 
-    /// A task that sends `source` to this server; four failures in a row end it, so that no fault lasts for ever.
+    /// A task that sends `source` to this server. Four failures in a row end it, so that no fault lasts forever.
     func spec(_ server: UploadServer, source: String, _ more: [String: JSONValue] = [:]) -> JSONValue {
         var spec: [String: JSONValue] = [
             "kind": "upload", "url": .string(server.url(path)), "source": ["path": .string(source)],
@@ -110,7 +110,7 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
 
     // MARK: What the server holds
 
-    /// Never two versions, never bytes at a wrong place: what is there is where the file has it.
+    /// Never two versions, never bytes at a wrong offset: the server's bytes are those of the file at the same offsets.
     func expectNoMixture(_ server: UploadServer, _ name: Comment) {
         for (path, entry) in server.files.all {
             let bytes = kind == .multipart ? Self.filePart(entry.bytes) : entry.bytes
@@ -137,7 +137,7 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
         return Array(content.bytes.dropFirst((part - 1) * partSize).prefix(count))
     }
 
-    /// The file in a form whose last part it is (RFC 7578); of a form that is cut, what there is of it.
+    /// The file in a form in which it is the last part (RFC 7578); of a truncated form, the existing bytes.
     static func filePart(_ form: [UInt8]) -> [UInt8] {
         guard let head = firstEnd(of: "\r\n\r\n", in: form) else { return [] }
         let boundary = form.prefix { $0 != 13 }

@@ -3,8 +3,8 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Servers that break the rules of uploads in every phase: in the end the server has the very file and the task says
-    /// so, or the task says what went wrong; two versions are never mixed, and nothing goes on for ever.
+    /// Servers that break the rules of uploads in every phase. In the end, the server has the exact file and the task
+    /// reports that, or the task reports what went wrong. Two versions are never mixed, and nothing continues forever.
     struct UploadFaultTests {
         private static let table: [(name: String, cases: [UploadFaultCase])] = [
             ("cuts", UploadFaultCase.cuts), ("offsets", UploadFaultCase.offsets),
@@ -13,7 +13,7 @@ extension EndToEnd.Uploading {
             ("ranges", UploadFaultCase.ranges), ("parts", UploadFaultCase.parts),
         ]
 
-        /// Servers that the daemon meets at a time.
+        /// The servers that one daemon uses at a time.
         private static let width = 8
 
         @Test(.timeLimit(.minutes(5)), arguments: UploadFaultSubject.all)

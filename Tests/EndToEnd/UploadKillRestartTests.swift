@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// Uploads whose daemon is killed five times at random, where nothing lets a request continue: each attempt sends the whole
-/// file, and the last one is the file.
+/// Uploads that cannot be resumed, whose daemon is killed five times at random. Each attempt sends the whole file, and
+/// the last one succeeds.
 struct UploadKillRestartTests {
     private typealias Run = UploadKillRun
 
@@ -13,7 +13,7 @@ struct UploadKillRestartTests {
         run.isContinued = false
         run.attempts = { server.requests().count }
         guard method == "POST" else { return run }
-        // A POST may have been acted on: the task says so, and its user decides.
+        // The server may have acted on a POST: the task reports that, and its user decides.
         run.afterwards = { probe, id in
             var task: JSONValue = .null
             let isSettled = try await eventually {
@@ -22,7 +22,7 @@ struct UploadKillRestartTests {
                 return task["state"] == "failed" || isSending
             }
             #expect(isSettled)
-            // Killed before it had begun, it begins by itself.
+            // If it was killed before it had begun, it begins by itself.
             guard task["state"] == "failed" else { return }
             #expect(task.errorCode == "network.lost")
             #expect(try await probe.control("retry", id))
@@ -30,7 +30,7 @@ struct UploadKillRestartTests {
         return run
     }
 
-    /// Bytes of the request that is on its way.
+    /// The bytes of the current request.
     private func arriving(_ server: UploadServer) -> Int {
         guard let last = server.requests().last, !last.isCut, last.status < 200 else { return 0 }
         return last.received
@@ -62,7 +62,7 @@ struct UploadKillRestartTests {
         let body = try #require(server.files["/form"]?.bytes)
         expectWholeAtTheEnd(server, length: body.count)
         #expect(ending.resumed.isEmpty)
-        // RFC 7578: the file's part ends in front of the closing boundary, which is as long as the first line.
+        // RFC 7578: the file's part ends before the closing boundary, which is as long as the first line.
         let boundary = body.prefix { $0 != UInt8(ascii: "\r") }
         let tail = body.count - (boundary.count + 2 + 4)
         let isIdentical = Array(body[(tail - Run.small.size)..<tail]) == Run.small.bytes

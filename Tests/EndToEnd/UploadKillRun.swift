@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// One upload whose daemon is killed at random again and again; what its server recorded tells whether that cost
-/// anything.
+/// One upload whose daemon is killed at random several times. The server's records show whether that cost anything.
 struct UploadKillRun {
     static let kills = 5
     static let isLong = getenv("DLD_LONG_TESTS").map { String(cString: $0) } == "1"
@@ -13,36 +12,36 @@ struct UploadKillRun {
     static let medium = isLong ? large : Content(seed: 62, size: 24 << 20)
     static let small = Content(seed: 63, size: 12 << 20)
 
-    /// Tells runs apart in what they print, and makes their kills differ.
+    /// Distinguishes runs in their output, and makes their kills differ.
     var name: String
     var content: Content
-    /// Seconds that the upload would take if nobody disturbed it, so that most kills find bytes on their way.
+    /// The seconds that the undisturbed upload would take, so that most kills find bytes in flight.
     var pace = 4.0
-    /// Whether each kill comes later in the file than the one before, as where the upload continues.
+    /// Tells whether each kill comes later in the file than the previous one, because the upload resumes.
     var isContinued = true
     /// Reads no further than each kill may come.
     var server: any UploadHolder
-    /// Requests so far; where the upload does not continue, each kill waits for the next one.
+    /// The number of requests so far. If the upload does not resume, each kill waits for the next request.
     var attempts: () -> Int = { .max }
     var environment: [String: String] = [:]
-    /// Whether the first kill may come.
+    /// Tells whether the first kill may come.
     var isReady: (Scene) async throws -> Bool = { _ in true }
     /// Does what a user does after each restart.
     var afterwards: (RPCProbe, Int64) async throws -> Void = { _, _ in }
 
     struct Ending {
         var task: JSONValue
-        /// Offsets of the task's `task.resumed` events.
+        /// The offsets of the task's `task.resumed` events.
         var resumed: [Int]
-        /// What the server had at least when each kill came.
+        /// The least that the server had at each kill.
         var marks: [Int]
     }
 
-    /// The last byte that a kill waits for; the last fifth is left for the end.
+    /// The last byte that a kill waits for. The last fifth is left for the end.
     private var last: Int { content.size / 5 * 4 }
 
-    /// Bytes among which a kill comes: where the upload continues, each daemon has a stretch of the file for itself, of
-    /// which it has brought something before it dies, and which none before it could have brought.
+    /// The bytes among which a kill comes. If the upload resumes, each daemon has its own stretch of the file. It has
+    /// sent some of it before it dies, and no earlier daemon could have sent it.
     private func stretch(_ kill: Int) -> ClosedRange<Int> {
         guard isContinued else { return 1...last }
         let first = last / Self.kills * kill
@@ -54,7 +53,7 @@ struct UploadKillRun {
         server.hold(isContinued ? .files(stretch(kill).upperBound) : .body(last))
     }
 
-    /// - Parameter held: bytes that the server has of the upload, or of its present attempt.
+    /// - Parameter held: returns the bytes that the server has of the upload, or of its current attempt.
     func run(to url: String, _ more: [String: JSONValue] = [:], held: () -> Int) async throws -> Ending {
         var random = SeededGenerator(announcing: "upload killed, \(name)")
         let hasty = Int.random(in: 0..<Self.kills, using: &random)
@@ -77,7 +76,7 @@ struct UploadKillRun {
             earlier = isContinued ? 0 : attempts()
             scene = try await scene.restarted()
             try await afterwards(scene.probe, id)
-            // One more, wherever the new daemon has got to by then.
+            // One more kill, wherever the new daemon is by then.
             guard kill == hasty else { continue }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0..<300, using: &random)))
             earlier = isContinued ? 0 : attempts()
@@ -92,7 +91,7 @@ struct UploadKillRun {
 }
 
 extension UploadKillRun.Ending {
-    /// What holds for every upload that continues: its figures are whole, its offsets never go back.
+    /// What holds for every resumed upload: its figures are complete, and its offsets never decrease.
     func expectContinued(_ content: Content) {
         #expect(task["bytesSent"]?.integerValue == Int64(content.size))
         #expect(task["bytesToSend"]?.integerValue == Int64(content.size))

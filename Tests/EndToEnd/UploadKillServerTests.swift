@@ -2,17 +2,18 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// Uploads to file servers whose daemon is killed five times at random: the server's own log says what came.
+/// Uploads to file servers whose daemon is killed five times at random. The server's own log shows what arrived.
 struct UploadKillServerTests {
     private typealias Run = UploadKillRun
-    /// A dead client's last bytes may arrive when the next one has asked for the size: what a socket holds, for each kill.
+    /// A dead client's last bytes may arrive after the next one has asked for the size: as much as a socket holds, for
+    /// each kill.
     private static let inFlight = (Run.kills + 1) * (4 << 20)
 
     private func expectFile(_ ending: UploadKillRun.Ending, at path: String, logged: () -> [Int]) async {
         ending.expectContinued(Run.medium)
         let isIdentical = Run.medium.matches(path)
         #expect(isIdentical)
-        // The last session's line comes with its end.
+        // The last session's line is logged at its end.
         #expect(await eventually { logged().reduce(0, +) >= Run.medium.size })
         #expect(logged().count > Run.kills)
         #expect(logged().reduce(0, +) <= Run.medium.size + Self.inFlight)

@@ -2,24 +2,25 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// Uploads whose daemon is killed five times at random and more: the server ends with the very file, made once, and got
-/// next to nothing twice.
+/// Uploads whose daemon is killed at least five times at random. In the end, the server has the exact file, created
+/// once, and got almost nothing twice.
 ///
-/// Beside `EndToEnd`, not in it: these wait for their rate limits most of the time, so they run side by side.
+/// This suite is next to `EndToEnd`, not in it: its tests mostly wait for their rate limits, so they run side by side.
 struct UploadKillTests {
     private typealias Run = UploadKillRun
 
     private func expectOne(_ server: UploadServer, _ content: Content) {
         #expect(server.files.all.count == 1)
         #expect(server.requests("POST").count == 1)
-        // Apart from #expect, which would print every byte of what differs.
+        // Not inside #expect, which would print every different byte.
         let stored = server.files.all.values.first
         let (isComplete, isIdentical) = (stored?.isComplete ?? false, stored?.bytes == content.bytes)
         #expect(isComplete)
         #expect(isIdentical)
     }
 
-    /// What was sent began where the server had just said that it is: it was asked, or had confirmed what came before.
+    /// Each request began where the server had just said that the upload is: it was asked, or had confirmed the bytes
+    /// before.
     private func expectAsked(_ server: UploadServer, by asks: (UploadServer.Record) -> Bool) {
         var isKnown = false
         var questions = 0
@@ -43,7 +44,7 @@ struct UploadKillTests {
         ending.expectContinued(Run.large)
         expectOne(server, Run.large)
         expectAsked(server) { $0.method == "HEAD" }
-        // The server keeps what a cut connection brought, so not a byte came twice.
+        // The server keeps what a cut connection brought, so no byte came twice.
         #expect(server.received("PATCH") == Run.large.size)
     }
 
@@ -64,7 +65,7 @@ struct UploadKillTests {
     func resumableCreatedWithItsContent(version: Int) async throws {
         let server = try UploadServer(DraftRules(version: version, announces: true))
         var run = Run(name: "optimistic \(version)", content: Run.medium, server: server)
-        // Before the place that the 104 named is stored, nobody could know what became of the request.
+        // Before the location named by the 104 is stored, nobody could know what became of the request.
         run.isReady = { try await $0.daemon.stores("upload-1") }
         let ending = try await run.run(
             to: server.url(),
@@ -111,7 +112,7 @@ struct UploadKillTests {
         let isIdentical = server.files[PartRules.object]?.bytes == content.bytes
         #expect(isIdentical)
         #expect(server.requests("POST").count == 1)
-        // A part comes again only where its answer was lost with the daemon: the last one before a kill.
+        // A part is sent again only if its answer was lost with the daemon: the last one before a kill.
         let parts = server.requests("PUT").map(\.path)
         let again = zip(parts, parts.dropFirst()).count { $0 == $1 }
         #expect(parts.count == 24 + again)

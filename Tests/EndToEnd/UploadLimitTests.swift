@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Upload rates that tasks and sessions set.
+    /// Upload rates of tasks and sessions.
     struct UploadLimits {
         private let content = Content(seed: 61, size: 4 << 20)
         private static let piece = 16 << 10
@@ -16,7 +16,7 @@ extension EndToEnd.Uploading {
             return .object(spec.merging(more) { $1 })
         }
 
-        /// At 1 B/s the first piece is the last for hours, while an upload that the limit is not for goes through.
+        /// At 1 B/s, no second piece is sent for hours. An upload without this limit completes meanwhile.
         @Test(.timeLimit(.minutes(1)), arguments: ["session", "task"])
         func aLimitHoldsItsOwnUploadsUntilItIsLifted(scope: String) async throws {
             let server = try UploadServer(PlainRules())

@@ -4,16 +4,16 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// The daemon's memory does not grow with what it sends; with DLD_LONG_TESTS=1, 4 GiB and 100 at a time.
+    /// The daemon's memory does not grow with what it sends; with DLD_LONG_TESTS=1, 4 GiB and 100 uploads at a time.
     struct UploadMemory {
-        /// What it may grow by, in bytes.
+        /// The permitted growth in bytes.
         private static let most: Int64 = 16 << 20
 
         private func growth(uploads: Int, of size: Int) async throws -> Int64 {
             let scene = try await Scene()
             try await scene.probe.call(
                 "settings.set", ["maximumConcurrentTasks": 100, "maximumConcurrentTasksPerHost": 100])
-            // What the first upload loads is no growth of later ones.
+            // What the first upload loads does not count as growth.
             try await send(1, 1 << 20, scene)
             let before = try scene.daemon.residentMemory()
             try scene.daemon.resetPeakMemory()

@@ -3,15 +3,15 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading.UploadServers {
-    /// Upload sessions with Content-Range, against gcp-storage-emulator.
+    /// Upload sessions with Content-Range, with gcp-storage-emulator.
     ///
-    /// Asked about a session without a byte it says `bytes=0-0`, as of one with a byte; so the daemon is killed when the
-    /// first chunk is there.
+    /// For a session without any byte, it answers `bytes=0-0`, as for one with one byte. Therefore the daemon is killed
+    /// when the first chunk is there.
     @Suite(
         .enabled(if: Requirements.hasPythonServers), SharedServer { try await CloudStorageServer.start() })
     struct CloudStorage {
         private static let chunk = 8 << 20
-        /// Two chunks, and one that is no multiple of 256 KiB.
+        /// Two chunks, and one that is not a multiple of 256 KiB.
         private let content = Content(seed: 57, size: 2 * chunk + 1_000_001)
 
         @Test(.timeLimit(.minutes(1)))
@@ -25,7 +25,7 @@ extension EndToEnd.Uploading.UploadServers {
             let sent = server.requests.filter { $0.target.contains("name=whole") }
             #expect(sent.first?.method == "POST")
             #expect(sent.dropFirst().allSatisfy { $0.method == "PUT" })
-            // Two chunks want more, the third is the last.
+            // Two chunks are answered with 308, the third is the last.
             #expect(sent.dropFirst().dropLast().map(\.status).suffix(2) == [308, 308])
             #expect(sent.last?.status == 200)
         }
@@ -34,7 +34,7 @@ extension EndToEnd.Uploading.UploadServers {
         func aKilledUploadGoesOnInItsSession() async throws {
             let server = try SharedServer<CloudStorageServer>.current
             let scene = try await Scene()
-            // At this rate it takes 10 s from where it is killed to its end.
+            // At this rate, the rest takes 10 s after the kill.
             let content = Content(seed: 59, size: 4 * Self.chunk)
             let id = try await scene.upload(
                 content, to: server.url("killed"), ["uploadProtocol": "contentRange", "rateLimit": 2_500_000])

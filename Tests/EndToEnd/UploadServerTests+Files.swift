@@ -4,7 +4,8 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading.UploadServers {
-    /// FTP and SFTP: the size of the file at the server says where to go on, if the file is ours and the source still is.
+    /// FTP and SFTP: the size of the file at the server shows where to resume, if the file is ours and the source has
+    /// not changed.
     struct FileServers {
         enum Kind: String, CaseIterable {
             case ftp, ftps, sftp
@@ -51,10 +52,10 @@ extension EndToEnd.Uploading.UploadServers {
 
             private static func size(_ path: String) -> Int { Int(Files.status(path)?.st_size ?? 0) }
 
-            /// Somebody else's file under the name.
+            /// Puts another user's file under the name.
             func occupy(_ content: Content) throws {
                 try Files.write(path, content.bytes)
-                // vsftpd's anonymous user is this one.
+                // This is the user of vsftpd's anonymous clients.
                 if let entry = getpwnam("daemon") { chown(path, entry.pointee.pw_uid, entry.pointee.pw_gid) }
             }
         }
@@ -87,7 +88,7 @@ extension EndToEnd.Uploading.UploadServers {
             let task = try await setting.scene.probe.wait(for: id, "completed")
             #expect(task["attempts"] == 1)
             #expect(content.matches(String(setting.path.dropLast("file".count)) + "the source"))
-            // What is no name cannot go there: the refusal comes at once, not after attempts.
+            // An invalid name cannot go there: the refusal comes at once, not after attempts.
             await #expect {
                 _ = try await setting.scene.upload(
                     content, to: folder, setting.more.merging(["fileName": "a/b"]) { $1 })
@@ -122,7 +123,8 @@ extension EndToEnd.Uploading.UploadServers {
         @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
         func aFileThatWasThereIsReplacedWhole(kind: Kind) async throws {
             let setting = try await Setting(kind)
-            // Shorter it could be continued, as long it could be taken for the file, longer it would keep its end.
+            // A shorter file could be continued, one of the same length could be taken for ours, and a longer one would
+            // keep its end.
             for size in [content.size / 2, content.size, content.size + (1 << 20)] {
                 try setting.occupy(Content(seed: 54, size: size))
                 let id = try await setting.scene.upload(content, to: setting.url, setting.more)

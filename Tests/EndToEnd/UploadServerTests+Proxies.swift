@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading.UploadServers {
-    /// The draft's resumable uploads where they have to pass a proxy that never heard of them.
+    /// The draft's resumable uploads through proxies that do not know the draft.
     struct Proxies {
         private let content = Content(seed: 58, size: 8 << 20)
 
@@ -31,7 +31,7 @@ extension EndToEnd.Uploading.UploadServers {
             .timeLimit(.minutes(1)), .enabled(if: Requirements.has("haproxy")), arguments: [8, 6],
             ["careful", "optimistic"])
         func haproxyPassesWhatTheDraftNeeds(version: Int, creation: String) async throws {
-            // With the content on its way, only the 104 says where the upload is.
+            // While the content is being sent, only the 104 shows where the upload is.
             let server = try UploadServer(DraftRules(version: version, announces: true))
             let proxy = try await HAProxy.start(to: server.port)
             try await survivesACut(
@@ -46,7 +46,7 @@ extension EndToEnd.Uploading.UploadServers {
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx")), arguments: [8, 6])
         func nginxPassesCarefulCreation(version: Int) async throws {
-            // It would take the 104 of a server that announces for the last word.
+            // nginx would take a server's 104 for the final answer.
             let server = try UploadServer(DraftRules(version: version, announces: true))
             let proxy = try await nginx(to: server, "proxy_http_version 1.1; proxy_request_buffering off;")
             try await survivesACut(

@@ -3,11 +3,12 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading.UploadServers {
-    /// Presigned URLs, against moto.
+    /// Presigned URLs, with moto.
     @Suite(.enabled(if: Requirements.hasPythonServers), SharedServer { try await S3Server.start() })
     struct S3 {
         private static let partSize = 5 << 20
-        /// Bytes a second: two parts and a bit take 8 s, and the rest takes 6 s, in which a busy machine has time to look.
+        /// Bytes per second: a little more than two parts takes 8 s, and the rest 6 s, which is enough time on a busy
+        /// machine.
         private static let pace: JSONValue = 1_500_000
         /// Four parts, and one of a single byte.
         private let content = Content(seed: 56, size: 4 * partSize + 1)
@@ -46,20 +47,20 @@ extension EndToEnd.Uploading.UploadServers {
             let object = try await server.presign("parts", parts: 5)
             let id = try await scene.upload(
                 content, to: object.put, parts(object).merging(["rateLimit": Self.pace]) { $1 })
-            // Two parts are there, the third is on its way.
+            // Two parts are there, and the third is being sent.
             try await scene.wait(for: id, sent: 2 * Self.partSize + (1 << 20))
             let (restarted, task) = try await scene.killed(while: id)
             #expect(task["bytesSent"]?.integerValue == Int64(content.size))
             #expect(try #require(try await restarted.resumptions(id).last) >= 2 * Self.partSize)
             let parts = server.parts(of: "parts")
             #expect(parts.filter { $0.number <= 2 }.map(\.number) == [1, 2])
-            // moto refuses the part that was cut; no other one comes twice.
+            // moto refuses the part that was cut. No other part comes twice.
             #expect(Set(parts.filter { $0.status == 200 }.map(\.number)) == [1, 2, 3, 4, 5])
             #expect(parts.count <= 6)
             try await expectStored(object, restarted)
         }
 
-        /// What waited for so long that its URLs have expired goes on with others, from the parts that are there.
+        /// A task that waited until its URLs expired continues with new ones, from the existing parts.
         @Test(.timeLimit(.minutes(1)))
         func partsStayUnderURLsThatAreSignedAnew() async throws {
             let server = try SharedServer<S3Server>.current
@@ -109,14 +110,15 @@ extension EndToEnd.Uploading.UploadServers {
                 })
         }
 
-        /// S3 may begin its answer before it knows how the completion ends. moto does not, so a proxy says 200 for it.
+        /// S3 may begin its answer before it knows how the completion ends. moto does not, so a proxy answers 200 in
+        /// its place.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("haproxy")))
         func anErrorUnderA200IsNoSuccess() async throws {
             let server = try SharedServer<S3Server>.current
             let proxy = try await HAProxy.start(
                 to: server.port, extra: "http-response set-status 200 if { status 400 }")
             let scene = try await Scene()
-            // Parts but the last must have 5 MiB.
+            // All parts except the last must have 5 MiB.
             let object = try await server.presign("small", parts: 6, through: proxy.port)
             let id = try await scene.upload(content, to: object.put, parts(object, of: 4 << 20))
             let task = try await scene.probe.wait(for: id, "failed")

@@ -3,16 +3,16 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading.UploadServers {
-    /// tus, against tuspyserver.
+    /// tus, with tuspyserver.
     ///
-    /// It takes note of a cut PATCH when it reads the end of the connection, so only requests that it answered are in its
-    /// log; and it notes the offset in a file of its own, which may come back after a DELETE, without content.
+    /// It records a cut PATCH when it reads the end of the connection, so its log has only requests that it answered.
+    /// It records the offset in a separate file, which may come back after a DELETE, without content.
     @Suite(
         .enabled(if: Requirements.hasPythonServers), SharedServer { try await TusServer.start() })
     struct Tus {
         private let content = Content(seed: 55, size: 12 << 20)
 
-        /// The server of the suite, with nothing in it.
+        /// The server of the suite, emptied.
         private func emptyServer() throws -> TusServer {
             let server = try SharedServer<TusServer>.current
             server.clear()
@@ -28,7 +28,7 @@ extension EndToEnd.Uploading.UploadServers {
             let server = try emptyServer()
             let scene = try await Scene()
             try Files.write(scene.file("a film.mp4"), content.bytes)
-            // Without --protocol the server is asked what it speaks.
+            // Without --protocol, the server is asked which protocol it supports.
             let sent = try await scene.daemon.dlctl(["upload", "-w", scene.file("a film.mp4"), server.url])
             #expect(sent.status == 0, "\(sent)")
             let upload = try #require(server.uploads.first)

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Uploads to web servers that people really run, and from the command line.
+    /// Uploads to web servers in real use, and from the command line.
     struct UploadServers {
         private let content = Content(seed: 51, size: 8 << 20)
 
@@ -32,7 +32,7 @@ extension EndToEnd.Uploading {
 
         // MARK: Apache
 
-        /// Requests and refusals are heads; whatever is longer carried the file.
+        /// Requests and refusals are headers only. Anything longer carried the file.
         private static let headLimit = 4096
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("apache2", "htpasswd")))
@@ -65,7 +65,7 @@ extension EndToEnd.Uploading {
             #expect(task.errorCode == "auth.required")
             #expect(task["attempts"]?.integerValue == 1)
             #expect(task["bytesSent"]?.integerValue == 0)
-            // Without credentials one challenge, with wrong ones also their refusal; neither cost the file.
+            // One challenge without credentials, and also a refusal with wrong ones. The file was sent in neither case.
             let expected = password == nil ? [401] : [401, 401]
             #expect(await eventually { server.traffic.count == expected.count })
             #expect(server.traffic.map(\.status) == expected)

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Uploading {
-    /// Uploads: what the server holds in the end is the file, or the task says why not.
+    /// In the end, the server has the file, or the task says why not.
     struct Uploads {
         private let content = Content(seed: 21, size: 8 << 20)
 
@@ -19,7 +19,7 @@ extension EndToEnd.Uploading {
             #expect(server.files["/e"]?.bytes == [])
         }
 
-        /// They would arrive empty, or never.
+        /// Such files would arrive empty, or never.
         @Test(.timeLimit(.minutes(1)))
         func aFileThatDoesNotSayItsLengthIsRefused() async throws {
             let scene = try await Scene()
@@ -158,7 +158,7 @@ extension EndToEnd.Uploading {
 
         // MARK: Bodies
 
-        /// The kill comes with the answer: whatever the daemon meant to do later it does not do. It may have begun to send.
+        /// The kill comes with the answer, so the daemon cannot do anything later. It may have begun to send.
         @Test(.timeLimit(.minutes(1)), arguments: ["text", "base64", "file"], [false, true])
         func aBodyOutlivesAKillRightAfterTheAnswer(form: String, startsPaused: Bool) async throws {
             let server = try UploadServer(PlainRules())
@@ -183,7 +183,7 @@ extension EndToEnd.Uploading {
             if startsPaused { try await scene.probe.control("resume", id) }
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(server.files["/body"]?.bytes == bytes)
-            // Of a file the path stays, for whoever sends it again as it is then.
+            // The path of a file stays, for a retry that sends it as it is then.
             let kept = task["body"] ?? .null
             #expect(form == "file" ? kept["file"] == .string(scene.file("body")) : kept == .null)
             #expect(task["bytesSent"]?.integerValue == 1 << 20)
@@ -267,7 +267,7 @@ extension EndToEnd.Uploading {
 
         // MARK: Limits
 
-        /// At 1 B/s the first piece is the last for hours: what goes on does so because the limit was lifted.
+        /// At 1 B/s, no second piece is sent for hours. If the upload continues, the limit was lifted.
         @Test(.timeLimit(.minutes(1)))
         func theLimitOfEverythingHoldsAndIsLiftedWhileUploadsRun() async throws {
             let server = try UploadServer(PlainRules())
@@ -279,7 +279,7 @@ extension EndToEnd.Uploading {
                 ids.append(try await scene.upload(content, to: url, ["uploadProtocol": "put"], from: name))
             }
             #expect(await eventually { server.received("PUT") > 0 })
-            // Another direction is another limit.
+            // The other direction has another limit.
             scene.origin.serve("/file", .good(Resource(content)))
             try await scene.probe.wait(for: try await scene.add(), "completed")
             #expect(server.received("PUT") <= 16 << 10)
@@ -289,18 +289,18 @@ extension EndToEnd.Uploading {
                 try await scene.probe.wait(for: id, "completed")
                 #expect(server.files["/\(name)"]?.content == content)
             }
-            // No request was begun anew for it.
+            // No request started over because of this.
             #expect(server.requests("PUT").count == 3)
             let stats = try await scene.probe.call("daemon.stats")
             #expect((stats["bytesSent"]?.integerValue ?? 0) >= Int64(3 * content.size))
         }
 
-        /// The other way round: an upload that runs stops at a limit that comes later.
+        /// The other way round: a running upload stops at a limit that comes later.
         @Test(.timeLimit(.minutes(1)), arguments: ["task", "session", "everything"])
         func aLimitThatComesLaterHoldsWhatRuns(scope: String) async throws {
             let server = try UploadServer(DrainRules())
             let scene = try await Scene()
-            // Long enough to run for minutes; holes, so that it costs no disk.
+            // Long enough to run for minutes. It has holes, so it takes no disk space.
             let size = 64 << 30
             try Files.write(scene.file("source"), "begin")
             truncate(scene.file("source"), size)
@@ -313,14 +313,15 @@ extension EndToEnd.Uploading {
                     ]
                 ], session: "s")[0]
             #expect(await eventually { server.received("PUT") > 1 << 20 })
-            // There was no limit at all before.
+            // Before, there was no limit at all.
             switch scope {
             case "task": try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 1])
             case "session":
                 try await scene.probe.call("session.open", ["id": "s", "configuration": ["uploadRateLimit": 1]])
             default: try await scene.probe.call("settings.set", ["uploadRateLimit": 1])
             }
-            // What is on its way when the limit comes arrives; then it is a byte a second, far from the end.
+            // What is in flight when the limit comes still arrives. After that, it is one byte per second, far from the
+            // end.
             var last = Int.min / 2
             let isStill = await eventually(every: 1) {
                 let received = server.received("PUT")

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// One user's folders, and the programs as that user starts them: in a login, or by cron, ssh and su, which know no
+/// One user's folders, and the programs as that user starts them: in a login, or by cron, ssh and su, which have no
 /// runtime folder.
 final class UserHouse: Sendable {
     let folder: TemporaryFolder
@@ -9,8 +9,8 @@ final class UserHouse: Sendable {
     let runtime: String
 
     /// - Parameters:
-    ///   - name: of the home folder; several parts are folders in each other.
-    ///   - runtimeName: of the runtime folder, likewise.
+    ///   - name: the home folder's name; several components make nested folders.
+    ///   - runtimeName: the runtime folder's name, in the same form.
     init(home name: String = "home", runtime runtimeName: String = "runtime") throws {
         let folder = try TemporaryFolder()
         self.folder = folder
@@ -40,7 +40,7 @@ final class UserHouse: Sendable {
     var runtimeSocket: String { runtime + "/dld/dld.sock" }
     var log: String { (try? Files.text(folder.file("log"))) ?? "" }
 
-    /// The process that has the state folder, as its lock says.
+    /// The process that has the state folder, according to its lock.
     var holder: pid_t? {
         (try? Files.text(state + "/lock")).flatMap { $0.split(separator: "\n").first }.flatMap { pid_t($0) }
     }
@@ -52,7 +52,7 @@ final class UserHouse: Sendable {
         return variables
     }
 
-    /// Starts a daemon without a word about its socket; returns when it says that it is ready.
+    /// Starts a daemon without naming its socket. Returns when the daemon says that it is ready.
     func start(_ runtime: String?, _ arguments: [String] = []) async throws -> Program {
         let program = try Program(
             [try Binaries.path("dld")] + arguments, environment: environment(runtime),
@@ -66,13 +66,13 @@ final class UserHouse: Sendable {
         try await Program.run([try Binaries.path("dlctl")] + arguments, environment: environment(runtime))
     }
 
-    /// Whether dlctl reaches the daemon with this number, which it must not start.
+    /// Tells whether dlctl reaches the daemon with this process number without starting one.
     func reaches(_ pid: pid_t, _ runtime: String?) async throws -> Bool {
         let (status, output) = try await dlctl(runtime, ["info", "--no-start"])
         return status == 0 && output.contains("\(pid), uid")
     }
 
-    /// The same as another user, whom the folders' modes bind.
+    /// Runs a program as another user, to whom the folders' modes apply.
     func program(_ name: String, as user: UInt32, _ arguments: [String]) async throws -> (status: Int32, output: String)
     {
         chmod(folder.path, 0o711)
@@ -81,8 +81,8 @@ final class UserHouse: Sendable {
             identity + [try await reachablePrograms() + "/" + name] + arguments, environment: environment(nil))
     }
 
-    /// A folder with copies of the programs. The checkout may lie in a folder that its owner alone may enter, and dlctl
-    /// starts the dld that is next to it.
+    /// A folder with copies of the programs. The checkout may be in a folder that only its owner can enter, and dlctl
+    /// starts the dld next to it.
     private func reachablePrograms() async throws -> String {
         let programs = folder.file("programs")
         if mkdir(programs, 0o755) == 0 {

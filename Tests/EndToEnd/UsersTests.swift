@@ -46,7 +46,7 @@ extension EndToEnd.Serving {
                     "source": ["path": .string(path)],
                 ]
             }
-            // The folder is made when its owner first comes.
+            // The folder is created when its owner first comes.
             _ = try await house.add(house.anna, Self.anna, "first")
             _ = try await house.add(house.bert, Self.bert, "first")
             try Files.write(house.home(Self.anna) + "/hers", "hers")
@@ -143,7 +143,7 @@ extension EndToEnd.Serving {
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func pathsOutsideTheOwnFolderAreRefused(hasOpenat2: Bool) async throws {
             let house = try await House(hasOpenat2: hasOpenat2)
-            // The first task makes the folders.
+            // The first tasks create the folders.
             try await house.anna.wait(for: try await house.add(house.anna, Self.anna, "a"), "completed")
             try await house.bert.wait(for: try await house.add(house.bert, Self.bert, "b"), "completed")
             let home = house.home(Self.bert)
@@ -217,7 +217,7 @@ extension EndToEnd.Serving {
             try await house.root.call("settings.set", ["maximumConcurrentTasks": 7])
         }
 
-        /// Each queued task says which slots it waits for; another user's waits for none of them.
+        /// Each queued task says which slots it waits for. Another user's task waits for none of them.
         @Test(.timeLimit(.minutes(1)))
         func oneUsersSlowTasksKeepNobodyWaiting() async throws {
             let house = try await House()
@@ -257,7 +257,7 @@ extension EndToEnd.Serving {
             #expect(try await house.anna.task(more)["explanation"]?.stringValue?.contains("PerUser") == true)
         }
 
-        /// The code that a call is refused with; nil if it is not.
+        /// The code of a call's refusal; nil if the call succeeds.
         private func refusal<T>(_ body: () async throws -> T) async -> String? {
             do {
                 _ = try await body()

@@ -93,7 +93,7 @@ extension EndToEnd.Serving {
             try await client.wait(for: done, "completed")
             try await client.wait(for: running, bytes: 1 << 19)
             client.disconnect()
-            // The part goes, what was delivered stays, and the name is free again.
+            // The part file is removed, delivered files stay, and the name is free again.
             #expect(await eventually { scene.names == ["done"] })
             #expect(
                 await eventually {
@@ -142,7 +142,7 @@ extension EndToEnd.Serving {
             let types = events.compactMap { $0["type"]?.stringValue }
             #expect(types.contains("session.opened"))
             #expect(events.last?["task"]?.integerValue == id)
-            // The first that the other one hears of is durable.
+            // The first event that the other client gets is durable.
             let durable = try await scene.add(to: "other")
             let heard = try await other.events(until: "task.completed")
             #expect(heard.allSatisfy { $0["task"]?.integerValue == durable && $0["sequence"] != nil })
@@ -164,7 +164,7 @@ extension EndToEnd.Serving {
                     try await refusal("session.open", ["id": "v", "kind": .string(kind)], on: scene.probe)
                         == "request.bad_field")
             }
-            // Without a kind it is attached to.
+            // Without a kind, it is attached to.
             #expect(try await scene.probe.call("session.open", ["id": "v"])["kind"]?.stringValue == "default")
             #expect(
                 try await refusal(
@@ -172,7 +172,7 @@ extension EndToEnd.Serving {
                     on: scene.probe) == "request.bad_field")
         }
 
-        /// While it runs, and after kill -9: only part files and delivered files may have what the client said.
+        /// While it runs and after kill -9: only part files and delivered files may contain the client's text.
         @Test(.timeLimit(.minutes(2)))
         func nothingOfAnEphemeralSessionIsOnADisk() async throws {
             let temporary = try TemporaryFolder()
@@ -208,13 +208,13 @@ extension EndToEnd.Serving {
             #expect(try await found("1000000000000000", in: [scene.daemon.stateFolder]) == "")
         }
 
-        /// Names of the files that have the text.
+        /// The names of the files that contain the text.
         private func found(_ text: String, in places: [String]) async throws -> String {
-            // Other tests' files come and go meanwhile.
+            // Files of other tests come and go meanwhile.
             try await Program.run(["grep", "-rlaF", "--devices=skip", "-s", "-e", text] + places).output
         }
 
-        /// A part of a daemon that was killed is removed by the next one that delivers there, once it is a day old.
+        /// A killed daemon's part file is removed by the next daemon that delivers there, when it is a day old.
         @Test(.timeLimit(.minutes(1)))
         func whatAKilledDaemonLeftIsRemoved() async throws {
             let scene = try await Scene()

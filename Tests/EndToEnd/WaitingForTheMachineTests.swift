@@ -49,8 +49,8 @@ extension EndToEnd.Serving {
             try await scene.probe.wait(for: id, "completed")
         }
 
-        /// What the disk says before is not always what it does then. Nobody could say when it is over: it is tried again
-        /// as all else is, and the task says when.
+        /// What the disk reports in advance is not always what it then does. Nobody knows when the problem is over, so
+        /// the task is tried again like any other, and shows when.
         @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.has("gcc"), "a preloaded library is C"))
         func aDiskThatRefusesWhatItHasRoomForIsNotTriedWithoutEnd() async throws {
             let folder = try TemporaryFolder()
@@ -73,13 +73,13 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
-        /// A download that its disk refuses, once the disks have been looked at some times.
+        /// Adds a download that its disk refuses, and returns after several checks of the disks.
         private func waitsForAnAttempt(_ scene: Scene, _ path: String) async throws -> JSONValue {
             try await scene.probe.call("settings.set", ["diskPollInterval": 0.1])
             let id = try await scene.probe.add(
                 scene.origin.url("/file"), to: path, ["retry": ["firstDelay": 86_400, "longestDelay": 86_400]])
             try await scene.probe.wait(for: id, "waiting")
-            // Another one waits for room, and goes on when a look at the disks finds some.
+            // Another task waits for room, and continues when a check of the disks finds some.
             try await scene.probe.call("settings.set", ["minimumFreeSpace": .integer(1 << 50)])
             scene.origin.serve("/other", .good(.version(1, size: 1000)))
             let other = try await scene.probe.add(scene.origin.url("/other"), to: scene.file("other"))
@@ -112,7 +112,7 @@ extension EndToEnd.Serving {
             #expect(limited.isRunning)
         }
 
-        /// The room that is kept for the state is no matter of space then.
+        /// The reserve for the state is not the problem then.
         @Test(.timeLimit(.minutes(1)))
         func aFileSizeLimitBelowTheReserveIsNamed() async throws {
             let limited = try await DaemonProcess.started(wrapper: ["prlimit", "--fsize=4194304:4194304"])
@@ -136,7 +136,7 @@ extension EndToEnd.Serving {
             try fillUp(disk)
 
             var refused: String?
-            // Every add needs a little more; the last kilobytes and the reserve must not take them for ever.
+            // Every add needs a little more. The last kilobytes and the reserve must not accept adds forever.
             for batch in 0..<500 where refused == nil {
                 let specs = (0..<200).map { number -> JSONValue in
                     [
@@ -153,7 +153,7 @@ extension EndToEnd.Serving {
             }
             #expect(refused == "disk.full")
             #expect(try await probe.state(before) == "paused")
-            // Told once when it begins, however often it is met, and once when it is over.
+            // Reported once when it begins, however often it occurs, and once when it is over.
             #expect(daemon.log.ranges(of: "the state folder is full").count == 1, "\(daemon.log.suffix(2000))")
             #expect(!daemon.log.contains("the state folder has room again"))
             unlink(disk.path + "/ballast")
@@ -173,7 +173,7 @@ extension EndToEnd.Serving {
             try await probe.wait(for: before, "completed")
         }
 
-        /// There every page that is written again needs room: also those of mapped files, which get SIGBUS for an answer.
+        /// On btrfs, every page that is written again needs room, including those of mapped files, which get SIGBUS.
         @Test(
             .timeLimit(.minutes(2)),
             .enabled(if: CrashableDisk.isPossible(.btrfs), "mounts need root, and mkfs.btrfs"))
@@ -188,7 +188,7 @@ extension EndToEnd.Serving {
             let file = disk.path + "/file"
             let id = try await probe.add(origin.url("/file"), to: file, ["rateLimit": 8_000_000])
             try await probe.wait(for: id, bytes: 4 << 20)
-            // What comes in claims its offset, what is asked reads the index of the log, and what is stored writes it.
+            // Received bytes claim their offset, questions read the index of the log, and commits write it.
             try disk.fillUp("ballast")
             let isTold = await eventually {
                 guard let task = try? await probe.task(id) else { return false }
@@ -203,7 +203,7 @@ extension EndToEnd.Serving {
             #expect(daemon.isRunning && daemon.pid == pid, "\(daemon.log.suffix(2000))")
         }
 
-        /// Takes all but a little of the room.
+        /// Takes almost all of the space.
         private func fillUp(_ disk: SmallDisk) throws {
             var room = statvfs()
             guard statvfs(disk.path, &room) == 0 else { throw SupportError("statvfs: errno \(errno)") }

@@ -4,9 +4,9 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Promise 7: conditions that clear themselves are waited for.
+    /// Promise 7: tasks wait for conditions that clear themselves.
     struct Waiting {
-        /// Background sessions wait whatever task and session say of that.
+        /// Background sessions wait, whatever task and session say.
         @Test(.timeLimit(.minutes(1)), arguments: [nil, false] as [JSONValue?])
         func aServerThatComesBackIsFoundAgain(waitsForConnectivity: JSONValue?) async throws {
             let scene = try await Scene()
@@ -33,13 +33,13 @@ extension EndToEnd.Serving {
             let port = try ListeningSocket.freePort()
             try await scene.probe.call("session.open", ["id": "v", "kind": "default"])
             let spec: JSONValue = ["kind": "data", "url": .string("http://127.0.0.1:\(port)/x")]
-            // Each would be a probe, and wait longer than the one before it.
+            // Otherwise each would be a probe, and wait longer than the previous one.
             for id in try await scene.probe.add(Array(repeating: spec, count: 20), session: "v") {
                 #expect(try await scene.probe.wait(for: id, "failed").errorCode == "network.connect")
             }
         }
 
-        /// The disks are looked at while the end of the attempt is not stored yet, and again when it is.
+        /// The disks are checked while the end of the attempt is not stored yet, and again when it is.
         @Test(.timeLimit(.minutes(2)))
         func aDiskIsLookedAtOnceItsTaskIsStored() async throws {
             let scene = try await Scene()
@@ -61,7 +61,7 @@ extension EndToEnd.Serving {
             try await lock.acquire()
             #expect(rename(folder, away) == 0)
             try Files.write(gate, "")
-            // Some looks at the disks; were there fewer, the test would prove less.
+            // Leaves time for several checks of the disks. With fewer, the test would prove less.
             try await Task.sleep(for: .seconds(1))
             try await lock.release()
             try await scene.probe.wait(for: id, "waiting", within: 20)
@@ -106,7 +106,7 @@ extension EndToEnd.Serving {
 
         @Test(.timeLimit(.minutes(1)))
         func aClosedScheduleIsWaitedForAndAnOpenOneNot() async throws {
-            // The daemon's zone is UTC; two hours away is closed now, whatever the time.
+            // The daemon's zone is UTC. A window two hours away is closed now, whatever the time.
             let scene = try await Scene()
             scene.origin.serve("/file", .good(.version(1, size: 1000)))
             let hour = Int(Timestamp.now().rawValue / 3_600_000) % 24

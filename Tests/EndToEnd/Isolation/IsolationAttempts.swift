@@ -1,14 +1,14 @@
 import TransferModel
 import TransferRPC
 
-/// One thing that a user may try with what is another's.
+/// One thing that a user may try with another user's objects.
 struct IsolationAttempt: Sendable {
     enum Expectation: Sendable {
-        /// The answer is, to the byte, the one for what does not exist.
+        /// The answer is the same, to the byte, as for something that does not exist.
         case likeUnknown
-        /// As before, and it is `permission.denied`.
+        /// The same, and it is `permission.denied`.
         case denied
-        /// The answer is about the asking user's own things: nothing of the other's is in it.
+        /// The answer is about the caller's own objects, and contains nothing of the other user's.
         case own
     }
 
@@ -29,10 +29,10 @@ struct IsolationAttempt: Sendable {
 }
 
 extension IsolationAttempt {
-    /// What is tried with a method; nil for one that this list does not know yet.
+    /// The attempts with a method; nil for a method that this list does not know yet.
     ///
-    /// A test compares it with the methods that the daemon has, and the parameters that the attempts use with those that
-    /// the method takes: what is added to the protocol has to be added here.
+    /// A test compares this list with the methods of the daemon, and the parameters of the attempts with those that the
+    /// method takes. What is added to the protocol must be added here.
     static func attempts(with method: any RPCMethod.Type) -> [IsolationAttempt]? {
         switch method.name {
         case DaemonInfo.name, DaemonStats.name, GetSettings.name, ListSettings.name, Discover.name: [.own { _ in [:] }]
@@ -262,6 +262,6 @@ extension IsolationAttempt {
 }
 
 extension RPCMethod {
-    /// Names of the parameters it takes.
+    /// The names of its parameters.
     static var parameterNames: Set<String> { Set(Parameters.fields.map(\.name)) }
 }

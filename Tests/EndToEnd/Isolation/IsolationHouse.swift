@@ -2,13 +2,13 @@ import Glibc
 import TestSupport
 import TransferModel
 
-/// One system daemon with users of every kind: three that must not see each other, one that an administrator's group
-/// makes an administrator, and root.
+/// A system daemon with all kinds of users: three that must not see each other, one who is an administrator by group,
+/// and root.
 struct IsolationHouse {
     static let anna: UInt32 = 40017
     static let bert: UInt32 = 40023
     static let carl: UInt32 = 40031
-    /// Whoever has this as primary group is in it: a group that every Debian has.
+    /// Users with this primary group are members. Every Debian has the group.
     static let adminGroup: UInt32 = 60
 
     let daemon: DaemonProcess
@@ -17,7 +17,7 @@ struct IsolationHouse {
 
     func home(_ uid: UInt32) -> String { daemon.stateFolder + "/files/\(uid)" }
 
-    /// - Parameter hasOpenat2: false takes openat2(2) from the daemon, as the shipped unit does.
+    /// - Parameter hasOpenat2: false makes openat2(2) unavailable to the daemon, as the shipped unit does.
     init(hasOpenat2: Bool = true) async throws {
         origin = try MisbehavingOrigin()
         origin.serveEverything(.good(.version(1, size: 5000)))
@@ -28,7 +28,7 @@ struct IsolationHouse {
         }
         daemon = try await DaemonProcess.started(
             ["--system", "--set", "adminGroup=games"], environment: environment)
-        // Who may connect is the administrator's business; here everybody may.
+        // The administrator decides who may connect. Here, everybody may.
         chmod(daemon.socket, 0o666)
     }
 
@@ -44,7 +44,7 @@ struct IsolationHouse {
     }
 }
 
-/// What of one user's things another may try to name; or names in their places that are nobody's.
+/// The names of one user's objects that another may try; or names in their places that belong to nobody.
 struct IsolationTarget: Sendable {
     var uid: UInt32
     var task: Int64
@@ -63,7 +63,7 @@ struct IsolationTarget: Sendable {
             cursor: "", text: "nobody-text", path: home + "/nobody-file")
     }
 
-    /// `answer` with every name of this target put in place of that of `other`.
+    /// Returns `answer` with the names of `other` replaced by those of this target.
     func rename(_ answer: String, from other: IsolationTarget) -> String {
         let names = [
             (other.path, path), (other.session, session), (other.subscriber, subscriber), (other.text, text),
@@ -146,7 +146,8 @@ struct AnnasThings {
             text: "anna-text", path: home + "/anna-file")
     }
 
-    /// Everything that she can see, and the bytes of her files: the same before and after what others try.
+    /// Everything that she can see, and the bytes of her files. It must be the same before and after the attempts of
+    /// others.
     func everything() async throws -> [JSONValue] {
         var all: [JSONValue] = []
         for (method, parameters) in [
@@ -167,7 +168,7 @@ struct AnnasThings {
 }
 
 extension RPCProbe {
-    /// The answer to a call as it came, with the same id each time.
+    /// The raw answer to a call, with the same id each time.
     func line(_ method: String, _ parameters: JSONValue) async throws -> String {
         try await send(line: ["jsonrpc": "2.0", "id": "q", "method": .string(method), "params": parameters])
         while let bytes = try await nextLine() {
@@ -179,12 +180,12 @@ extension RPCProbe {
 }
 
 extension JSONValue {
-    /// Those of an object; none of anything else.
+    /// The members of an object; none for anything else.
     var members: [String: JSONValue] { if case .object(let members) = self { members } else { [:] } }
 }
 
 extension String {
-    /// Without what counts for all users together: the head of the log, and names of subscriptions.
+    /// The text without what counts for all users together: the head of the log, and names of subscriptions.
     var maskingHeads: String {
         replacing(#/"head":\d+/#, with: "\"head\":0").replacing(
             #/"subscription":"s\d+"/#, with: "\"subscription\":\"s\"")

@@ -5,10 +5,10 @@ import TransferModel
 import TransferRPC
 
 extension EndToEnd.Serving {
-    /// Promise 6: every method of the protocol against what is another user's.
+    /// Promise 6: every method of the protocol is tried with another user's objects.
     @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
     struct Isolation {
-        /// A method or parameter that is added to the protocol says here what others get of it.
+        /// A new method or parameter of the protocol must declare here what others get of it.
         @Test func everyMethodAndParameterIsTried() {
             let someone = IsolationTarget.nobodys(home: "/h")
             for method in allMethods {
@@ -31,7 +31,7 @@ extension EndToEnd.Serving {
             #expect("\(before)".contains(AnnasThings.mark))
             for uid in [IsolationHouse.bert, IsolationHouse.carl] {
                 let probe = try await house.probe(uid)
-                // One has things of the same names, the other has nothing.
+                // One user has objects with the same names, the other has nothing.
                 if uid == IsolationHouse.bert { try await haveThings(probe, uid, house) }
                 let nobody = IsolationTarget.nobodys(home: house.home(40999))
                 for method in allMethods {
@@ -43,7 +43,7 @@ extension EndToEnd.Serving {
             expectSame(try await anna.everything(), before)
         }
 
-        /// One daemon, one server, two users: each has the cookies that its own tasks were set.
+        /// One daemon, one server, two users: each has only the cookies that its own tasks were set.
         @Test(.timeLimit(.minutes(1)))
         func aServersCookiesReachNoOtherUser() async throws {
             let house = try await IsolationHouse()
@@ -66,7 +66,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// One daemon, one URL, two users: each is answered by the server first, whoever asked before.
+        /// One daemon, one URL, two users: the server answers each of them first, whoever asked before.
         @Test(.timeLimit(.minutes(1)))
         func aCachedAnswerReachesNoOtherUser() async throws {
             let house = try await IsolationHouse()
@@ -85,7 +85,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// One daemon, one server, two users: each goes by what its own tasks learned.
+        /// One daemon, one server, two users: each obeys what its own tasks have learned.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx", "openssl")))
         func aHostKnownToOneUserIsKnownToNoOther() async throws {
             let house = try await IsolationHouse()
@@ -97,7 +97,7 @@ extension EndToEnd.Serving {
                 (IsolationHouse.anna, IsolationHouse.bert), (IsolationHouse.bert, IsolationHouse.anna),
             ] {
                 let probe = try await house.probe(uid)
-                // The folder is there with the first file.
+                // The folder is created with the first file.
                 let first = try await probe.add(house.origin.url("/first"), to: house.home(uid) + "/first")
                 try await probe.wait(for: first, "completed")
                 try Files.write(house.home(uid) + "/authority", authority)
@@ -113,7 +113,7 @@ extension EndToEnd.Serving {
                 try await ask(insecure, "failed")
                 try await ask(server.tlsURL("file"), "completed")
                 try await ask(insecure, "completed")
-                // The other one's are forgotten for nobody else.
+                // The other user's hosts are forgotten only for that user.
                 let others = try await house.probe(other)
                 try await others.call("hsts.remove")
                 #expect(try await probe.call("hsts.list")["hosts"]?.arrayValue?.count == 1)
@@ -150,7 +150,7 @@ extension EndToEnd.Serving {
             #expect(answer.contains("permission.denied") == (attempt.expectation == .denied), "\(what): \(answer)")
         }
 
-        /// Whoever guesses learns nothing, not even how many there are.
+        /// A guess reveals nothing, not even how many tasks there are.
         @Test(.timeLimit(.minutes(1)))
         func guessedIDsAreAllUnknown() async throws {
             let house = try await IsolationHouse()
@@ -166,7 +166,7 @@ extension EndToEnd.Serving {
             #expect(stats["tasks"]?.members.values.allSatisfy { $0 == 0 } == true, "\(stats)")
         }
 
-        /// Root and the administrators' group see and control what the others may not.
+        /// Root and the administrators' group see and control what other users must not.
         @Test(.timeLimit(.minutes(1)), arguments: [UInt32?.none, IsolationHouse.adminGroup])
         func administratorsSeeAll(_ uid: UInt32?) async throws {
             let house = try await IsolationHouse()
@@ -204,14 +204,14 @@ extension EndToEnd.Serving {
             let body = try await admin.call("task.body", ["id": .integer(anna.data)])
             #expect(body["data"]?.stringValue.map(decoded) == "anna-body")
             #expect(try await admin.control("remove", anna.completed))
-            // Without a name it is their own that they mean.
+            // Without an owner, they mean their own objects.
             #expect(try await admin.call("task.list")["tasks"]?.arrayValue?.isEmpty == true)
             try await admin.call("settings.set", ["maximumConcurrentTasks": 7])
         }
 
         private func decoded(_ text: String) -> String { String(decoding: Base64Text.decode(text), as: UTF8.self) }
 
-        /// Subscriptions with every filter there is, and replays from the start.
+        /// Subscriptions with every possible filter, and replays from the start.
         @Test(.timeLimit(.minutes(1)))
         func noSubscriptionCarriesWhatIsAnothers() async throws {
             let house = try await IsolationHouse()
@@ -224,7 +224,7 @@ extension EndToEnd.Serving {
                 ["after": "start", "progressInterval": 0.1],
             ]
             for filter in filters { try await nosy.call("events.subscribe", filter) }
-            // A transfer of hers runs, with figures, while he listens.
+            // One of her transfers runs and has figures while he listens.
             house.origin.serve("/anna-more", .good(.version(3, size: 400_000), cutAfter: 200_000), .silent)
             let more = try await house.add(
                 anna.probe, IsolationHouse.anna, "/anna-more", to: "anna-more", session: "photos")
@@ -235,7 +235,7 @@ extension EndToEnd.Serving {
             try await anna.probe.control("cancel", more)
             _ = try await house.add(nosy, IsolationHouse.bert, "/own", to: "last")
             var ends: Set<String> = []
-            // All but those for sessions and tasks that he does not have.
+            // All subscriptions except those for sessions and tasks that he does not have.
             while ends.count < filters.count - 1 {
                 let event = try await nosy.nextEvent()
                 #expect(!"\(event)".contains(AnnasThings.mark), "\(event)")
@@ -249,7 +249,7 @@ extension EndToEnd.Serving {
             let house = try await IsolationHouse()
             let anna = try await AnnasThings(in: house)
             let bert = try await house.probe(IsolationHouse.bert)
-            // The same token is another's: a task of his own.
+            // The same token of another user creates a task of his own.
             let his = try await house.add(
                 bert, IsolationHouse.bert, "/own", to: "own", ["clientToken": .string(anna.token), "startPaused": true])
             #expect(!anna.tasks.contains(his))
@@ -268,14 +268,14 @@ extension EndToEnd.Serving {
                 #expect(failure?.code == code, "\(failure.map { "\($0)" } ?? "taken")")
             }
             expectSame(try await anna.everything(), before)
-            // It is worth something to her.
+            // It is valid for her.
             house.origin.serve("/anna-half", .good(.version(2, size: 400_000)))
             let again = try await anna.probe.add([["resumeData": blob]])[0]
             try await anna.probe.wait(for: again, "completed")
             #expect(house.origin.requests("/anna-half").last?.header("Range") == "bytes=200000-")
         }
 
-        /// Each member of a task, and of a session, that may name a file.
+        /// Each member of a task and of a session that may name a file.
         @Test(.timeLimit(.minutes(1)))
         func nothingThatATaskNamesReachesAnothersFolder() async throws {
             let house = try await IsolationHouse()
@@ -298,7 +298,7 @@ extension EndToEnd.Serving {
                     #expect(renamed.replacing("40017", with: "40999") == unknown, "\(member)")
                 }
             }
-            // What a session names, and what a task is changed to, is looked at at once too.
+            // Files named by a session, or by a change of a task, are checked at once too.
             let file = JSONValue.string(anna.home + "/anna-done")
             func expectDenied(_ field: String, _ method: String, _ parameters: JSONValue) async {
                 let failure = await #expect(throws: RPCFailure.self) { try await bert.call(method, parameters) }
@@ -325,7 +325,7 @@ extension EndToEnd.Serving {
 }
 
 extension TaskSpec.CodingKeys {
-    /// Members that make a task name a file, in every way in which this one can; none for one that names none.
+    /// Members with which a task can name a file through this member, in every possible way; none if it names no file.
     fileprivate var namingFile: [(String) -> [String: JSONValue]] {
         switch self {
         case .url: [{ ["url": .string("file://" + $0)] }]
@@ -342,8 +342,7 @@ extension TaskSpec.CodingKeys {
                 { ["clientCertificate": ["certificate": .string($0)]] },
                 { ["clientCertificate": ["certificate": .string($0), "key": .string($0)]] },
             ]
-        // Resume data has a test of its own.
-        // Mirrors are http, https or ftp.
+        // Resume data has its own test. Mirrors are http, https or ftp.
         case .resumeData, .mirrors, .kind, .method, .headers, .conflictPolicy, .uploadProtocol, .formField, .formFields,
             .fileName,
             .contentType, .uploadMetadata, .interopVersion, .uploadCreation, .uploadChecksum, .s3, .checksum, .size,

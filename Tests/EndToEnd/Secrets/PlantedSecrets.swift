@@ -1,9 +1,9 @@
 import TestSupport
 import TransferModel
 
-/// Credentials of every kind that a task or session can hold, each a text that occurs nowhere else.
+/// Credentials of every kind that a task or session can hold. Each is a text that occurs nowhere else.
 struct PlantedSecrets {
-    /// Where each is planted, and what it looks like there.
+    /// The kinds, by the place in which each is planted.
     enum Kind: String, CaseIterable {
         case urlPassword, username, password, bearer, authorization, cookie, apiKey, customToken, proxy, netrc,
             formField,
@@ -14,7 +14,7 @@ struct PlantedSecrets {
     static func text(_ kind: Kind) -> String { "Zq7" + kind.rawValue + "7qZ" }
     static func value(_ kind: Kind) -> JSONValue { .string(text(kind)) }
 
-    /// Those found in a text.
+    /// The kinds that are found in a text.
     static func found(in text: String) -> [Kind] {
         Kind.allCases.filter {
             text.contains(Self.text($0)) || text.contains(Base64Text.encode(Array(Self.text($0).utf8)))
@@ -23,7 +23,7 @@ struct PlantedSecrets {
 }
 
 extension PlantedSecrets {
-    /// Origin whose answers hold credentials too, and fail in several ways.
+    /// Makes the origin's answers contain credentials too, and fail in several ways.
     static func serve(_ origin: MisbehavingOrigin, size: Int = 3000) {
         let good = Resource.version(1, size: size).with("Set-Cookie", "id=" + text(.setCookie))
             .with("X-Auth-Token", text(.answerToken))
@@ -40,7 +40,7 @@ extension PlantedSecrets {
         origin.serve("/half", .good(.version(2, size: 400_000), cutAfter: 200_000), .silent)
     }
 
-    /// What every task of `specs` has on top of its own. An explicit header is stronger than all that says who asks.
+    /// What every task of `specs` has besides its own members. An explicit header overrides all other credentials.
     private static func common(_ netrc: String, isExplicit: Bool) -> [String: JSONValue] {
         let explicit: [JSONValue] = [["Authorization", .string("Digest " + text(.authorization))]]
         let others: [JSONValue] = [
@@ -50,7 +50,7 @@ extension PlantedSecrets {
         return ["headers": .array(others + (isExplicit ? explicit : [])), "netrc": .string(netrc)]
     }
 
-    /// Tasks that complete, fail, wait and are redirected, with all of it.
+    /// Tasks that complete, fail, wait and are redirected, with all the secrets.
     static func specs(_ origin: MisbehavingOrigin, _ uploads: UploadServer, _ scene: Scene) throws -> [JSONValue] {
         try Files.write(scene.file("netrc"), "machine 127.0.0.1 login u password \(text(.netrc))\n", mode: 0o600)
         try Files.write(scene.file("source"), "s")

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Promise 6: what a task holds to prove who asks is told to its server and to nobody else.
+    /// Promise 6: credentials of a task are sent to its server and to nobody else.
     struct Secrets {
         @Test(.timeLimit(.minutes(2)))
         func credentialsAreNowhereButInTheDatabase() async throws {
@@ -28,7 +28,7 @@ extension EndToEnd.Serving {
             let inSession = try await scene.probe.add(scene.origin.url("/s"), to: scene.file("s"), session: "s")
             try await settled(ids + [inSession], scene)
             try await decide(scene)
-            // They are in use, else nothing is proven.
+            // They must be in use, or nothing is proven.
             let sent = "\(scene.origin.requests().map { $0.request.headers })"
             let coded = Base64Text.encode(Array("user:\(PlantedSecrets.text(.password))".utf8))
             #expect(sent.contains(coded), "the password was not sent")
@@ -44,7 +44,7 @@ extension EndToEnd.Serving {
             try await searchWire(ids, scene)
             try await searchCommandLine(ids, scene)
             try await searchProcess(scene)
-            // Everything that was told while it happened.
+            // Everything that was sent meanwhile.
             try await scene.probe.call("session.open", ["id": "last"])
             while let bytes = try await follower.nextLine() {
                 let line = String(decoding: bytes, as: UTF8.self)
@@ -55,7 +55,7 @@ extension EndToEnd.Serving {
             #expect(scene.daemon.log.contains(" debug "), "the log is not at its most talkative")
         }
 
-        /// A password that a client gives in an answer, is refused, and gives again.
+        /// A password that a client gives in an answer, that is refused, and that the client gives again.
         private func decide(_ scene: Scene) async throws {
             try await scene.probe.call("session.open", ["id": "asking", "configuration": ["asks": ["challenge"]]])
             let id = try await scene.add("/denied", to: "decided", session: "asking")
@@ -79,7 +79,7 @@ extension EndToEnd.Serving {
             search(try await scene.probe.line("task.get", ["id": .integer(id)]), "task.get")
         }
 
-        /// Waits until each has ended, waits for its next attempt, or hangs halfway.
+        /// Waits until each task has ended, waits for its next attempt, or hangs halfway.
         private func settled(_ ids: [Int64], _ scene: Scene) async throws {
             for id in ids {
                 var task = JSONValue.null
@@ -113,7 +113,7 @@ extension EndToEnd.Serving {
                 ]
                 search(try await probe.line("task.update", update), "task.update")
             }
-            // Halfway, and waiting for its next attempt.
+            // One task is halfway, and one waits for its next attempt.
             for id in [ids[8], ids[4]] {
                 let data =
                     try await probe.call("task.resumeData", ["id": .integer(id)])["resumeData"]?.stringValue ?? ""
@@ -161,7 +161,7 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// Command line, environment and maps of the daemon; files that others may read.
+        /// Searches the daemon's command line, environment and maps, and files that others may read.
         private func searchProcess(_ scene: Scene) async throws {
             let pid = try #require(scene.daemon.pid)
             for name in ["cmdline", "environ", "comm"] { search(try Files.text("/proc/\(pid)/\(name)"), name) }
@@ -176,7 +176,7 @@ extension EndToEnd.Serving {
             #expect(Files.status(scene.daemon.socket).map { $0.st_mode & 0o777 } == 0o600)
         }
 
-        /// The files of the system's daemon too, whose folder others may pass through.
+        /// Also the files of the system daemon, whose folder others may pass through.
         @Test(
             .timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
         func theSystemDaemonsFilesAreItsOwn() async throws {
@@ -199,8 +199,8 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// Neither a file nor registers and memory in the log; whatever the one who starts it allows. It ends at once, also
-        /// where a service manager sent the signal.
+        /// A crash leaves neither a file nor registers and memory in the log, whatever limits the daemon was started
+        /// with. The daemon ends at once, also if a service manager sent the signal.
         @Test(.timeLimit(.minutes(1)), arguments: ["unlimited", "0"], [SIGSEGV, SIGABRT])
         func aCrashLeavesNoMemoryBehind(_ limit: String, _ signal: Int32) async throws {
             let folder = try TemporaryFolder()

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// A body goes on where it stopped, in the same version, or not at all.
+    /// A body resumes where it stopped, in the same version, or not at all.
     struct ContinuedStreams {
         private let resource = Resource.version(1, size: 1 << 20)
         private static let cut = 300_000
@@ -24,7 +24,7 @@ extension EndToEnd.Serving {
             #expect(requests.last?.header("Accept-Encoding") == "identity")
         }
 
-        /// The second version is longer: its length alone tells nothing.
+        /// The second version is longer, so its length alone proves nothing.
         @Test(.timeLimit(.minutes(1)))
         func anotherVersionIsNotMixedIn() async throws {
             let stream = try await StreamScene()
@@ -59,7 +59,7 @@ extension EndToEnd.Serving {
                 #expect(heard.last["error", "retryable"]?.boolValue == false)
                 #expect(heard.last["error", "message"]?.stringValue?.contains(reason) == true, "\(heard.last)")
                 #expect(stream.origin.requests(path).count == 1)
-                // Nor does a client's word make it another body.
+                // A client's retry does not turn it into another body either.
                 try await stream.probe.call("task.retry", ["ids": [.integer(id)]])
                 let again = try await stream.hear(id, until: "task.failed", after: heard)
                 #expect(again.bytes == heard.bytes && stream.origin.requests(path).count == 1)
@@ -130,7 +130,7 @@ extension EndToEnd.Serving {
             let stream = try await StreamScene()
             let coded = try await packed(Packing.text(900_000))
             stream.origin.serve("/cut", .good(coded, cutAfter: 100_000), .good(coded))
-            // Whole as HTTP has it, and without the end that gzip has.
+            // Complete by HTTP's rules, but without the end that gzip needs.
             let short = Resource(Content(bytes: Array(coded.content.bytes.dropLast(10)))).with(
                 "Content-Encoding", "gzip")
             stream.origin.serve("/short", .good(short))

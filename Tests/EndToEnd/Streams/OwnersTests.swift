@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Volatile sessions of two users of one system daemon, under one name.
+    /// Volatile sessions of two users of one system daemon, with one name.
     @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
     struct VolatileOwners {
         private func code(_ method: String, _ parameters: JSONValue, on probe: RPCProbe) async throws -> String? {
@@ -39,7 +39,7 @@ extension EndToEnd.Serving {
                 }
                 try await other.call("task.cancel", ["ids": [.integer(ids[0])]])
             }
-            // Each hears of its own, and has its own bytes.
+            // Each user gets its own events and bytes.
             for (probe, id) in zip([anna, bert], ids) {
                 try await probe.call("task.credit", ["id": .integer(id), "bytes": 1_000_000])
                 var bytes = 0

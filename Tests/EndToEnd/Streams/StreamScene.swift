@@ -1,7 +1,7 @@
 import TestSupport
 import TransferModel
 
-/// A scene with a volatile session, and what its client hears of one stream.
+/// A scene with a volatile session, and what its client receives of one stream.
 struct StreamScene {
     let scene: Scene
     var origin: MisbehavingOrigin { scene.origin }
@@ -27,18 +27,18 @@ struct StreamScene {
         try await probe.call("task.credit", ["id": .integer(id), "bytes": .integer(bytes)])["credit"]?.integerValue
     }
 
-    /// What a client heard of a task, in order.
+    /// What a client has received of a task, in order.
     struct Heard {
         var bytes: [UInt8] = []
-        /// Types of events; `task.data` once for any number of pieces in a row.
+        /// The types of events, with `task.data` once for any number of consecutive pieces.
         var order: [String] = []
         /// The last event.
         var last: JSONValue = .null
         var details: JSONValue? { last["error", "details"] }
     }
 
-    /// Listens until an event of this type, or until so many bytes have come.
-    /// - Throws: `SupportError` for a piece that does not begin where the one before it ended.
+    /// Listens until an event of this type, or until this many bytes have come.
+    /// - Throws: `SupportError` for a piece that does not begin where the previous one ended.
     func hear(_ id: Int64, until type: String? = nil, bytes: Int = .max, after heard: Heard = Heard()) async throws
         -> Heard
     {
@@ -61,7 +61,7 @@ struct StreamScene {
         return heard
     }
 
-    /// The refusal of a call.
+    /// The refusal of a call; nil if it succeeds.
     func refusal(_ method: String, _ parameters: JSONValue, on other: RPCProbe? = nil) async throws -> RPCFailure? {
         do {
             try await (other ?? probe).call(method, parameters)

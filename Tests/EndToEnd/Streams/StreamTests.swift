@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Serving {
-    /// Bodies that go to a client as they come, within its credit.
+    /// Bodies that go to a client as they arrive, within its credit.
     struct Streams {
         private let resource = Resource.version(1, size: 3 << 20)
 
@@ -19,7 +19,7 @@ extension EndToEnd.Serving {
             #expect(heard.last["bytes"]?.integerValue == Int64(resource.content.size))
             let refusal = try await stream.refusal("task.body", ["id": .integer(id)])
             #expect(refusal?.code == "task.wrong_state")
-            // Late credit is no error: a client gives it as it consumes.
+            // Late credit is not an error: a client gives it as it consumes.
             #expect(try await stream.credit(id, 1) != nil)
             let info = try await stream.probe.call("daemon.info")
             #expect(info["features"]?.arrayValue?.contains("sessions.streams") == true)
@@ -36,7 +36,7 @@ extension EndToEnd.Serving {
             try await stream.probe.call("task.resume", ["ids": [.integer(id)]])
             var heard = try await stream.hear(id, bytes: 100_000)
             #expect(heard.bytes.count == 100_000)
-            // All that came before an answer stands before it: nothing else did.
+            // Everything sent before an answer comes before it in the queue, and nothing else was sent.
             let taken = await eventually {
                 (try? await stream.probe.task(id))?["bytesReceived"]?.integerValue == 100_000
             }
@@ -59,7 +59,8 @@ extension EndToEnd.Serving {
             _ = try await stream.hear(id, until: "task.response")
             let other = try await stream.scene.add(session: "v")
             try await stream.probe.wait(for: other, "completed")
-            // A server's silence is found out, after longer than this client has been silent when its own begins.
+            // A server's silence is detected. This client has been silent longer than the timeout when the server's
+            // silence begins.
             stream.origin.serve("/silent", .silent)
             let silent = try await stream.add(
                 "/silent", ["timeoutIntervalForRequest": 3, "retry": ["attempts": 1]])
@@ -137,7 +138,7 @@ extension EndToEnd.Serving {
                 let refusal = try await stream.refusal("task.credit", ["id": .integer(id), "bytes": bytes])
                 #expect(refusal?.code == "request.bad_field" && refusal?.field == "bytes", "\(bytes)")
             }
-            // More than a body can have is as much as it can have.
+            // More credit than a body can have counts as the largest possible credit.
             _ = try await stream.hear(id, bytes: 1)
             try await stream.probe.call("task.pause", ["ids": [.integer(id)]])
             #expect(try await stream.credit(id) == .max)
@@ -160,7 +161,7 @@ extension EndToEnd.Serving {
             let id = try await stream.add("/long")
             try await stream.credit(id)
             #expect(await eventually { stream.origin.bytesSent("/long") > 100_000 })
-            // While others transfer all they want, this one waits for its client.
+            // While others transfer as much as they want, this one waits for its client.
             let other = try await stream.scene.daemon.probe()
             let download = try await other.add(stream.origin.url("/file"), to: stream.scene.file())
             try await other.wait(for: download, "completed")
