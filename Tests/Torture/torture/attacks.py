@@ -140,6 +140,8 @@ def run_real(run):
     if run.chosen.case:
         return run.tally("real", "real", [real.case(run.setup, run.chosen.case)])
     names = real.names()
+    for control in real.CONTROLS if "full-destination" in names else ():
+        run.control("real", control, real.case(run.setup, control).problems)
     run.tally("real", f"disks that fail for real: {', '.join(names)}", run.each(real_case, names))
 
 

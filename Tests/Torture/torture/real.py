@@ -73,6 +73,18 @@ def full_destination(stage, disk):
     lift.start()
     finish(stage)
     lift.join()
+    must_have_waited(stage)
+
+
+def room(stage, _):
+    """Planted: the disk is never full. The case has to notice that it tries nothing."""
+    finish(stage)
+    must_have_waited(stage)
+
+
+def must_have_waited(stage):
+    if "code=disk.full" not in (stage.victim.folder / "log").read_text(errors="replace"):
+        raise Violation("no task said that its disk is full", 7)
 
 
 def full_state(stage, disk):
@@ -86,8 +98,10 @@ def full_state(stage, disk):
         ballast.unlink()
     squeezer = threading.Thread(target=squeeze, daemon=True)
     squeezer.start()
-    finish(stage)
+    refused = finish(stage)
     squeezer.join()
+    if "disk.full" not in refused:
+        raise Violation("nobody was told that the state folder is full", 7)
 
 
 def fill(ballast, folder, leaving):
@@ -104,7 +118,7 @@ def fill(ballast, folder, leaving):
 
 
 def finish(stage):
-    """The scenario by one daemon, which may say at any time that the disk does not let it."""
+    """The scenario by one daemon, which may say at any time that the disk does not let it. Returns the codes of these answers."""
     if not stage.victim.is_running:
         stage.victim.start()
     scenario = stage.scenario()
@@ -113,6 +127,7 @@ def finish(stage):
     if stage.victim.stop() != 0:
         stage.report(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
     stage.problems += stage.checker().at_the_end(stage.ledger)
+    return scenario.refused
 
 
 def read_only(stage, disk):
@@ -316,6 +331,8 @@ CASES = {
     "state-moved": (state_moved, None, True, ""),
     "state-removed": (state_removed, None, True, ""),
 }
+#: What the harness has to catch.
+CONTROLS = {"a disk with room": (room, 24, False, "ext4")}
 
 
 def names():
@@ -324,7 +341,7 @@ def names():
 
 
 def case(setup, name):
-    happens, megabytes, is_state, kind = CASES[name]
+    happens, megabytes, is_state, kind = {**CASES, **CONTROLS}[name]
     with contextlib.ExitStack() as stack:
         disk = None
         stage = Stage(setup)
@@ -339,7 +356,7 @@ def case(setup, name):
                 happens(stage, disk)
             except Gone as gone:
                 stage.report(f"it died or does not answer: {gone}; {stage.victim.log()}")
-        if not stage.problems and not stage.victim.is_running and happens not in (full_destination, full_state, quota):
+        if not stage.problems and not stage.victim.is_running and happens not in (full_destination, full_state, quota, room):
             stage.report(f"it ended: {stage.victim.log()}")
         stage.victim.kill()
     return Result(f"--only real --case {name}", unique(stage.problems))

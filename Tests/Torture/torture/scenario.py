@@ -50,7 +50,8 @@ class Piece:
 
 #: What is under a final name before its task replaces it.
 OLD = content("what was there before", 7000)
-PIECES = [
+#: A tuple: attacks with tasks of their own add none of them here.
+PIECES = (
     Piece("big", 3000 * KIB + 17, hold=1600 * KIB, more={"connections": 1}),
     Piece("doomed", 900 * KIB, hold=500 * KIB, end="cancelled", more={"connections": 1}),
     Piece("never", 10 * KIB, end="cancelled", more={"startPaused": True}),
@@ -81,7 +82,7 @@ PIECES = [
     Piece("denied", 3 * KIB + 1, session="refused", end="failed"),
     # Is added once the server has refused: the password must not be sent again.
     Piece("denied-too", 3 * KIB + 2, session="refused", end="failed", is_late=True),
-]
+)
 #: What the store is given, by realm.
 KEPT = {"vault": SECRET, "refused": f"{SECRET}-old"}
 #: Knows the password of one host.
@@ -104,17 +105,19 @@ def prepare(out, sources, server, pieces, far):
 
 
 class Scenario:
-    def __init__(self, server, out, sources, ledger, pieces=None, far=None):
+    def __init__(self, server, out, sources, ledger, pieces=PIECES, far=None):
         self.server, self.out, self.sources, self.ledger = server, out, sources, ledger
         #: Where what is moved goes.
         self.far = far or out
-        self.pieces = pieces or PIECES
+        self.pieces = pieces
         self.client = self.watcher = None
         self.expected = None
         #: Whether waiting any longer is in vain.
         self.interrupted = lambda: False
         #: Whether answers that speak of the disk are taken for what they are: try again.
         self.is_patient = False
+        #: Codes of such answers.
+        self.refused = set()
 
     def run(self, path):
         """Goes on from where the ledger says the last run came to. Raises `Gone` or `Violation`."""
@@ -155,6 +158,7 @@ class Scenario:
             except Refused as refusal:
                 if not self.is_patient or refusal.code not in DISK_CODES or time.monotonic() > deadline:
                     raise
+                self.refused.add(refusal.code)
                 time.sleep(0.03)
 
     # Steps

@@ -69,13 +69,13 @@ def elsewhere(folder):
 class Stage:
     """`disk`: a folder for state and destination that is not the case's own."""
 
-    def __init__(self, setup, disk=None, settings=None, mark=lambda: 0, pieces=None):
+    def __init__(self, setup, disk=None, settings=None, mark=lambda: 0, pieces=PIECES):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="case-", dir=setup.work))
         self.disk = disk or self.folder
         self.out, self.state, self.sources = self.disk / "out", self.disk / "state", self.folder / "sources"
         self.far = self.disk / "far" if disk else elsewhere(self.folder)
         self.server, self.ledger = server(setup.work), Ledger(mark)
-        self.pieces = pieces or PIECES
+        self.pieces = pieces
         prepare(self.out, self.sources, self.server, self.pieces, self.far)
         helper = self.folder / "helper"
         helper.write_text(HELPER)
