@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import DaemonKit
 
-/// A directory of users that answers when it is let.
+/// A directory of users that answers when the test lets it.
 private final class FakeDirectory: Sendable {
     private struct State {
         var isOpen = true
@@ -13,7 +13,7 @@ private final class FakeDirectory: Sendable {
     }
     private let state = ConditionLock(State())
 
-    /// Uids in the order in which they were looked up.
+    /// The uids in the order of their lookups.
     var asked: [UInt32] { state.withLock { $0.asked } }
 
     func set(isOpen: Bool, isAdmin: Bool = false) {
@@ -38,7 +38,7 @@ struct PeerDirectoryTests {
 
     init() { peers = PeerDirectory(adminGroup: "admins", time: time, lookup: fake.look) }
 
-    /// Returns once the uid is known.
+    /// Returns when the uid is known.
     private func know(_ uid: UInt32, client: Int = 1) async {
         await withCheckedContinuation { continuation in
             if !peers.waits(uid: uid, gid: 1, client: client, whenKnown: { continuation.resume() }) {
@@ -60,7 +60,7 @@ struct PeerDirectoryTests {
         #expect(fake.asked.isEmpty)
     }
 
-    /// A directory that hangs blocks no caller, and is asked once for however many wait.
+    /// A directory that hangs blocks no caller, and is asked only once, however many clients wait.
     @Test func aPeerIsLookedUpOnce() async {
         fake.set(isOpen: false)
         #expect(!peers.isKnown(uid: 1000, gid: 1))
@@ -78,7 +78,7 @@ struct PeerDirectoryTests {
         #expect(await eventually { called.withLock { $0 } == 2 })
     }
 
-    /// A user whom the directory told about goes on while it hangs, however long.
+    /// A known user can continue while the directory hangs, however long.
     @Test(arguments: [Seconds(61), Seconds(100_000)])
     func whatIsKnownServesWhileItIsLookedUpAgain(_ age: Seconds) async {
         await know(1000)

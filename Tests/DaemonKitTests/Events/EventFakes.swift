@@ -6,12 +6,12 @@ import TransferRPC
 
 @testable import DaemonKit
 
-/// A log in memory whose commits reach a feed as the store's do.
+/// A log in memory whose commits reach a feed like those of the store.
 final class FakeLog: EventLog {
     private struct State {
         var events: [EventRecord] = []
         var first: Int64 = 1
-        /// Whose events are dropped before `first`; nil for everybody's.
+        /// The owner whose events before `first` are dropped; nil for all owners.
         var expiredOwner: UserID?
         var acknowledged: [String: SequenceNumber] = [:]
         var feed: EventFeed?
@@ -23,7 +23,7 @@ final class FakeLog: EventLog {
 
     func attach(_ feed: EventFeed) { state.withLock { $0.feed = feed } }
 
-    /// Stores events and hands them to the feed, in order also where several threads commit.
+    /// Stores events and passes them to the feed, in order even if several threads commit.
     func commit(
         _ count: Int = 1, type: EventType = .taskAdded, session: SessionKey = Sample.session, task: TaskID? = TaskID(1)
     ) {
@@ -40,7 +40,7 @@ final class FakeLog: EventLog {
         }
     }
 
-    /// Drops events before `first`, as retention does, be it only those of `owner`.
+    /// Drops events before `first` like retention, for all owners or only for `owner`.
     func expire(before first: Int64, of owner: UserID? = nil) {
         state.withLock { state in
             state.first = first
@@ -77,7 +77,7 @@ final class FakeLog: EventLog {
     }
 }
 
-/// A client that keeps the lines it is sent, and can stop taking them.
+/// A client that keeps the lines it receives, and can stop reading.
 final class FakeSink: EventSink {
     private struct State {
         var lines: [[UInt8]] = []
@@ -97,10 +97,10 @@ final class FakeSink: EventSink {
     var count: Int { state.withLock { $0.lines.count } }
     var isWaiting: Bool { state.withLock { !$0.waiters.isEmpty } }
 
-    /// From now on everything stays queued.
+    /// From now on, everything stays queued.
     func stick() { state.withLock { $0.isStuck = true } }
 
-    /// All that waited is taken.
+    /// Reads everything that is queued.
     func loosen() {
         let waiters = state.withLock { state in
             (state.isStuck, state.queued) = (false, 0)
@@ -142,7 +142,7 @@ final class FakeSink: EventSink {
         waiters.forEach { $0.resume(returning: false) }
     }
 
-    /// What was sent, decoded; waits until it is at least `count` events.
+    /// The decoded events. Waits until there are at least `count`.
     func events(_ count: Int) async -> [EventView] {
         _ = await eventually { self.count >= count }
         return state.withLock { $0.lines }.compactMap { line in
@@ -170,7 +170,7 @@ enum Sample {
     }
 }
 
-/// What runs, as the feed is told.
+/// The figures of running tasks that the feed gets.
 final class FakeProgress: Sendable {
     private struct State {
         var figures: [ProgressFigures] = []
@@ -179,7 +179,7 @@ final class FakeProgress: Sendable {
     private let state = Guarded(State())
 
     var polls: Int { state.withLock { $0.polls } }
-    /// Whether figures are asked for so often from now on.
+    /// Tells whether figures are requested this many times from now on.
     func isAskedAgain(_ times: Int) async -> Bool {
         let before = polls
         return await eventually { self.polls >= before + times }
@@ -195,7 +195,7 @@ final class FakeProgress: Sendable {
     }
 }
 
-/// Waits until `condition` holds; false after a generous time.
+/// Waits until `condition` holds. Returns false after a generous time.
 func eventually(_ condition: () async -> Bool) async -> Bool {
     for _ in 0..<3000 {
         if await condition() { return true }

@@ -114,7 +114,7 @@ struct EventFeedTests {
         feed.stop()
     }
 
-    /// An administrator follows everybody, and one user's events go earlier than another's.
+    /// An administrator follows all users, and one user's events are dropped earlier than another's.
     @Test(arguments: [1, 2, 3, 100]) func eachGapIsToldInItsPlace(page: Int) async throws {
         let log = FakeLog()
         log.commit(5)

@@ -7,7 +7,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// The feed over the real store.
+/// The feed with the real store.
 @Suite(.timeLimit(.minutes(4)))
 struct EventLogTests {
     @Test func eventsOfCommitsReachSubscribersInOrder() async throws {

@@ -64,7 +64,7 @@ struct EventProgressTests {
         let sink = FakeSink()
         sink.stick()
         _ = try await feed.follow(sink, progress: 0.1)
-        // In pieces: who is far behind gets nothing before it reads.
+        // In pieces, because a client that is far behind gets nothing more before it reads.
         for piece in 1...12 {
             log.commit(50)
             #expect(await eventually { sink.count == piece * 50 })
@@ -76,7 +76,7 @@ struct EventProgressTests {
         feed.stop()
     }
 
-    /// The client does not know the name before.
+    /// Before that, the client does not know the subscription's name.
     @Test func sendsNothingBeforeTheSubscriptionBegins() async throws {
         let progress = FakeProgress()
         progress.set([Sample.figures(1)])
@@ -95,7 +95,7 @@ struct EventProgressTests {
         feed.stop()
     }
 
-    /// Each of them would put off the tick that the watcher waits for.
+    /// Each new subscription would otherwise postpone the tick that the watcher waits for.
     @Test func clientsThatComeAllTheTimeDelayNoProgress() async throws {
         let progress = FakeProgress()
         progress.set([Sample.figures(1)])

@@ -26,7 +26,7 @@ struct CookieHandlersTests {
         #expect(some.cookies.map(\.name) == ["k", "l"] && some.cookies.allSatisfy { $0.value == "Zq7secret" })
     }
 
-    /// There is no way to name another's, not even for administrators.
+    /// Nobody can name another user's cookies, not even an administrator.
     @Test func nobodySeesAnothers() async throws {
         _ = try await bench.call(SetCookies.self, .init(cookies: [cookie("k")]))
         for peer in [Bench.other, Bench.root] {

@@ -30,7 +30,7 @@ struct CredentialHandlersTests {
         #expect(!written.contains("Zq7secret") && written.contains("anna"))
     }
 
-    /// There is no way to name another's, not even for administrators.
+    /// Nobody can name another user's credentials, not even an administrator.
     @Test func nobodySeesAnothers() async throws {
         _ = try await bench.call(SetCredential.self, parameters())
         for peer in [Bench.other, Bench.root] {

@@ -34,7 +34,7 @@ struct DaemonHandlersTests {
         #expect(document.methods.arrayValue?.count == allMethods.count)
     }
 
-    /// Some requests meet the damage; whoever asks what this is hears of it.
+    /// Only some requests meet the damage, so `daemon.info` reports it.
     @Test func saysThatItsDatabaseIsDamaged() async throws {
         let bench = try await Bench()
         #expect(try await bench.call(DaemonInfo.self, .init()).damage == nil)

@@ -48,7 +48,7 @@ struct EventHandlersTests {
         #expect(typed.events.map(\.task) == [TaskID(7)])
     }
 
-    /// What retention has taken of somebody else leaves no gap in one's own log.
+    /// Events of others that retention removed leave no gap in one's own log.
     @Test func saysFromWhereTheOwnLogIsWhole() async throws {
         let bench = try await Bench()
         _ = try await bench.add(1)

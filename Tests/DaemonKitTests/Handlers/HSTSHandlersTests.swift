@@ -29,7 +29,7 @@ struct HSTSHandlersTests {
         #expect(try await bench.call(RemoveHSTS.self, .init()).removed == 0)
     }
 
-    /// There is no way to name another's, not even for administrators.
+    /// Nobody can name another user's hosts, not even an administrator.
     @Test func nobodySeesAnothers() async throws {
         try learn("a.org")
         for peer in [Bench.other, Bench.root] {

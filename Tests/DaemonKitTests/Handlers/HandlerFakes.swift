@@ -11,7 +11,7 @@ import TransferStore
 
 @testable import DaemonKit
 
-/// Stands in for supervision: stores what it is told and remembers what it was asked.
+/// Takes the place of supervision: stores what it gets and remembers what it was asked.
 final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskReading, SessionServing {
     private struct State {
         var controls: [(TaskAction, ControlTarget)] = []
@@ -32,13 +32,13 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
             store: store)
     }
 
-    /// Sessions whose questions were asked for.
+    /// The sessions whose questions were listed.
     var listed: [[String]] { state.withLock { $0.listed } }
     func noteListed(_ sessions: [String]?) { state.withLock { $0.listed.append(sessions ?? []) } }
     var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
     var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
     func show(_ figures: TaskView.Live, of task: TaskID) { state.withLock { $0.live[task] = figures } }
-    /// Between a look and the next.
+    /// Removes a task between two looks.
     func remove(_ id: TaskID) { state.withLock { _ = $0.removed.insert(id) } }
     func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
 
@@ -178,12 +178,12 @@ final class FakeSettings: SettingsServing {
     }
 }
 
-/// A router over a store in a folder of its own, spoken to as any peer.
+/// A router over a store in its own folder. Tests can call it as any peer.
 final class Bench {
     private let temporary: TemporaryFolder
     let store: TransferStore
     let supervision: FakeSupervision
-    /// Of the volatile sessions.
+    /// The store of the volatile sessions.
     let inMemory: TransferStore
     let volatile: FakeSupervision
     let sessions: VolatileSessions
@@ -235,7 +235,7 @@ final class Bench {
 
     var folder: String { temporary.path }
 
-    /// Calls a method as the wire does, and does what comes after the answer.
+    /// Calls a method as over the wire, and runs what follows the answer.
     func call<M: RPCMethod>(
         _ method: M.Type, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
     ) async throws -> M.Result {
@@ -246,7 +246,7 @@ final class Bench {
         return try WireCoding.decode(M.Result.self, from: reply.value)
     }
 
-    /// What a call is refused with.
+    /// The error of a call; nil if it succeeds.
     func refusal<M: RPCMethod>(
         _ method: M.Type, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
     ) async -> TransferError? {

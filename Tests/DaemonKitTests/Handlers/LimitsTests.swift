@@ -6,7 +6,7 @@ import TransferRPC
 
 @testable import DaemonKit
 
-/// docs/protocol.md lists `Bounds`. What other layers count must be the same.
+/// docs/protocol.md lists `Bounds`. Other layers must count by the same limits.
 struct LimitsTests {
     @Test func theWireHasTheLimitsThatTheDocumentLists() {
         let limits = RPCLimits()
@@ -24,7 +24,7 @@ struct LimitsTests {
         #expect(throws: (any Error).self) { try JSONStructure(nested(Bounds.nesting + 1)) }
     }
 
-    /// A task that may be added can be handed over: its longest members fit into a line together with others.
+    /// A task that may be added can also be sent: its longest members fit into a line together with others.
     @Test func theLongestMembersFitIntoALine() {
         let digest = String(repeating: "f", count: DigestAlgorithm.sha256.hexLength)
         #expect((digest.utf8.count + 3) * Bounds.pieces < Bounds.line / 2)

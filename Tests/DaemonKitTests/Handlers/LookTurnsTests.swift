@@ -7,7 +7,7 @@ import TransferModel
 
 @Suite(.timeLimit(.minutes(2)))
 struct LookTurnsTests {
-    /// Answers that wait until they are let go.
+    /// Answers that wait until they are released.
     private final class Answers: Sendable {
         private struct State {
             var running: [CheckedContinuation<Void, Never>] = []

@@ -32,7 +32,7 @@ struct RequestRouterTests {
         #expect(await code("settings.set", "{\"speed\":1}") == .unknownField)
     }
 
-    /// An answer of megabytes that a client did not ask for would end its connection if it does not read at once.
+    /// An unexpected answer of megabytes would end the connection of a client that does not read at once.
     @Test func refusalsAreShortWhateverWasSaid() async throws {
         let long = String(repeating: "e\u{301}", count: 1 << 20)
         let error = TransferError(
@@ -45,7 +45,7 @@ struct RequestRouterTests {
         #expect(short.message == "There is no task 7." && short.details == Array("{\"task\":7}".utf8))
     }
 
-    /// The whole way: socket, kernel identity, router, feed.
+    /// The whole path: socket, identity from the kernel, router, feed.
     @Test func servesAClient() async throws {
         let bench = try await Bench(mode: .user)
         let folder = try TemporaryFolder()

@@ -68,7 +68,7 @@ struct SessionHandlersTests {
         #expect(names == ["a", "b.c", "shared"])
         #expect(await bench.refusal(ListSessions.self, .init(cursor: "x"))?.details["field"] == "cursor")
         #expect(await bench.refusal(ListSessions.self, .init(limit: 1001))?.details["field"] == "limit")
-        // A cursor says where a page begins, and not whose sessions it has.
+        // A cursor says where a page begins, but not whose sessions are listed.
         let other = try await bench.call(ListSessions.self, .init(cursor: "0."), as: Bench.other)
         #expect(other.sessions.map(\.id) == ["shared"])
     }

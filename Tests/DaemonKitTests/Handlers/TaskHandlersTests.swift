@@ -39,7 +39,7 @@ struct TaskHandlersTests {
         #expect(await bench.refusal(AddTasks.self, .init(tasks: []))?.code == .badField)
     }
 
-    /// Times are in milliseconds, addresses as in URLs; administrators see them too.
+    /// Times are in milliseconds, and addresses are in the form of URLs. Administrators see them too.
     @Test(arguments: [Bench.user, Bench.root])
     func aTaskTellsWhatItsExchangesTook(peer: Peer) async throws {
         let bench = try await Bench()
@@ -121,7 +121,7 @@ struct TaskHandlersTests {
         #expect(await bench.refusal(ListEvents.self, .init(after: .start, limit: limit))?.details["field"] == "limit")
     }
 
-    /// What a task becomes in memory is many times the two bytes that it may have on the wire.
+    /// In memory, a task takes many times the two bytes that it may have on the wire.
     @Test func refusesMoreTasksThanACallMayAdd() throws {
         func refusal(_ count: Int) -> TransferError? {
             let tasks = repeatElement("{}", count: count).joined(separator: ",")
@@ -171,7 +171,7 @@ struct TaskHandlersTests {
         #expect(try await bench.call(TakeResumeData.self, .init(id: id)).resumeData == "YmxvYg==")
     }
 
-    /// It cannot be read, and is gone when it is looked at by itself.
+    /// It cannot be read, and is gone when it is read by itself.
     @Test func aTaskThatIsRemovedMeanwhileIsLeftOut() async throws {
         let bench = try await Bench()
         let ids = try await bench.add(3)

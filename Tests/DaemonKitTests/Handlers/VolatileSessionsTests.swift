@@ -22,7 +22,7 @@ struct VolatileSessionsTests {
             await bench.refusal(FinishSession.self, .init(id: "v"), on: others),
             await bench.refusal(ListTasks.self, .init(session: "v"), on: others),
         ] { #expect(refusal?.code == .sessionInUse) }
-        // Another user's sessions have names of their own.
+        // Another user's sessions have their own names.
         let durable = try await bench.call(OpenSession.self, .init(id: "v"), as: Bench.other, on: others)
         #expect(durable.kind == .background)
         #expect(
@@ -58,7 +58,7 @@ struct VolatileSessionsTests {
         #expect(refusal?.details["field"] == "configuration.subscriber")
     }
 
-    /// Whatever the user's other connections have open.
+    /// Whatever the user's other connections have opened.
     @Test func aConnectionIsToldOfItsOwnSessionsQuestions() async throws {
         let bench = try await Bench()
         for (id, sink) in [("v", mine), ("w", mine), ("x", others)] {
@@ -68,12 +68,12 @@ struct VolatileSessionsTests {
         #expect(bench.volatile.listed.last.map(Set.init) == ["v", "w"])
         _ = try await bench.call(ListDecisions.self, .init(session: "w"), on: mine)
         #expect(bench.volatile.listed.last == ["w"])
-        // Nobody else's are looked through.
+        // Other connections' sessions are not searched.
         _ = try await bench.call(ListDecisions.self, .init(session: "x"), on: mine)
         #expect(bench.volatile.listed.count == 2)
     }
 
-    /// Whether it is opened or changed, and whether it names its kind again.
+    /// Whether it is opened or changed, and whether or not it names its kind again.
     @Test func anEphemeralSessionHasNoCookiesOnTheDisk() async throws {
         let bench = try await Bench()
         var shared = SessionConfiguration()

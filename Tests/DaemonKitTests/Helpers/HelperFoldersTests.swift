@@ -43,13 +43,13 @@ struct HelperFoldersTests {
         #expect(refusal("gopher", folders())?.contains("\(first), \(second)") == true)
     }
 
-    /// What nobody but the user and root can change, and can be run.
+    /// Only the user and root may be able to change the program, and it must be executable.
     @Test func whatOthersCanWriteIsRefused() throws {
         for mode in [0o757, 0o777] as [mode_t] {
             try put(first + "/demo", mode: mode)
             #expect(refusal("demo", folders())?.contains("can be written by others") == true)
         }
-        // The user's own group, as umask 002 leaves it.
+        // The user's own group may write, as with umask 002.
         try put(first + "/demo", mode: 0o775)
         #expect(try folders().program(of: "demo").path == first + "/demo")
         #expect(refusal("demo", folders(isSystem: true))?.contains("written by its group") == true)
@@ -79,7 +79,8 @@ struct HelperFoldersTests {
         #expect(refusal("demo", HelperFolders(isSystem: true, home: "/h"))?.contains("/h/") == false)
     }
 
-    /// A system daemon takes what only root can change: the file, its folders, and those that links lead to.
+    /// A system daemon accepts only what nobody but root can change: the file, its folders, and those that links lead
+    /// to.
     @Test(.enabled(if: Requirements.isRoot, "files of other users need root"))
     func aSystemDaemonTakesOnlyRootsPrograms() throws {
         let root = "/run/dld-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
@@ -105,7 +106,7 @@ struct HelperFoldersTests {
             chown(place, 0, 0)
         }
         #expect(refusal("demo", folders) == nil)
-        // Where a link leads, others can write.
+        // Others can write to the target of the link.
         try put(first + "/demo")
         symlink(first + "/demo", root + "/schemes/linked")
         #expect(refusal("linked", folders)?.contains("can be written") == true)

@@ -39,7 +39,7 @@ struct FailedStartTests {
         #expect(!system.message.contains("dld.yaml") && system.message.contains("journalctl -u dld.service"))
     }
 
-    /// One that is far above what the state needs is not in the way.
+    /// A limit far above what the state needs is not the cause.
     @Test func aFileSizeLimitIsNamedOnlyIfItCanBeTheCause() {
         func advice(_ limit: ByteCount, errno: Int32 = ENOSPC) -> String {
             let full = TransferError(.diskFull, "No space.", details: ["errno": .integer(Int64(errno))])

@@ -12,7 +12,7 @@ import TransferStore
 @testable import FileKit
 
 @Suite struct ListenersTests {
-    /// Answers with what is known of the daemon's sockets.
+    /// Answers with the known sockets of the daemon.
     private final class Listing: RequestHandler {
         let known = Guarded<[String]>([])
 
@@ -24,7 +24,7 @@ import TransferStore
         func closed(_ connection: RPCConnection) {}
     }
 
-    /// A program that comes early learns of all sockets too: the second one takes its time here.
+    /// A program that connects early learns all sockets too. Here, the second socket takes a while.
     @Test(.timeLimit(.minutes(1))) func nobodyIsAnsweredBeforeAllSocketsAreKnown() async throws {
         let folder = try TemporaryFolder()
         let fixture = try ConfigurationFixture()
@@ -54,7 +54,7 @@ import TransferStore
             defer { isAnswered.withLock { $0 = true } }
             return try await probe.call("daemon.info")
         }
-        // One that would be answered now would be answered without the second socket.
+        // A premature answer would lack the second socket.
         _ = await eventually(within: 0.5) { isAnswered.withLock { $0 } }
         slow.close()
         #expect(try await answer.value == .array(paths.map { .string($0) }))
@@ -64,7 +64,8 @@ import TransferStore
         await server.stop()
     }
 
-    /// A listening socket whose queue is full: connect(2) waits there until it is closed, and then the socket is stale.
+    /// A listening socket whose queue is full: connect(2) waits there until it is closed. After that, the socket is
+    /// stale.
     private final class FullSocket: Sendable {
         private let descriptors: [Int32]
 

@@ -37,7 +37,7 @@ struct ChildProcessTests {
         #expect(try Files.text(temporary.file("session")) == "\(child.pid)\n")
     }
 
-    /// Its number can be stored before it does anything, and a daemon that dies before that leaves nothing.
+    /// Its number can be stored before it does anything. A daemon that dies before that leaves nothing behind.
     @Test func itDoesNothingBeforeItMay() throws {
         let temporary = try TemporaryFolder()
         let script = "echo > \(temporary.file("mark"))"
@@ -62,14 +62,14 @@ struct ChildProcessTests {
             #expect(!ProcessTable.isRunning(other))
         }
         child.begin()
-        // A zombie does nothing any more.
+        // A zombie does not run any more.
         var information = siginfo_t()
         #expect(waitid(P_PID, id_t(child.pid), &information, WEXITED | WNOWAIT) == 0)
         #expect(!ProcessTable.isRunning(identity))
         #expect(child.wait() == 0)
     }
 
-    /// The kernel cuts the name after 15 bytes, and the program may call itself anything.
+    /// The kernel cuts the name after 15 bytes, and the program may choose any name.
     @Test func aNameThatIsNoTextHidesNothing() {
         let line =
             Array("42 (a) R ".utf8) + [0xc3]
@@ -78,7 +78,7 @@ struct ChildProcessTests {
         #expect(fields?.state == "S" && fields?.startTime == 777)
     }
 
-    /// Of the shell that it was.
+    /// The variables of the shell that it was are gone.
     @Test func itsEnvironmentIsTheOneThatIsGiven() throws {
         let temporary = try TemporaryFolder()
         let child = try ChildProcess(

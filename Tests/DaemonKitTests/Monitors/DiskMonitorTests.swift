@@ -93,7 +93,7 @@ struct DiskMonitorTests {
         #expect(await monitor.ready(among: needs, minimumFree: 0) == [1, 3])
     }
 
-    /// One that does not answer keeps no others waiting, and is not asked again.
+    /// A disk that does not answer delays no other, and is not asked again.
     @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
     func aDiskThatHangsKeepsNoOtherWaiting() async throws {
         let hung = try HungDisk()

@@ -25,7 +25,7 @@ struct LaunchRunnerTests {
         return launch
     }
 
-    /// Starts it and waits for its end; returns the exit status.
+    /// Starts it and waits for its end. Returns the exit status.
     @discardableResult
     private func run(_ runner: LaunchRunner, _ launch: LaunchSpec) async throws -> Int32 {
         let program = try runner.prepare(launch, for: session, subscriber: "app")
@@ -91,7 +91,7 @@ struct LaunchRunnerTests {
         #expect(code { try user.validate(launch(argv: ["a"], unit: "b")) } == .badField)
     }
 
-    /// docs/services.md is what authors of services rely on.
+    /// Authors of services rely on docs/services.md.
     @Test func theDocumentNamesEachVariable() throws {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let document = try Files.text("/\(root)/docs/services.md")

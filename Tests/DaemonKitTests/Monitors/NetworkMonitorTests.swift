@@ -19,7 +19,7 @@ struct NetworkMonitorTests {
         #expect(monitor?.state == NetworkState.current())
         let changes = monitor?.changes
         monitor = nil
-        // The stream ends with its monitor; anything it had to say comes before.
+        // The stream ends with its monitor. Anything reported before comes first.
         if let changes { for await _ in changes {} }
         #expect(monitor == nil)
     }

@@ -23,7 +23,7 @@ struct PipedProcessTests {
         #expect(try run("yes") == nil)
     }
 
-    /// It has ended by itself; what it left in its group is ended.
+    /// It has ended by itself, and the processes that it left in its group are ended.
     @Test(.timeLimit(.minutes(1))) func whoSaysTooMuchLeavesNothingBehind() async throws {
         let folder = try TemporaryFolder()
         let script = "sleep 1000 & echo $! > \(folder.file("pid")); head -c 2000 /dev/zero"
@@ -32,7 +32,7 @@ struct PipedProcessTests {
         #expect(await eventually { ProcessTable.identity(of: pid).map { !ProcessTable.isRunning($0) } ?? true })
     }
 
-    /// With all that it started in its group.
+    /// Everything that it started in its group ends too.
     @Test(.timeLimit(.minutes(1))) func whoTakesTooLongIsEnded() async throws {
         let folder = try TemporaryFolder()
         let script = "sleep 1000 & echo $! > \(folder.file("pid")); echo done > \(folder.file("ready")); wait"
@@ -40,7 +40,7 @@ struct PipedProcessTests {
         #expect(await eventually { (try? Files.text(folder.file("ready"))) == "done\n" })
         let pid = try #require(pid_t(try Files.text(folder.file("pid")).dropLast()))
         #expect(process.answer(atMost: 1000, until: .now) == nil)
-        // It is gone, or waits to be reaped by whoever inherited it.
+        // It is gone, or waits to be reaped by the process that inherited it.
         #expect(await eventually { ProcessTable.identity(of: pid).map { !ProcessTable.isRunning($0) } ?? true })
     }
 }

@@ -8,7 +8,7 @@ import Threading
 struct ResolverFilesTests {
     enum Repair: CaseIterable { case inPlace, replaced, targetReplaced, targetAppears, relinked, appears }
 
-    /// /etc/resolv.conf may be a file, or a link into a folder that a daemon writes.
+    /// /etc/resolv.conf may be a file, or a link into a folder to which a daemon writes.
     @Test(.timeLimit(.minutes(1)), arguments: Repair.allCases) func aChangeIsTold(_ repair: Repair) async throws {
         let folder = try TemporaryFolder()
         for name in ["etc", "run", "other"] { #expect(mkdir(folder.file(name), 0o700) == 0) }
@@ -27,7 +27,7 @@ struct ResolverFilesTests {
         let listening = Task { for await _ in changes { told.withLock { $0 += 1 } } }
         defer { listening.cancel() }
         let good = "nameserver 127.0.0.1\n"
-        // The watch may begin after the first change: make others until one is told.
+        // The watch may begin after the first change, so the test makes others until one is reported.
         var number = 0
         let isTold = await eventually(every: 0.3) {
             number += 1
@@ -47,7 +47,7 @@ struct ResolverFilesTests {
         #expect(isTold)
     }
 
-    /// Other files of the folder change all the time.
+    /// Other files in the folder change all the time.
     @Test(.timeLimit(.minutes(1))) func onlyWhatTheySayCounts() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("resolv.conf")

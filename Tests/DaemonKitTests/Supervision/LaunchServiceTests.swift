@@ -13,10 +13,10 @@ import TransferStore
     private final class Stage: Sendable {
         let fixture: SupervisionFixture
         let programs = ScriptedPrograms()
-        /// What it wanted to wait before it looks again.
+        /// How long the service wanted to wait before it looks again.
         let sleeps = Guarded([Seconds]())
         let isConnected = Guarded(false)
-        /// What happens, once, between a look into the store and what is made of it.
+        /// Happens once, between a read of the store and the decision.
         struct Meanwhile: Sendable { var body: (@Sendable () async throws -> Void)? }
         let meanwhile = Guarded(Meanwhile())
         private let defaults: SessionDefaults
@@ -30,7 +30,7 @@ import TransferStore
 
         var service: LaunchService? { current.withLock { $0 } }
 
-        /// Another daemon on the same store.
+        /// Starts another daemon with the same store.
         func restart() {
             let (sleeps, isConnected, meanwhile, store) = (sleeps, isConnected, meanwhile, fixture.store)
             let defaults = defaults
@@ -72,14 +72,14 @@ import TransferStore
             }
         }
 
-        /// Looks at the session, and waits until the end of what has ended is stored.
+        /// Looks at the session, and waits until every end of a program is stored.
         func consider() async throws {
             await service?.consider(fixture.key)
             _ = await eventually {
-                // The end of a program is a look too, which this one may have joined.
+                // The end of a program causes a look too, which this one may have joined.
                 if await self.service?.isLooking == true { return false }
                 guard let launch = try? await self.launch(), let program = launch.program else {
-                    // Its end is stored, and what follows from that is still to come.
+                    // The end is stored, but its consequences are still to come.
                     return await self.service?.isIdle ?? true
                 }
                 return self.programs.isRunning(program)
@@ -132,7 +132,7 @@ import TransferStore
         #expect(stage.launches == 2)
     }
 
-    /// A thousand files that arrive while nobody listens are one thing to look at again.
+    /// A thousand files that arrive while nobody listens cause one further look.
     @Test func oneLooksAgainHoweverManyTasksEnd() async throws {
         let stage = try Stage()
         try await stage.open()
@@ -144,7 +144,7 @@ import TransferStore
         #expect(stage.sleeps.withLock { $0 } == [60])
     }
 
-    /// Looks that have not begun are one; those that have do not count for what ends later.
+    /// Looks that have not begun are merged. Looks in progress do not count for what ends later.
     @Test func eachEndIsLookedAt() async throws {
         let stage = try Stage()
         try await stage.open(interval: 5)
@@ -156,7 +156,7 @@ import TransferStore
         }
     }
 
-    /// The look has read that there is nothing, and nobody else may ever ask for another.
+    /// The look has read that there is nothing, and perhaps nobody will ever request another one.
     @Test func whatEndsDuringALookIsLookedAtToo() async throws {
         let stage = try Stage()
         try await stage.open()
@@ -202,7 +202,7 @@ import TransferStore
         #expect(stage.launches == 2)
     }
 
-    /// The child of a daemon that was killed has no parent that sees its end.
+    /// The child of a killed daemon has no parent that sees its end.
     @Test func aProgramOfAnEarlierDaemonIsNotStartedBesideItself() async throws {
         let stage = try Stage()
         try await stage.open()
@@ -234,7 +234,8 @@ import TransferStore
         #expect(stage.launches == 2)
     }
 
-    /// A daemon that dies before the process may begin leaves no program behind, and one that cannot store it starts none.
+    /// A daemon that dies before the process may begin leaves no program behind, and one that cannot store the start
+    /// starts none.
     @Test func nothingBeginsBeforeItIsStored() async throws {
         let stage = try Stage()
         try await stage.open()
@@ -295,7 +296,7 @@ import TransferStore
 
     // MARK: What runs
 
-    /// The program has ended, and nobody was told yet.
+    /// The program has ended, but nobody has been told yet.
     @Test func aFailureCountsHoweverLateItIsTold() async throws {
         let stage = try Stage()
         try await stage.open(interval: 10)
@@ -310,7 +311,7 @@ import TransferStore
         #expect(await eventually { (try? await stage.launch()?.failures) == 1 })
     }
 
-    /// Sessions of `owner` with a program each, and something to see.
+    /// Sessions of `owner`, each with a program and an unseen event.
     private func crowd(_ stage: Stage, _ count: Int, of owner: UInt32) async throws -> [SessionKey] {
         let now = stage.fixture.time.reading().wall
         var configuration = SessionConfiguration()

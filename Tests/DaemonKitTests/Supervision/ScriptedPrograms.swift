@@ -14,7 +14,7 @@ final class ScriptedPrograms: ProgramStarting {
     }
 
     private let state = Guarded(State())
-    /// What they end with by themselves, at once; nil: they run.
+    /// The status with which programs end at once; nil if they keep running.
     let status = Guarded<Int32?>(0)
     let canStart = Guarded(true)
 
@@ -22,7 +22,7 @@ final class ScriptedPrograms: ProgramStarting {
     var prepared: Int { state.withLock { $0.prepared } }
     var subscribers: [String] { state.withLock { $0.subscribers } }
 
-    /// Ends what runs.
+    /// Ends all running programs.
     func end(_ status: Int32, isSeen: Bool = true) {
         let ended = state.withLock { state in
             defer { state.running = [:] }
@@ -31,7 +31,7 @@ final class ScriptedPrograms: ProgramStarting {
         if isSeen { ended.forEach { $0(status) } }
     }
 
-    /// Ends what runs; whoever waits for it is told by what is returned.
+    /// Ends all running programs. The returned closures report the ends.
     func endUnseen() -> [@Sendable (Int32) -> Void] {
         state.withLock { state in
             defer { state.running = [:] }

@@ -11,7 +11,7 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-/// A clock that stands until it is moved.
+/// A clock that stands still until it is moved.
 final class ManualTime: TimeSource {
     private let now = Guarded(ClockReading(wall: Timestamp(milliseconds: 1_700_000_000_000), boot: 1_000_000))
 
@@ -23,19 +23,19 @@ final class ManualTime: TimeSource {
         }
     }
 
-    /// The wall clock jumps, the boot clock does not.
+    /// Moves the wall clock, but not the boot clock.
     func jump(_ interval: Seconds) {
         now.withLock { $0.wall = $0.wall.advanced(by: interval) }
     }
 }
 
-/// Nobody is started.
+/// Starts no program.
 private struct NoLaunches: LaunchServing {
     func look(at session: SessionKey) {}
     func check(_ configuration: SessionConfiguration) throws(TransferError) {}
 }
 
-/// A store in a folder of its own, with what supervision needs beside it.
+/// A store in its own folder, with what supervision needs besides.
 final class SupervisionFixture: Sendable {
     private let folder: TemporaryFolder
     let store: TransferStore
@@ -56,7 +56,7 @@ final class SupervisionFixture: Sendable {
 
     deinit { store.close() }
 
-    /// The supervision of this store, not started, configured as in `home`.
+    /// The supervision of this store, not started, with the configuration in `home`.
     func supervision(
         in home: ConfigurationFixture, pool: BlockingPool = BlockingPool(), engine: CurlEngine? = nil,
         slots: SharedSlots? = nil
@@ -80,7 +80,7 @@ final class SupervisionFixture: Sendable {
         EffectivePolicy(spec: spec, session: session)
     }
 
-    /// Adds a session and, in it, queued tasks of one host each.
+    /// Adds a session and queued tasks in it, one for each host.
     func add(hosts: [String], configuration: SessionConfiguration = SessionConfiguration()) async throws -> [TaskRecord]
     {
         let (key, now) = (key, time.reading())

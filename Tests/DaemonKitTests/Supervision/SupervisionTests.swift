@@ -7,7 +7,7 @@ import TransferStore
 
 @testable import DaemonKit
 
-/// Two supervisions, each with a store of its own, over one engine and one set of slots.
+/// Two supervisions, each with its own store, over one engine and one set of slots.
 @Suite struct SupervisionTests {
     private static let slots = 3
     private static let tasks = 6
@@ -37,7 +37,7 @@ import TransferStore
         let engine = try SupervisionFixture.engine(in: home)
         let slots = SharedSlots(time: fixtures[0].time)
         let both = try fixtures.map { try $0.supervision(in: home, engine: engine, slots: slots) }
-        // Ids are unique in a daemon: the engine tells transfers apart by them.
+        // Ids are unique in a daemon, because the engine distinguishes transfers by them.
         _ = try await fixtures[1].add(hosts: Array(repeating: "none", count: Self.tasks))
         for supervision in both { try await supervision.recover() }
         _ = try await both[1].controller.control(
@@ -56,7 +56,7 @@ import TransferStore
         await engine.shutdown()
     }
 
-    /// No background session has such tasks; `waitsForConnectivity` is false unless task or session say otherwise.
+    /// Background sessions have no such tasks. `waitsForConnectivity` is false by default.
     @Test(.timeLimit(.minutes(1)), arguments: [SessionKind.default, .ephemeral])
     func aTaskThatDoesNotWaitFailsWithoutAConnection(kind: SessionKind) async throws {
         let home = try ConfigurationFixture()
@@ -86,7 +86,7 @@ import TransferStore
         await engine.shutdown()
     }
 
-    /// The next claim can share the commit of an end: when that is durable, the slot is free and the run still there.
+    /// The next claim can share the commit of an end: when that is durable, the slot is free and the run still exists.
     @Test(.timeLimit(.minutes(1)))
     func anEndGivesItsSlotBackBeforeItIsDurable() async throws {
         let home = try ConfigurationFixture()

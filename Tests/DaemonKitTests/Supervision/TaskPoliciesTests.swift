@@ -8,7 +8,7 @@ import TransferStore
 @testable import FileKit
 
 @Suite struct TaskPoliciesTests {
-    /// Behind a proxy the host itself need not be reachable, whoever named the proxy.
+    /// Behind a proxy, the host itself need not be reachable, whoever set the proxy.
     @Test(
         arguments: [
             (nil, nil, nil, true), ("http://p:1", nil, nil, false), (nil, "http://p:1", nil, false),

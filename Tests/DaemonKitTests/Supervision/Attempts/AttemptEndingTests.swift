@@ -36,7 +36,7 @@ struct AttemptEndingTests {
         #expect(failure == given)
     }
 
-    /// What a failed request leaves to be stored goes with its failure, never before it.
+    /// What a failed request must store is stored with its failure, never before.
     @Test func whatAFailureLeavesGoesWithIt() async throws {
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]

@@ -21,7 +21,7 @@ struct AttemptToolsTests {
 
     @Test func otherBytesAreBase64() {
         #expect(ResponseBody(showing: [0xFF, 0xFE], isTruncated: false).base64 == "//4=")
-        // What was not cut is no text where its end is none.
+        // A body that was not cut is not text if its end is invalid.
         #expect(ResponseBody(showing: Array("ab🙂".utf8.dropLast(1)), isTruncated: false).text == nil)
     }
 }

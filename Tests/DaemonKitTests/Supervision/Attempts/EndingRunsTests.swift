@@ -51,9 +51,9 @@ struct EndingRunsTests {
         runs.willRead()
         runs.didEnd(1)
         #expect(runs.didRead([ending(1), ending(2)], at: now).begun.map(\.id) == [2])
-        // The other one had begun to read before as well.
+        // The other read had also begun before.
         #expect(runs.didRead([ending(1)], at: now).begun.isEmpty)
-        // Who reads from now on knows better.
+        // A read that begins now has the new state.
         #expect(turn(&runs, [ending(1)]).begun.map(\.id) == [1])
     }
 

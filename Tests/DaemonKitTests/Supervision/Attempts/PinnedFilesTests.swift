@@ -7,7 +7,7 @@ import TransferModel
 @testable import DaemonKit
 @testable import FileKit
 
-/// What the network thread is told of local files: never a path that it would have to wait for.
+/// What the network thread gets of local files: never a path that it would have to wait for.
 struct PinnedFilesTests {
     private let temporary: TemporaryFolder
     private let me = UserID(geteuid())
@@ -67,7 +67,7 @@ struct PinnedFilesTests {
         #expect(code { _ = try pin(options()) } == .sourceUnreadable)
     }
 
-    /// The configuration's file is the administrator's choice, the task's its user's.
+    /// The configuration's file is the administrator's choice, the task's is its user's.
     @Test func theSystemDaemonsOwnAuthoritiesMayBeAnywhere() throws {
         let system = FileAccess.Mode.system(root: temporary.file("files"))
         var network = NetworkOptions()

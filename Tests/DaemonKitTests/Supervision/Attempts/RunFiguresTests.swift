@@ -13,7 +13,7 @@ struct RunFiguresTests {
         #expect(figures.resumedFrom == 40)
     }
 
-    /// An answer may begin behind what is held: nothing negative counts.
+    /// An answer may begin beyond what is held. A negative difference does not count.
     @Test func anOffsetBeforeTheFirstByteCountsNothing() {
         var figures = RunFigures()
         figures.accepted(at: 40, canResume: false)

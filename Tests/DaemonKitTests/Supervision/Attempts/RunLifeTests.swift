@@ -8,7 +8,7 @@ struct RunLifeTests {
     private static let preempted = RunLife.Event.stopRequested(.transition(.preempted()))
     private static let left = RunLife.Event.stopRequested(.leftToCaller)
 
-    /// Ways into each state.
+    /// The events that lead to each state.
     private static let states: [String: [RunLife.Event]] = [
         "active": [], "stopping": [preempted], "left": [left], "committing": [.commitRequested],
         "decided": [.planRequested], "decided: stopped": [preempted, .planRequested],

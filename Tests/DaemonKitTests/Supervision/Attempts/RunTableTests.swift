@@ -29,7 +29,7 @@ import TransferModel
         #expect(table.count == 1)
     }
 
-    /// Whoever waits for a free slot is told once of each.
+    /// Those that wait for a free slot are told only once.
     @Test func aSlotIsFreedOnce() {
         let (early, late) = (run(1), run(2))
         #expect(table.freeSlot(of: early))
@@ -40,7 +40,7 @@ import TransferModel
         #expect(!table.freeSlot(of: late))
     }
 
-    /// A store that hangs.
+    /// For a store that hangs.
     @Test func soManyEndsMayBePending() {
         let ends = (0..<RunTable.mostPendingEnds).map { run(Int64($0)) }
         for end in ends { #expect(table.freeSlot(of: end)) }

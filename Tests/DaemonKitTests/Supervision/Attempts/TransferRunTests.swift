@@ -26,7 +26,7 @@ import TransferModel
         #expect(!run.isAborting)
     }
 
-    /// Only what was sent there and let pass is proven, on whichever hop that was; a proxy's by any good answer.
+    /// Only what was sent there and accepted is proven, on any hop. A proxy's credential is proven by any good answer.
     @Test func anAnswerProvesWhatWasSentForIt() {
         let run = run()
         let spaces =
@@ -53,7 +53,7 @@ import TransferModel
         if case .leftToCaller? = plan { true } else { false }
     }
 
-    /// A client was told that the task cannot stop: when it does, nobody else stores what becomes of it.
+    /// A client was told that the task cannot stop. When it does stop, nobody else stores what becomes of it.
     @Test func aRunThatStopsTooLateIsQueuedAgain() {
         let run = run()
         run.requestAbort(.leftToCaller)

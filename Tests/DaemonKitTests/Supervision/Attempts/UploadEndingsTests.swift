@@ -11,7 +11,7 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-/// Uploads that nobody wants any more, told to a server.
+/// Servers are told which uploads are not wanted any more.
 struct UploadEndingsTests {
     private static let login = "Basic " + Base64Text.encode(Array("anna:p".utf8))
     private let fixture: SupervisionFixture
@@ -43,7 +43,7 @@ struct UploadEndingsTests {
         ) { ended.withLock { $0 += 1 } }
     }
 
-    /// Notes an upload at `/up` that is to end.
+    /// Records an upload at `/up` that must be ended.
     private func note(_ configuration: SessionConfiguration = SessionConfiguration()) async throws {
         var task = try await fixture.add(hosts: ["a"], configuration: configuration)[0]
         task.spec.kind = .upload
@@ -84,7 +84,7 @@ struct UploadEndingsTests {
         #expect(try await endings().begin() == nil && origin.requests().count == 1)
     }
 
-    /// Those of the session, and of its owner.
+    /// Credentials of the session, and of its owner.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func theStoreAnswersAServerThatAsks(isOfSession: Bool) async throws {
         demand()
@@ -95,7 +95,7 @@ struct UploadEndingsTests {
         #expect(try await pending.isEmpty)
     }
 
-    /// About the owner's its client would have been asked, and nobody is asked any more.
+    /// The client would have been asked about the owner's credentials, and no client is asked any more.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func whatAClientWouldBeAskedAboutIsNotSent(isOfSession: Bool) async throws {
         demand()
@@ -108,7 +108,7 @@ struct UploadEndingsTests {
         #expect(sent == (isOfSession ? [nil, Self.login] : [nil]))
     }
 
-    /// Later each time, for a day.
+    /// Each time later, for a day.
     @Test(.timeLimit(.minutes(1))) func aServerInTroubleIsToldLater() async throws {
         origin.serve("/up", .status(503))
         try await note()
@@ -122,7 +122,7 @@ struct UploadEndingsTests {
         #expect(try await pending.isEmpty && origin.requests().count == 2)
     }
 
-    /// The next daemon takes it up.
+    /// The next daemon continues with it.
     @Test(.timeLimit(.minutes(1))) func whatIsStoppedStaysNoted() async throws {
         origin.serve("/up", .silent)
         try await note()

@@ -84,7 +84,8 @@ struct CacheKeeperTests {
         #expect(await find(request, shelf) == nil)
     }
 
-    /// Nothing that a secret of the request chose, or that a password protects, and nothing that could not be used.
+    /// This concerns answers that a secret of the request selected or a password protects, and those that could never
+    /// be used.
     @Test func secretsStayInMemory() async throws {
         let shelf = try shelf()
         let proven = try request("http://a/", [("Authorization", "Basic a")])
@@ -97,7 +98,7 @@ struct CacheKeeperTests {
         #expect(await find(withCookie, shelf) != nil)
     }
 
-    /// What is proposed is what becomes of it; what a client wants on no disk is on none.
+    /// An answer is stored where it was proposed. What a client wants off the disk stays off it.
     @Test func theProposalIsWhereAnAnswerGoes() async throws {
         let shelf = try shelf(.default, CacheCapacities(memoryCapacity: 40_000, diskCapacity: 80_000))
         let request = try request()
@@ -128,7 +129,7 @@ struct CacheKeeperTests {
         put(try answer(3000, to: request), shelf)
         let usage = await keeper.usage(of: Self.alice)["s"]
         #expect(usage?.memory.entries == 0 && usage?.disk.entries == 1)
-        // An older answer does not come back from where the newer one is not kept.
+        // An older answer does not come back if the newer one is not stored.
         put(try answer(5000, to: request), shelf, replaces: true)
         #expect(await find(request, shelf) == nil)
         put(try answer(1000, to: request), shelf)
@@ -143,7 +144,7 @@ struct CacheKeeperTests {
         #expect(await onDisk() == 0)
     }
 
-    /// What was asked for, or read, before an invalidation does not come back by it.
+    /// An answer that was requested or read before an invalidation does not come back afterwards.
     @Test(arguments: ["url", "client", "session"])
     func whatIsInvalidatedMeanwhileIsNotKept(by: String) async throws {
         let (request, shelf) = (try request(), try shelf())
@@ -168,7 +169,7 @@ struct CacheKeeperTests {
         #expect(late == nil)
         put(stored, shelf, since: own)
         #expect(await keeper.usage(of: Self.alice)[""]?.memory.entries ?? 0 == 0)
-        // Of another URL, and of what began later, it says nothing.
+        // Other URLs, and answers that began later, are not affected.
         put(stored, shelf)
         #expect(await find(request, shelf) == stored)
     }
@@ -211,7 +212,8 @@ struct CacheKeeperTests {
         guard case .lead = keeper.start(other, waiter: 6, [], {}) else { return #expect(Bool(false)) }
     }
 
-    /// Vary shows that the answer is not for all that wait: those go on when its head is there (RFC 9111 section 4.1).
+    /// Vary shows that the answer does not fit all waiting requests. Those continue when its header arrives (RFC 9111
+    /// section 4.1).
     @Test func thoseWhoseAnswerItIsNotGoOnAtItsHead() throws {
         let flight = CacheKeeper.Flight(place: CachePlace(Self.alice, ""), url: "http://a/")
         let went = Guarded<[Int]>([])

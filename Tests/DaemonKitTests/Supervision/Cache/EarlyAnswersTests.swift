@@ -10,13 +10,13 @@ import TransferStore
 @testable import FileKit
 
 struct EarlyAnswersTests {
-    /// What is asked, and in which session.
+    /// What is requested, and in which session.
     struct Question: Sendable {
         var spec = TaskSpec()
         var session: SessionRecord
     }
 
-    /// One thing that makes a task, or its session, another one.
+    /// One change that makes a task or its session different.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let apply: @Sendable (inout Question) -> Void
@@ -163,7 +163,7 @@ struct EarlyAnswersTests {
         #expect(try end { $0.spec.headers = [HeaderField("Cache-Control", "max-stale=0")] } == nil)
     }
 
-    /// A status that fails a task fails it as it does from the server, with events of its own.
+    /// A status that fails a task has the same effect as from the server, with its own events.
     @Test func onlyWhatCompletesATaskIsAnAnswer() throws {
         store("max-age=600", Self.url + "?gone", status: 404)
         #expect(try end { $0.spec.url = Self.url + "?gone" } == nil)

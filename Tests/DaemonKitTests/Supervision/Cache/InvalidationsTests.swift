@@ -24,7 +24,7 @@ struct InvalidationsTests {
         #expect(!known.concern("http://a/", Self.place, since: known.begin()))
     }
 
-    /// However many there are: too many count as all.
+    /// Any number is possible: if there are too many, everything counts as invalidated.
     @Test func manyAreRememberedTogether() {
         var known = Invalidations()
         let begin = known.begin()

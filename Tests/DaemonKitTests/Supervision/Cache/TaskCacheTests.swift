@@ -44,7 +44,7 @@ struct TaskCacheTests {
         return outcome
     }
 
-    /// How a request goes on; nil while it waits for another one.
+    /// How a request continues; nil while it waits for another one.
     private final class Ways: Sendable {
         private let known = Guarded<TaskCache.Way?>(nil)
         func take(_ way: TaskCache.Way) { known.withLock { $0 = way } }
@@ -67,7 +67,7 @@ struct TaskCacheTests {
 
     private func isStored(_ path: String) throws -> Bool { look(try cache(), exchange(path)).sent == nil }
 
-    /// The end of an HTTP/2 stream says that an answer is whole, the end of a connection does not.
+    /// The end of an HTTP/2 stream shows that an answer is complete; the end of a connection does not.
     @Test(arguments: [("1.1", false), ("2", true)])
     func anAnswerWithoutALengthIsWholeInHTTP2(version: String, isWhole: Bool) throws {
         let cache = try cache()
@@ -77,7 +77,7 @@ struct TaskCacheTests {
         #expect(try isStored("/x") == isWhole)
     }
 
-    /// RFC 9111 section 4.4, of each hop: the URL that was asked, and what it names in Location and Content-Location.
+    /// RFC 9111 section 4.4, for each hop: the requested URL, and those in Location and Content-Location.
     @Test func eachHopOfAnUnsafeRequestInvalidates() throws {
         for path in ["/a", "/b", "/c", "/d", "/e"] { try store(path) }
         let cache = try cache()
@@ -107,7 +107,7 @@ struct TaskCacheTests {
         #expect(try !isStored("/a") && isStored("/b") && isStored("/d"))
     }
 
-    /// An answer, or a 304, that is under way is of before the change.
+    /// An answer or a 304 that is in progress is older than the change.
     @Test(arguments: [false, true]) func whatAChangeOvertookIsNotKept(validates: Bool) throws {
         if validates {
             let cache = try cache()
@@ -130,7 +130,7 @@ struct TaskCacheTests {
         #expect(try !isStored("/x"))
     }
 
-    /// Vary in the head says for whom the answer is; the others do not wait for its end.
+    /// Vary in the header shows which requests the answer fits. The others do not wait for its end.
     @Test func whoWaitsForAnAnswerOfOthersGoesOnAtItsHead() throws {
         let (first, same, other) = (try cache(), try cache(), try cache())
         let sent = try #require(look(first, exchange("/x", language: "de")).sent)

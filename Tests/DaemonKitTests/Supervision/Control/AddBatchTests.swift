@@ -66,7 +66,7 @@ struct AddBatchTests {
         #expect(last?.spec.clientToken == "u" && last?.spec.url == "https://example.org/d")
     }
 
-    /// Nothing of the call is stored then. Whose token it is counts, and how old it is.
+    /// Then nothing of the call is stored. The token's owner and age count.
     @Test func aTokenForSomethingElseIsRefused() async throws {
         let known = try await add([task("https://example.org/a", token: "t")])
         let calls = [
@@ -85,7 +85,7 @@ struct AddBatchTests {
         #expect(later[0].id != known[0].id && !later[0].isExisting)
     }
 
-    /// What the daemon, or `task.update`, makes of a task later is not what was asked for.
+    /// Later changes by the daemon or by `task.update` do not change what was requested.
     @Test func aRemovedOrChangedTaskIsStillMeant() async throws {
         let asked = [task("https://example.org/a", token: "t")]
         let id = try await add(asked)[0].id
@@ -104,7 +104,7 @@ struct AddBatchTests {
         await #expect(throws: TransferError.self) { try await add([task("https://example.org/b", token: "t")]) }
     }
 
-    /// A task that a token added before takes its events along when it is left out.
+    /// A task that a token has added before is left out together with its events.
     @Test func eventsStayWithTheirTasksWhereSomeAreLeftOut() async throws {
         let known = try await add([task("https://example.org/a", token: "t")])
         let added = try await add([
@@ -142,7 +142,7 @@ struct AddBatchTests {
         #expect(try await fixture.events().filter { $0.type == .taskAdded }.count == 100)
     }
 
-    /// Paused tasks count, tasks of other users do not, and a call is taken whole or not at all.
+    /// Paused tasks count, tasks of other users do not, and a call is accepted completely or not at all.
     @Test func anOwnerHasNoMoreUnfinishedTasksThanTheLimit() async throws {
         let limited = AddBatchTests(fixture: try SupervisionFixture(queueLimit: 3))
         let first = try await limited.add([
@@ -155,7 +155,7 @@ struct AddBatchTests {
         #expect(error?.message.hasPrefix("maximumQueuedTasksPerUser: 2 tasks have not ended, and 2 more") == true)
         #expect(try await limited.fixture.store.read { try $0.counts()[.queued] } == 1)
         _ = try await limited.add([task("https://example.org/c")])
-        // What a token added before takes no room.
+        // A task that a token has added before takes no room.
         #expect(try await limited.add([task("https://example.org/a", token: "t")]).map(\.id) == [first[0].id])
         await #expect(throws: TransferError.self) { try await limited.add([task("https://example.org/e")]) }
         _ = try await limited.add([task("https://example.org/e")], owner: UserID(1001))
@@ -197,7 +197,7 @@ struct AddBatchTests {
         #expect(try await fixture.store.read { try $0.counts() }.filter { $0.value > 0 } == [.completed: 1])
     }
 
-    /// Answers stand where the call has them, and the session has drained once none is left.
+    /// Answers are at the positions of the call, and the session has drained when no task is left.
     @Test func answeredTasksStandAmongOthers() async throws {
         let added = try await add([
             task("https://example.org/b"), answered(), task("https://example.org/c"), answered(),
@@ -213,7 +213,7 @@ struct AddBatchTests {
         #expect(try await add([answered()], answering: false).map(\.state) == [.queued])
     }
 
-    /// What happened since the answers were looked up: a pause, or too many bodies.
+    /// Because something has happened since the answers were looked up: a pause, or too many bodies.
     @Test func pausesAndFullStoresKeepTasksFromBeingAnswered() async throws {
         func mayAnswer(_ task: AdmittedTask) async throws -> Bool {
             let (key, now, transitions) = (fixture.key, fixture.time.reading(), fixture.transitions)

@@ -59,7 +59,7 @@ struct AdmissionTests {
         return spec
     }
 
-    /// Of a small file the bytes are kept, and where they came from.
+    /// For a small file, both the bytes and their origin are kept.
     @Test func aBodyThatIsCopiedKeepsTheNameOfItsFile() async throws {
         try Files.write(temporary.file("letter"), "x")
         var body = RequestBody()

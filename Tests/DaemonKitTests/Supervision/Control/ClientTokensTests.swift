@@ -12,7 +12,7 @@ struct ClientTokensTests {
             of: JSONCoding.decode(TaskSpec.self, from: Array(text.utf8)), session: session)
     }
 
-    /// What says the same in other words, and in any process: dictionaries have another order in each.
+    /// Also for the same content in another form, and in any process: the order of dictionaries differs in each.
     @Test func theSameSpecificationHasOneDigest() throws {
         let one = try digest(
             #"{"url":"https://e/f","clientToken":"t","kind":"upload","priority":0.5,"#
@@ -22,7 +22,7 @@ struct ClientTokensTests {
                 + #""kind":"upload", "clientToken":"t", "url":"https:\/\/e\/f", "netrc": null } "#)
         #expect(one == other)
         #expect(one.count == ClientTokenUse.digestLength)
-        // SHA-256 of `["s"]` and the object with its names in order, computed elsewhere.
+        // The SHA-256 of `["s"]` and of the object with its names in order, computed with another tool.
         let known = try digest(#"{"url":"https://e/f","formFields":{"c":"3","b":"2","a":"1"},"clientToken":"t"}"#)
         #expect(Array(known.prefix(4)) == [132, 164, 172, 3])
     }

@@ -20,7 +20,7 @@ import TransferStore
 
     private var peer: Peer { Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false) }
 
-    /// A task asks about its answer, and is queued again and paused before its client has decided.
+    /// A task that asks about its answer is queued again and paused before its client has decided.
     private func pausedWithAQuestion() async throws -> (task: TaskID, decision: DecisionID) {
         var session = SessionConfiguration()
         session.asks = [.response]

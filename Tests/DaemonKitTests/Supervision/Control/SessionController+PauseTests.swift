@@ -41,7 +41,7 @@ struct SupervisedSessionPauseTests {
         return try await fixture.store.read { [query] in try $0.candidates(query).tasks }.map(\.id)
     }
 
-    /// Neither looked at nor claimed, should somebody have looked before.
+    /// They are neither read nor claimed, even if they were read before.
     @Test func noTaskOfAPausedSessionIsClaimed() async throws {
         let ids = try await fixture.add(hosts: ["a", "b"]).map(\.id)
         try await set(SessionPause(since: 1_000_000))
@@ -53,7 +53,7 @@ struct SupervisedSessionPauseTests {
         #expect(try await claim(ids) == ids)
     }
 
-    /// Without a change of any task.
+    /// No task is changed for this.
     @Test func timeForTheResourceStandsMeanwhile() async throws {
         let id = try await fixture.add(hosts: ["a"])[0].id
         fixture.time.advance(40)
@@ -66,7 +66,7 @@ struct SupervisedSessionPauseTests {
             try transitions.postponed(try #require(try transaction.task(id)), at: now, in: transaction)
         }
         #expect(isPostponed)
-        // Its own pause settles what was used: 40 seconds, and not those of the session.
+        // The task's own pause records the used time: 40 seconds, without those of the session's pause.
         let paused = try await fixture.apply(.pause, to: id).record.status
         #expect(paused.budgetUsed == 40)
         _ = try await fixture.apply(.resume(notBefore: nil), to: id)
@@ -87,7 +87,7 @@ struct SupervisedSessionPauseTests {
         return (try fixture.supervision(in: home, pool: BlockingPool(width: 0)), home)
     }
 
-    /// Of two clients the clock is the one of the last commit: it is set before any of them hears of it.
+    /// With two clients, the clock is that of the last commit: it is set before either is told.
     @Test func theClockChangesWithTheCommit() async throws {
         let (supervision, home) = try await supervision()
         let clocks = supervision.transitions.clocks
@@ -99,7 +99,7 @@ struct SupervisedSessionPauseTests {
         _ = home
     }
 
-    /// A client's change that is refused is no change of the clock.
+    /// A refused change of a client does not change the clock.
     @Test func aSessionThatIsOverHasNoClock() async throws {
         let (supervision, home) = try await supervision()
         _ = try await supervision.sessions.pause(fixture.key)
@@ -111,7 +111,7 @@ struct SupervisedSessionPauseTests {
         _ = home
     }
 
-    /// The clock of another boot says nothing of pauses of this one.
+    /// The clock of another boot says nothing about pauses in this one.
     @Test func earlierPausesAreOfTheirBoot() async throws {
         let (supervision, home) = try await supervision()
         func stored() async throws -> SessionPause? {

@@ -29,7 +29,7 @@ struct SessionControllerTests {
                 key("one more", of: owner), kind: .background, configuration: nil, by: user)
         }
         #expect(refusal?.code == .limitReached)
-        // Those that are there are still opened, others have theirs, and one that is over makes room.
+        // Existing sessions can still be opened, other users have their own, and an ended session makes room.
         _ = try await supervision.sessions.open(keys[3], kind: .background, configuration: nil, by: user)
         _ = try await supervision.sessions.open(
             key("one more", of: UserID(2000)), kind: .background, configuration: nil, by: user)
@@ -42,7 +42,7 @@ struct SessionControllerTests {
         #expect(full?.code == .limitReached, "to open what is over is to have one more")
     }
 
-    /// One that ended with its last task, or without any, and is opened again, begins without the cookies that it had.
+    /// A session that ended with its last task, or without any, begins without its old cookies when it is opened again.
     @Test func aSessionThatIsOpenedAgainHasNoneOfItsCookies() async throws {
         let key = SessionKey(owner: fixture.key.owner, identifier: "again")
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)

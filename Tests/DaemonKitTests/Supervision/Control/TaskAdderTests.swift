@@ -22,7 +22,7 @@ import TransferStore
 
     private func peer(_ uid: UserID) -> Peer { Peer(uid: uid, gid: 1000, pid: 1, isAdmin: false) }
 
-    /// - Returns: what each new task is said to be a double of.
+    /// - Returns: for each new task, the task that it is reported to duplicate.
     private func add(
         _ names: [String], by uid: UserID = UserID(1000), _ change: (inout TaskSpec) -> Void = { _ in }
     ) async throws -> [Int64?] {
@@ -43,7 +43,7 @@ import TransferStore
         #expect(try await add(["a"], by: UserID(1001)) == [nil])
         #expect(try await add(["a"]) { $0.kind = .data } == [nil])
         #expect(try await add(["d"]) { $0.clientToken = "t" } == [nil])
-        // It is that very task.
+        // It is the very same task.
         #expect(try await add(["d"]) { $0.clientToken = "t" } == [nil])
     }
 
@@ -53,7 +53,7 @@ import TransferStore
         #expect(try await add(["a"]) == [nil])
     }
 
-    /// The index is sorted by URLs: in order they cost little, and without one they are left out.
+    /// The index is sorted by URL: sorted lists cost little, and unsorted ones are left out.
     @Test func longListsAreFoundAgainIfTheyAreInOrder() async throws {
         func names(_ prefix: String) -> [String] { (100...250).map { "\(prefix)\($0)" } }
         #expect(try await add(names("up")).allSatisfy { $0 == nil })
@@ -66,7 +66,7 @@ import TransferStore
         #expect(try await add(["mixed170"]) == [nil])
     }
 
-    /// Its first entry is the task, the second one asks for the same.
+    /// The first entry is the task, and the second one asks for the same task.
     @Test func eachEntryOfALateTaskSaysThatItHasFailed() async throws {
         var spec = TaskSpec()
         spec.url = "https://example.org/late"

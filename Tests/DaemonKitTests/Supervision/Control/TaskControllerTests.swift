@@ -28,8 +28,7 @@ import TransferStore
         ControlTarget(scope: .session(fixture.key.identifier), owner: .user(fixture.key.owner))
     }
 
-    /// While many tasks are removed, each transaction is durable by itself, and whoever wants to write meanwhile does so
-    /// before the next.
+    /// While many tasks are removed, each transaction is durable by itself, and others can write before the next one.
     @Test func othersWriteBetweenTwoBatches() async throws {
         let (store, key) = (fixture.store, fixture.key)
         _ = try await fixture.add(hosts: Array(repeating: "h", count: 700))
@@ -40,7 +39,7 @@ import TransferStore
             let isFirst = meanwhile.withLock { task in
                 guard task == nil else { return false }
                 task = Task {
-                    // The last commit is what a reader sees.
+                    // A reader sees the last commit.
                     let left = try await store.read { try $0.counts(session: key)[.cancelled] ?? 0 }
                     let now = Timestamp.now()
                     try await store.write {
@@ -50,7 +49,7 @@ import TransferStore
                 }
                 return true
             }
-            // Only then do those that wait for this commit go on.
+            // Only then does the caller that waits for this commit continue.
             for _ in 0..<10_000 where isFirst && store.queuedWrites == 0 { usleep(1000) }
         }
         let removed = try await supervision.controller.control(.remove(deleteFile: false), target)
@@ -63,13 +62,13 @@ import TransferStore
         #expect(types[own...].count { $0 == .taskRemoved } == left)
     }
 
-    /// What nobody could go on from is not kept: a daemon that died may have left it without a record.
+    /// Bytes from which nobody could resume are not kept: a daemon that died may have left them without a record.
     @Test(arguments: [false, true])
     func cancellingManyLeavesNoPartsButThoseToGoOnFrom(keepPartial: Bool) async throws {
         let folder = try TemporaryFolder()
         let tasks = try await fixture.add(hosts: Array(repeating: "h", count: 300))
         let (transitions, store) = (fixture.transitions, fixture.store)
-        // The second was at work once, the third brought its bytes along.
+        // The second task was at work once, and the third one brought its bytes along.
         let parts = [tasks[1], tasks[2]].map { folder.file(PartName.make(task: $0.id, store: store.identifier)) }
         for part in parts { try Data([1]).write(to: URL(fileURLWithPath: part)) }
         try await store.write { transaction in
@@ -122,7 +121,7 @@ import TransferStore
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
     }
 
-    /// Numbers of files that are gone are given again: the next file of that name may have it, and the same content.
+    /// Inode numbers are reused: the next file of that name may have the same number and the same content.
     @Test(arguments: [0, -1] as [Int64])
     func removingLeavesAFileThatWasMadeAfterTheDelivery(difference: Int64) async throws {
         let folder = try TemporaryFolder()
@@ -135,7 +134,7 @@ import TransferStore
         let mark = FileMark(
             inode: UInt64(try #require(Files.status(path)).st_ino), changed: birth + difference,
             checksum: dld_crc32c(0, [1] as [UInt8], 1))
-        // Its change time is none that was noted.
+        // Its change time is not a recorded one.
         #expect(chmod(path, 0o600) == 0)
         let result = TaskResult(file: path, bytes: 1, verified: false, mark: mark)
         let transitions = fixture.transitions
@@ -151,7 +150,7 @@ import TransferStore
 
     // MARK: Sending again
 
-    /// A data task with the body of a file that is short enough to be kept, cancelled.
+    /// A cancelled data task with the body of a file that is short enough to be kept.
     private func cancelled(_ path: String) async throws -> TaskID {
         var spec = TaskSpec()
         spec.kind = .data

@@ -24,7 +24,7 @@ import TransferStore
 
     private var peer: Peer { Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false) }
 
-    /// A daemon died between the delivery and its record.
+    /// Makes the state after a daemon died between the delivery and its record.
     private func delivered() async throws -> TaskID {
         let task = try await fixture.add(hosts: ["h"])[0]
         try Files.write(folder.file("file"), [1])
@@ -110,7 +110,7 @@ import TransferStore
     }
 }
 
-/// Does `body` when the run is asked to stop.
+/// Runs `body` when the run is asked to stop.
 private struct EndOfRun: Awaited {
     let body: @Sendable () async -> Void
 

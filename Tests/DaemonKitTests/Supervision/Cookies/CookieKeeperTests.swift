@@ -75,7 +75,7 @@ struct CookieKeeperTests {
         #expect(isTaken && looks == 0, "asked for if it matters")
     }
 
-    /// The attempt begins where a redirect led from another site, about which the client was asked.
+    /// The attempt begins at the target of a redirect from another site, about which the client was asked.
     @Test func strictCookiesStayBehindAfterAnotherSite() throws {
         var crossing = policy()
         crossing.crossedSites = true
@@ -97,14 +97,15 @@ struct CookieKeeperTests {
         }
     }
 
-    /// What a task of one session sets, one of another finds, also after a restart; nobody else does.
+    /// Cookies set by a task of one session are sent by a task of another, also after a restart, but not by other
+    /// owners' tasks.
     @Test func anOwnersCookiesAreOnTheDisk() async throws {
         let shared = policy { $0.httpCookieStorage = .shared }
         try #require(keeper.cookies(of: record(1), shared)).receive(
             ["a=b", "gone=1; max-age=0"], from: try #require(CookieURL("http://a.org/x")))
         #expect(try field(keeper.cookies(of: record(2), shared)) == "a=b")
         #expect(try field(keeper.cookies(of: record(3, owner: 2), shared)) == nil)
-        // A write that comes later is stored later.
+        // A later write is stored later.
         try await store.write { _ in }
         #expect(try await stored() == ["1  a=b"])
         let next = CookieKeeper(store: store)
@@ -123,7 +124,7 @@ struct CookieKeeperTests {
         #expect(try await stored() == ["7  two=1"])
     }
 
-    /// All that a cookie is comes back from the disk.
+    /// All members of a cookie come back from the disk.
     @Test func everyMemberIsStored() async throws {
         let whole = Cookie(
             name: "", value: "v", domain: "a.org", path: "/p", expires: Timestamp.now().advanced(by: 1000),
@@ -133,7 +134,7 @@ struct CookieKeeperTests {
         #expect(try await store.read { try $0.cookies().map(\.cookie) } == [whole])
     }
 
-    /// A session's own cookies end with it, and those of one that is over are not read again.
+    /// A session's own cookies end with it, and those of an ended session are not read again.
     @Test func aSessionHasItsOwn() async throws {
         let key = SessionKey(owner: Self.anna, identifier: "photos")
         try await store.write {
@@ -163,7 +164,7 @@ struct CookieKeeperTests {
         #expect(keeper.list(.volatile(key)).isEmpty)
     }
 
-    /// 3,000 of an owner in all: whoever has most gives way, and another owner has lost nothing.
+    /// An owner has at most 3,000: the session with the most loses some, and another owner loses nothing.
     @Test func ownersHaveABoundOfTheirOwn() async throws {
         try await keeper.set([Cookie(name: "k", value: "v", domain: "quiet.org")], in: .shared(UserID(8)))
         let key = SessionKey(owner: Self.anna, identifier: "s")
@@ -178,7 +179,7 @@ struct CookieKeeperTests {
         #expect(try await stored().count == 3001)
     }
 
-    /// What is set in pieces is stored whole, in its order.
+    /// Cookies that are set in pieces are all stored, in order.
     @Test func manyAreSetInPieces() async throws {
         let place = CookieKeeper.Place.shared(Self.anna)
         let names = (0..<120).map { "n\($0)" }
@@ -187,7 +188,7 @@ struct CookieKeeperTests {
         #expect(try await store.read { try $0.cookies().map(\.cookie.name) } == names)
     }
 
-    /// Those of sessions share the owner's bound: what has ended makes room before anything that has not.
+    /// Sessions share the owner's limit: expired cookies make room before any others.
     @Test func whatHasEndedMakesRoom() throws {
         let storage = CookieStorage(most: 2)
         func put(_ name: String, in session: String, ends: Int64? = nil, at now: Int64) -> [String] {
@@ -216,7 +217,7 @@ struct CookieKeeperTests {
         #expect(try await store.read { try $0.cookies().map(\.cookie.name).sorted() } == ["here", "lasting"])
     }
 
-    /// What one owner's tasks leave has a bound, and costs another owner's nothing.
+    /// What one owner's tasks leave is limited, and costs another owner nothing.
     @Test func theOldestGiveWayWithinTheirOwner() throws {
         try run(1, owner: 2, sets: ["a=b"])
         let large = (0..<180).map { "n\($0)=" + String(repeating: "x", count: 4000) }

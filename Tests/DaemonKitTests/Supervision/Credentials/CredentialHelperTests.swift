@@ -14,7 +14,7 @@ struct CredentialHelperTests {
     private let folder: TemporaryFolder
     private let lines = Lines()
 
-    /// What is logged.
+    /// Collects log lines.
     private final class Lines: Sendable {
         private let known = Guarded<[String]>([])
         var all: [String] { known.withLock { $0 } }
@@ -45,7 +45,7 @@ struct CredentialHelperTests {
         return helper(folder.file("helper"))
     }
 
-    /// The real program, as git starts it.
+    /// The real program, started as git starts it.
     @Test(.enabled(if: Requirements.has("git"))) func gitsOwnStoreGivesKeepsAndForgets() async throws {
         let file = folder.file("credentials")
         let helper = helper("git credential-store --file \(file)")
@@ -91,7 +91,7 @@ struct CredentialHelperTests {
         #expect(lines.all.contains { $0.contains("key=value") }, "\(lines.all)")
     }
 
-    /// Whoever waits for it does not wait any more, and the program ends: the pipe it holds open closes.
+    /// A cancelled task stops waiting, and the program ends: the pipe that it holds open closes.
     @Test(.timeLimit(.minutes(1))) func aCancelledTaskWaitsForNoProgram() async throws {
         let fifo = folder.file("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)
@@ -99,7 +99,7 @@ struct CredentialHelperTests {
         try #require(mkfifo(held, 0o600) == 0)
         let helper = try script("exec 3> \(held); read line < \(fifo)\n")
         let asking = Task { await helper.get(for: Self.demand) }
-        // Opened for reading once the program has opened it for writing.
+        // It can be opened for reading after the program has opened it for writing.
         let reader = open(held, O_RDONLY | O_CLOEXEC)
         try #require(reader >= 0)
         defer { close(reader) }

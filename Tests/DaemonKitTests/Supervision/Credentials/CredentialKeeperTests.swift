@@ -54,7 +54,8 @@ struct CredentialKeeperTests {
         return keeper
     }
 
-    /// The table "Kinds of session": an ephemeral session has its own alone, the others the owner's store too.
+    /// The table "Kinds of session": an ephemeral session has only its own credentials, the others use the owner's
+    /// store too.
     @Test func eachKindHasItsStores() async throws {
         try await keeper.set(credential("shared"), isDefault: nil, in: .shared(Self.anna))
         try await keeper.set(credential("other"), isDefault: nil, in: .shared(UserID(8)))
@@ -65,7 +66,7 @@ struct CredentialKeeperTests {
         try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
         #expect(found(user(.ephemeral, isVolatile: true).0) == "own")
         #expect(found(user(.default, isVolatile: true).0) == "own" && found(user().0) == "shared")
-        // A durable session of the same name keeps its own, and the other way round.
+        // A durable session of the same name keeps its own, and vice versa.
         try await keeper.set(credential("durable", .session), isDefault: nil, in: .session(Self.session))
         keeper.forget(.volatile(Self.session))
         #expect(found(user(.ephemeral, isVolatile: true).0) == nil && found(user().0) == "durable")
@@ -109,7 +110,7 @@ struct CredentialKeeperTests {
         keeper.worked(spaces, for: user(.ephemeral, isVolatile: true).0)
         #expect(keeper.list(.volatile(Self.session)).map(\.space.host) == ["a.org", "b.org"])
         #expect(keeper.list(.shared(Self.anna)).count == 1)
-        // It was handed to the store before what is asked of it now.
+        // It was handed to the store before this request.
         _ = try await store.write { try $0.credentials() }
         #expect(try await reopened().list(.shared(Self.anna)).map(\.space.host) == ["b.org"])
     }
@@ -143,14 +144,14 @@ struct CredentialKeeperTests {
         #expect(claimed.settled?.spaces.map(\.password) == ["p"])
         let second = await keeper.offer(after: refusal, of: claimed, policy)
         #expect(second != nil && second?.found == nil)
-        // Another task that was to send it does not.
+        // Another task that was about to send it does not.
         #expect(keeper.lookingUp(record(settled), user().0).settled?.spaces.map(\.password) == [nil])
         #expect(keeper.list(.shared(Self.anna)).map(\.isRefused) == [true] && !keeper.mayAnswer(user().0))
         _ = try await store.write { try $0.credentials() }
         #expect(try await reopened().list(.shared(Self.anna)).map(\.isRefused) == [true])
     }
 
-    /// The server names another realm or method each time: what it has seen is not sent once more.
+    /// The server names another realm or method each time, but what it has refused is not sent again.
     @Test(arguments: ["Basic realm=\"other\"", "Digest realm=\"r\", nonce=\"n\""])
     func aRefusedCredentialIsNotSentUnderAnotherName(challenge: String) async throws {
         try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
@@ -163,7 +164,7 @@ struct CredentialKeeperTests {
         #expect(keeper.list(.shared(Self.anna)).map(\.isRefused) == [true])
     }
 
-    /// One that ends with its last task leaves nothing in memory.
+    /// A session that ends with its last task leaves nothing in memory.
     @Test func aSessionThatEndsByItselfLeavesNone() async throws {
         try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
         let time = Timestamp(milliseconds: 1)
@@ -185,7 +186,8 @@ struct CredentialKeeperTests {
         )
     }
 
-    /// What a helper gave and a server refused goes to no other task either, until somebody changes what is stored there.
+    /// What a helper gave and a server refused is not sent by other tasks either, until the stored credentials there
+    /// are changed.
     @Test func aRefusedGiftIsNotSentAgain() async throws {
         let (keeper, policy) = try await helped("[ $1 = get ] && echo username=anna && echo password=p")
         let first = try #require(await keeper.offer(after: refusal, of: record(nil), policy))
@@ -196,7 +198,7 @@ struct CredentialKeeperTests {
         #expect(second.found == nil && second.helper == .refused)
         let other = try #require(await keeper.offer(after: refusal, of: record(nil), policy))
         #expect(other.found == nil && other.helper == .refused)
-        // For another realm it may be right.
+        // For another realm, it may be right.
         let elsewhere = await keeper.offer(after: refused(with: "Basic realm=\"other\""), of: record(nil), policy)
         #expect(elsewhere?.found?.username == "anna")
         #expect(try await keeper.remove(at: credential("").space, username: nil, in: .shared(Self.anna)) == 0)
@@ -214,7 +216,7 @@ struct CredentialKeeperTests {
         #expect(error.message.contains("credential helper") && error.details["storedCredential"] == nil, "\(error)")
     }
 
-    /// Also if there is nothing left that could answer.
+    /// Also if nothing is left that could answer.
     @Test func theErrorNamesARefusedCredential() async throws {
         try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
         let (_, policy) = user { ($0.network.username, $0.network.password) = ("anna", "p") }
@@ -225,7 +227,7 @@ struct CredentialKeeperTests {
         #expect(error.details["credentialHelper"] == nil && error.message.contains("stored"), "\(error)")
     }
 
-    /// A client that asks is shown whose credential is stored; what it gave to the session is sent.
+    /// A client that answers challenges is shown whose credential is stored. What it gave to the session is sent.
     @Test func aClientThatAsksIsAskedFirst() async throws {
         try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
         let (_, policy) = user { $0.asks = [.challenge] }
@@ -235,7 +237,7 @@ struct CredentialKeeperTests {
         #expect(await keeper.offer(after: refusal, of: record(nil), policy)?.found?.username == "own")
     }
 
-    /// The task's own were refused: the same are not sent once more because the store has them too.
+    /// The task's own credential was refused, and the same one in the store is not sent again.
     @Test func whatTheTaskSentItselfIsNotSentAgain() async throws {
         try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
         let (_, policy) = user {
@@ -246,7 +248,7 @@ struct CredentialKeeperTests {
         #expect(offer != nil && offer?.found == nil)
     }
 
-    /// One owner's are bounded, whatever sessions they are in, and cost another's nothing.
+    /// One owner's credentials are limited across all sessions, and cost another owner nothing.
     @Test func oneOwnersAreBounded() async throws {
         for (number, place) in (0..<Bounds.credentials).map({
             ($0, $0 % 2 == 0 ? CredentialKeeper.Place.volatile(Self.session) : .volatile(.shared(of: Self.anna)))

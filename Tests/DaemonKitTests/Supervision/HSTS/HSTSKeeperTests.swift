@@ -49,7 +49,7 @@ struct HSTSKeeperTests {
         #expect(!bert.isKnown("a.org") && keeper.list(.shared(Self.bert)).isEmpty)
     }
 
-    /// Once the store has taken what was handed to it, a new daemon knows the same; nothing of an ephemeral session is there.
+    /// When the store has stored the changes, a new daemon knows the same hosts, but none of an ephemeral session.
     @Test func whatOwnersLearnedIsReadAgain() async throws {
         try #require(task()).receive("max-age=1000; includeSubDomains", from: "a.org")
         try #require(task()).receive("max-age=1000", from: "gone.org")

@@ -9,7 +9,7 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-/// Tasks that are given up while their disk is away.
+/// Tasks that are given up while their disk is unavailable.
 @Suite struct LeftPartsTests {
     private let fixture: SupervisionFixture
     private let supervision: Supervision
@@ -21,7 +21,7 @@ import TransferStore
         place = try TemporaryFolder()
     }
 
-    /// A task that was at work in `place`, as if its folder had been on the file system `device` then.
+    /// A task that was at work in `place` when its folder was on the file system `device`.
     private func attempted(on device: UInt64, in folder: String? = nil) async throws -> TaskRecord {
         let (key, now, transitions) = (fixture.key, fixture.time.reading(), fixture.transitions)
         var spec = TaskSpec()
@@ -61,7 +61,7 @@ import TransferStore
         #expect(try await control(.cancel(keepPartial: false), task).changed == [task.id])
         #expect(try await known().contains(partName(task)))
         if isRemoved { #expect(try await control(.remove(deleteFile: false), task).changed == [task.id]) }
-        // Whatever lies there meanwhile is looked at, and the part is still missing.
+        // Whatever is there meanwhile is examined, and the part file is still missing.
         await supervision.leftParts.sweep()
         #expect(try await known().contains(partName(task)))
         try Files.write(place.file(partName(task)), "part")
@@ -79,7 +79,7 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
-    /// It has the name of the one that was left.
+    /// Its part file has the name of the one that was left.
     @Test func theTaskThatIsTriedAgainKeepsItsPart() async throws {
         let task = try await attempted(on: device &+ 1)
         _ = try await control(.cancel(keepPartial: false), task)
@@ -90,7 +90,7 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
-    /// Its destination is `other` from now on.
+    /// Changes its destination to `other`.
     private func move(_ task: TaskRecord, to other: TemporaryFolder) async throws {
         var parameters = UpdateTask.Parameters(id: task.id)
         parameters.destination = Destination(directory: other.path)
@@ -98,7 +98,7 @@ import TransferStore
             parameters, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))
     }
 
-    /// What a part was called before is removed when it is there, whatever the task does; what it is called now is not.
+    /// A part file's earlier name is removed when it appears, whatever the task does. Its current name is not.
     @Test func aNameThatATaskHadBeforeGoesWhenItsDiskIsBack() async throws {
         let task = try await attempted(on: device &+ 1)
         let other = try TemporaryFolder()
@@ -112,7 +112,7 @@ import TransferStore
         #expect(try await !known().contains(partName(task)))
     }
 
-    /// It was there, went elsewhere, and is there again.
+    /// It was there, moved elsewhere, and is there again.
     @Test func aNameThatATaskHasAgainIsItsOwn() async throws {
         let task = try await attempted(on: device &+ 1)
         let other = try TemporaryFolder()
@@ -145,7 +145,7 @@ import TransferStore
         _ = try await control(.cancel(keepPartial: false), task)
         #expect(try await known().contains(partName(task)))
         let boot = fixture.time.reading().boot
-        // Nothing else is mounted while this test looks, mostly.
+        // Usually, nothing else is mounted during this test.
         #expect(
             await eventually {
                 await supervision.leftParts.sweep()
@@ -159,7 +159,7 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
-    /// A disk that fails may let the part go the next time.
+    /// A disk that fails may remove the part file the next time.
     @Test(.enabled(if: Requirements.mayAdministrate, "mounts need root"))
     func aDiskThatFailedIsLookedAtAgain() async throws {
         let disk = try SmallDisk(size: "1m")
@@ -187,7 +187,7 @@ import TransferStore
         #expect(supervision.leftParts.isSweepDue(at: fixture.time.reading().boot + 60_000))
     }
 
-    /// The first task's part lies where nothing answers, the second one's does not.
+    /// The first task's part file is on a disk that does not answer; the second one's is not.
     @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
     func aPartOnADiskThatHangsKeepsNoOtherFromMoving() async throws {
         let hung = try HungDisk()
@@ -203,7 +203,7 @@ import TransferStore
             try await fixture.store.write { try $0.setCheckpoint(task.id, part) }
         }
         let other = try TemporaryFolder()
-        // As a daemon finds it that begins: both are asked for and neither is done.
+        // As a new daemon finds it: both moves are requested, and neither is done.
         for task in [first, second] {
             let (now, key) = (fixture.time.reading().wall, fixture.key)
             try await fixture.store.write { [spec = task.spec] transaction in
@@ -223,13 +223,13 @@ import TransferStore
         await supervision.leftParts.sweep()
         #expect(Files.names(in: other.path) == [partName(second)])
         #expect(try await known() == [partName(first)])
-        // It is still at the first one, and is not held up by it again.
+        // It still waits for the first one, but is not delayed by it again.
         await supervision.leftParts.sweep()
         #expect(try await known() == [partName(first)])
         withExtendedLifetime(hung) {}
     }
 
-    /// The request is answered, and the daemon remembers.
+    /// The request is answered, and the daemon remembers the part file.
     @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
     func aDiskThatHangsKeepsNobodyFromCancelling() async throws {
         let hung = try HungDisk()

@@ -36,11 +36,11 @@ struct PartRemovalTests {
         #expect(fixture.names.isEmpty)
         #expect(left(part(FilesFixture.partName, device: device)).isEmpty)
         #expect(left(part(FilesFixture.partName, device: nil)).isEmpty)
-        // Its folder went, its file system did not.
+        // Its folder is gone, but its file system is not.
         #expect(left(part(FilesFixture.partName, in: fixture.temporary.file("a/b"), device: device)).isEmpty)
     }
 
-    /// Nothing has the name where another file system is now: the part is where its own is.
+    /// Another file system is there now, without a file of that name. The part file is on its own file system.
     @Test func whatIsAwayStays() {
         for folder in [nil, fixture.temporary.file("a/b")] {
             let away = part(FilesFixture.partName, in: folder, device: device &+ 1)
@@ -48,7 +48,7 @@ struct PartRemovalTests {
         }
     }
 
-    /// It came back with another number, as disks do.
+    /// Its disk came back with another number, as disks do.
     @Test func aPartIsKnownByItsName() throws {
         _ = try fixture.makePart()
         #expect(left(part(FilesFixture.partName, device: device &+ 1)).isEmpty)

@@ -85,7 +85,7 @@ struct SendingFileTests {
         #expect(try fields[2].value == "sha1 \(digest(.sha1, payload))")
     }
 
-    /// Base64 of the digest of bytes in one piece.
+    /// The digest of the bytes in one piece, in base64.
     private func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) throws -> String {
         Data(try FileHasher.digest(algorithm, of: bytes)).base64EncodedString()
     }

@@ -8,7 +8,7 @@ import TransferModel
 @testable import DaemonKit
 @testable import FileKit
 
-/// A daemon that died after it had delivered a file left the file under its name: the next one believes the bytes only.
+/// A daemon that died after a delivery left the file under its name. The next daemon believes only the bytes.
 struct TransferFilesProofTests {
     private static let content = [UInt8](repeating: 7, count: 256 << 10)
 
@@ -26,7 +26,7 @@ struct TransferFilesProofTests {
         #expect(try await Self.delivered(other, digest: digest) == nil)
     }
 
-    /// Somebody gave the name to a part of the right length that was not written everywhere.
+    /// Somebody gave the name to a part file of the right length that was not written everywhere.
     @Test func itIsFetchedAgainIfItHasAHole() async throws {
         #expect(try await Self.delivered(Self.content, hole: 64 << 10..<192 << 10) == nil)
     }
@@ -42,9 +42,9 @@ struct TransferFilesProofTests {
     }
 
     /// - Parameters:
-    ///   - digest: SHA-256 that the server told.
-    ///   - hole: bytes that were never written.
-    /// - Returns: what the next daemon says of a file under the task's final name.
+    ///   - digest: the SHA-256 that the server sent.
+    ///   - hole: the bytes that were never written.
+    /// - Returns: the next daemon's result for a file under the task's final name.
     private static func delivered(
         _ bytes: [UInt8], total: ByteCount? = nil, digest: String? = nil, hole: Range<Int>? = nil
     ) async throws -> TaskResult? {

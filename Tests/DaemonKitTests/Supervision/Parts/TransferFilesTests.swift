@@ -10,15 +10,15 @@ import TransferModel
 @testable import DaemonKit
 @testable import FileKit
 
-/// A part file that is of no use goes with the next attempt, which may gather the body in memory and never need the name.
+/// A useless part file is removed by the next attempt, which may gather the body in memory and never need the name.
 struct TransferFilesTests {
-    /// A daemon that dies between making a part file and storing its checkpoint leaves a file that nothing speaks of.
+    /// A daemon that dies between creating a part file and storing its checkpoint leaves an unrecorded file.
     @Test(arguments: [1, 2]) func aPartThatWasNeverRecordedGoesWithTheNextAttempt(_ attempts: Int) async throws {
         let isThere = try await Self.attempt(attempts) { _ in nil }
         #expect(isThere == (attempts == 1))
     }
 
-    /// Its checkpoint is of another file.
+    /// Its checkpoint belongs to another file.
     @Test func aPartOfWhichNothingIsProvenGoesWithTheNextAttempt() async throws {
         let isThere = try await Self.attempt(1) { part in
             Checkpoint(
@@ -28,8 +28,8 @@ struct TransferFilesTests {
         #expect(!isThere)
     }
 
-    /// Of two tasks with the same resume data one gets the part, durably under its own name before its checkpoint says so:
-    /// a daemon that died in between finds it there.
+    /// Of two tasks with the same resume data, one gets the part file, durably under its own name before its checkpoint
+    /// records that. If a daemon died in between, the next one finds the file there.
     @Test func aPartThatWasHandedOverIsClaimedOnce() async throws {
         let stage = try Stage()
         let checkpoint = try stage.partOfAnother()
@@ -45,7 +45,7 @@ struct TransferFilesTests {
         await stage.engine.shutdown()
     }
 
-    /// What stands in its way may go away; who began anew would leave it behind for ever.
+    /// The obstacle may go away. Starting over would leave the file behind forever.
     @Test func aPartThatCannotBeClaimedIsNotGivenUp() async throws {
         let stage = try Stage()
         let checkpoint = try stage.partOfAnother()
@@ -59,7 +59,7 @@ struct TransferFilesTests {
         await stage.engine.shutdown()
     }
 
-    /// A daemon died between a copy to another file system and the note of it, and the first part is lost.
+    /// A daemon died between a copy to another file system and its record, and the original is lost.
     @Test func aCopyThatNobodyNotedGoesWithThePartThatIsGone() async throws {
         let stage = try Stage()
         let gone = try stage.partOfAnother()
@@ -78,7 +78,7 @@ struct TransferFilesTests {
         await stage.engine.shutdown()
     }
 
-    /// Large files are hashed for minutes: no task is added or begun behind them.
+    /// Large files are hashed for minutes: no task must wait behind that to be added or begun.
     @Test(.timeLimit(.minutes(1))) func whatReadsWholeFilesHasThreadsOfItsOwn() async throws {
         let stage = try Stage(pool: BlockingPool(width: 1))
         let record = stage.record(TaskID(7))
@@ -115,7 +115,8 @@ struct TransferFilesTests {
         await stage.engine.shutdown()
     }
 
-    /// A mount whose server is gone keeps nobody from adding a task to another folder; a folder that is a link to it neither.
+    /// A mount whose server is gone prevents nobody from adding a task to another folder. Neither does a folder that is
+    /// a link to it.
     @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
     func destinationsThatHangHoldNoOthers() async throws {
         let hung = try HungDisk()
@@ -133,7 +134,7 @@ struct TransferFilesTests {
         withExtendedLifetime(hung) {}
     }
 
-    /// - Returns: whether a part is still there when the task's next attempt has planned its own.
+    /// - Returns: whether a part file still exists after the task's next attempt has planned its own.
     private static func attempt(_ attempts: Int, checkpoint: (PartFile) -> Checkpoint?) async throws -> Bool {
         let stage = try Stage()
         let made = try PartFile.create(path: stage.part(of: TaskID(7)))
@@ -144,7 +145,7 @@ struct TransferFilesTests {
         return Glibc.access(made.path, F_OK) == 0
     }
 
-    /// A folder, and what opens parts in it.
+    /// A folder, and the object that opens part files in it.
     private struct Stage {
         let temporary: TemporaryFolder
         let files: TransferFiles
@@ -157,12 +158,12 @@ struct TransferFilesTests {
             engine = try CurlEngine(CurlEngine.Configuration(journalPath: temporary.file("journal")))
         }
 
-        /// Where a task's own part lies.
+        /// The path of a task's own part file.
         func part(of id: TaskID) -> String {
             temporary.file(PartName.make(task: id, store: "store", wanted: "f"))
         }
 
-        /// Four bytes of another task, as resume data brings them.
+        /// Four bytes of another task, as in resume data.
         func partOfAnother() throws -> Checkpoint {
             let part = try PartFile.create(path: temporary.file(".old.abc-3.dldpart"))
             try part.write(Array("some".utf8))

@@ -44,15 +44,15 @@ final class DispatcherStage: Sendable {
         gates.report(report, host: host, owner: owner, task: task, startedAt: 0)
     }
 
-    /// Whether the alarms were told of another next look since this was asked last.
+    /// Tells whether the alarms were told another next look since the last call.
     var hasNewLook: Bool { times.take()?.contains(.times) ?? false }
 
-    /// Whether the dispatcher was told since this was asked last that other tasks may run.
+    /// Tells whether the dispatcher was told since the last call that other tasks may run.
     var isQueueChanged: Bool { queue.take()?.contains(.queue) ?? false }
 
     var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
 
-    /// Holds the one host of `tasks` back, and starts one of them as its probe.
+    /// Makes the host of `tasks` held, and starts one of them as its probe.
     func probe(_ tasks: [TaskRecord], _ fixture: SupervisionFixture) async throws -> TaskRecord {
         for task in tasks { report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
         report(.failed, host: tasks[0].host, task: TaskID(200))

@@ -26,7 +26,7 @@ extension DispatcherTests {
         #expect(stage.startedIDs.count == 1)
     }
 
-    /// While the host was held its tasks were in no lane that is read: the store seemed to have none.
+    /// While the host was held, its tasks were in lanes that are not read, so the store seemed to have none.
     @Test func aHostThatAnswersItsProbeGetsItsTasksBack() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
@@ -38,7 +38,7 @@ extension DispatcherTests {
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
     }
 
-    /// The probe may be a transfer of hours.
+    /// The probe may be a transfer of several hours.
     @Test func aHostThatAnswersItsProbeGetsItsTasksBackBeforeTheProbeEnds() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
@@ -50,7 +50,7 @@ extension DispatcherTests {
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
     }
 
-    /// While the database is aside the store can be read and takes nothing.
+    /// While the database is set aside, the store can be read but not written.
     private func setDatabaseAside(_ fixture: SupervisionFixture) throws {
         let path = fixture.store.folderPath + "/dld.sqlite"
         try #require(rename(path, path + ".aside") == 0)
@@ -61,7 +61,7 @@ extension DispatcherTests {
         try #require(rename(path + ".aside", path) == 0)
     }
 
-    /// What can be read has no task of theirs, so that nothing fails, and nothing else may ever happen.
+    /// What can be read has none of their tasks, so nothing fails, and perhaps nothing else will ever happen.
     @Test func hostsThatCannotBeReleasedAreReleasedLater() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
@@ -100,7 +100,7 @@ extension DispatcherTests {
         #expect(stage.startedIDs == [task.id])
     }
 
-    /// A claim that the store could not keep is made again, although nothing else ever happens.
+    /// A claim that the store could not store is made again, although nothing else ever happens.
     @Test func aStoreThatFailsIsAskedAgain() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: ["a"])
@@ -112,7 +112,7 @@ extension DispatcherTests {
         let first = try #require(stage.dispatcher.nextLook())
         #expect(first > fixture.time.reading().boot)
         #expect(stage.hasNewLook)
-        // It fails again: whoever looked then has to know of the next time.
+        // It fails again: the new time must be reported.
         fixture.time.advance(10)
         await stage.dispatcher.fillSlots()
         #expect(try #require(stage.dispatcher.nextLook()) == first + 10_000)

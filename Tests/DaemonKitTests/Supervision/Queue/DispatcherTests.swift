@@ -32,7 +32,7 @@ import TransferStore
         #expect(stage.startedIDs == [tasks[0].id, tasks[1].id])
     }
 
-    /// Its end was not to be: the task is queued again while its run still winds down.
+    /// Its end was not stored: the task is queued again while its run is still stopping.
     @Test func noTaskIsClaimedWhileARunOfItEnds() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: ["a"])
@@ -59,7 +59,7 @@ import TransferStore
         #expect(hosts.filter { !$0.contains("slow") }.count == 2)
     }
 
-    /// What the configuration says for sessions that say nothing themselves.
+    /// The configuration's values, for sessions that set none.
     @Test func sessionsInheritTheConfigurationsLimits() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: ["a", "a", "a", "b", "c", "d"])
@@ -102,7 +102,7 @@ import TransferStore
         #expect(stage.startedIDs == [tasks[30].id])
     }
 
-    /// The store says which lanes it would read for the next claim.
+    /// The store shows which lanes it would read for the next claim.
     @Test func hostsThatAreHeldBackAreReadOnceUntilOneOfTheirTasksMayRun() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: (0..<40).map { "dead\($0)" } + ["alive", "alive"])
@@ -117,18 +117,18 @@ import TransferStore
         #expect(stage.startedIDs == tasks.suffix(2).map(\.id))
         let everything = CandidateQuery(perLane: 10, limit: 100)
         #expect(try await fixture.store.read { try $0.candidates(everything) }.tasks.isEmpty)
-        // One answers, and the next probe of the others is not due yet.
+        // One host answers, and the next probe of the others is not due yet.
         stage.report(.answered, host: tasks[7].host, task: TaskID(9000))
         await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.last == tasks[7].id && stage.startedIDs.count == 3)
-        // The times of the probes come.
+        // The probes become due.
         fixture.time.advance(5)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 100 }
         await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 42)
     }
 
-    /// As a daemon leaves them that died while their hosts were held back.
+    /// Leaves the lanes as a daemon does that died while their hosts were held.
     func holdAllLanes(_ fixture: SupervisionFixture) async throws {
         var query = CandidateQuery()
         query.access = { _, _ in .held }
@@ -145,7 +145,7 @@ import TransferStore
         #expect(stage.startedIDs == [task.id])
     }
 
-    /// What fails with a status waits for itself.
+    /// A task that fails with a status waits only for itself.
     @Test func aTaskOfAHostThatRefusesOthersBeginsAtOnce() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: ["sick", "sick", "sick"])
@@ -174,7 +174,7 @@ import TransferStore
         #expect(stage.startedIDs.count == 3)
     }
 
-    /// What comes after the best of a full lane could not begin either: however long the lane is, it is not read further.
+    /// After the best tasks of a full lane, no other could begin either, so a long lane is not read further.
     @Test func aLongLaneOfAFullHostIsReadOnce() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: Array(repeating: "full", count: 120) + ["paced"])
@@ -242,7 +242,7 @@ import TransferStore
         #expect(stage.runs.all.filter(\.isAborting).isEmpty)
     }
 
-    /// Its host's slots are all another owner's, whose queue is longer than one look; the daemon has slots to spare.
+    /// All slots of its host belong to another owner, whose queue is longer than one look. The daemon has free slots.
     @Test func anotherOwnersTaskGetsASlotOfAFullHostWhenATurnIsOver() async throws {
         let fixture = try SupervisionFixture()
         let hosts = ["full", "b", "c"].flatMap { Array(repeating: $0, count: 48) }
@@ -250,7 +250,7 @@ import TransferStore
         let stage = DispatcherStage(fixture)
         await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 18)
-        // They would begin again from 0: none is stopped before it has had its turn.
+        // They would start over, so none is stopped before it has had its turn.
         for run in stage.runs.all { run.sends(canResume: false) }
         try await fixture.store.write { transaction in
             _ = try transaction.insert(
@@ -308,7 +308,7 @@ import TransferStore
         #expect(stage.startedIDs == [tasks[0].id, tasks[1].id])
     }
 
-    /// The end of each small file rings: if nothing is free then, what was read before says so.
+    /// The end of each small file rings. If nothing is free then, the tasks read ahead show that.
     @Test func whereNoSlotIsFreeTheStoreIsNotAsked() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: Array(repeating: "a", count: 20))

@@ -5,7 +5,8 @@ import TransferModel
 @testable import DaemonKit
 
 struct GatekeeperTests {
-    /// Each dispatcher has lanes of its own to release: of a host that one has heard of the others hear too, and are woken.
+    /// Each dispatcher has its own lanes to release. If one learns of a released host, the others learn of it too and
+    /// are woken.
     @Test func everyDispatcherHearsOfAReleasedHost() {
         let (time, signal) = (ManualTime(), SupervisionSignal())
         let gates = Gatekeeper(time: time, signal: signal)

@@ -18,7 +18,7 @@ import TransferModel
         range.map { task($0, on: host, session: session) }
     }
 
-    /// Filled with what a store of these tasks answers.
+    /// Filled with the answer of a store that has these tasks.
     private func ahead(of queue: [QueuedTask], _ wide: CandidateQuery) async throws -> (LookAhead, SupervisionFixture) {
         let fixture = try SupervisionFixture()
         let store = fixture.store

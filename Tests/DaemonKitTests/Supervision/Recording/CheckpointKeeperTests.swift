@@ -74,7 +74,7 @@ import TransferStore
         #expect(sources.allSatisfy { $0.told == [true, true, true] })
     }
 
-    /// It was taken back meanwhile.
+    /// The checkpoint was withdrawn meanwhile.
     @Test func whoHasNothingLeftIsToldAllTheSame() async throws {
         let fixture = try SupervisionFixture()
         let source = Source(try await fixture.add(hosts: ["h"])[0].id)

@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import DaemonKit
 
-/// What of a run is stored when.
+/// What is stored of a run, and when.
 struct RecordingMachineTests {
     private typealias Machine = RecordingMachine<Int>
 
@@ -28,7 +28,7 @@ struct RecordingMachineTests {
         }
     }
 
-    /// Its notes, one word each, a checkpoint by its offset.
+    /// The notes of a batch, one word each; a checkpoint by its offset.
     private func text(_ batch: Machine.Batch) -> String {
         let notes = batch.notes.map { note in
             switch note {
@@ -179,7 +179,7 @@ struct RecordingMachineTests {
         #expect(text(checkpoint.handle(.checkpointStored(true))) == ["closed "])
     }
 
-    /// Whatever comes in whatever order: one thing is on its way at a time, nothing urgent is left lying, and nothing is lost.
+    /// All events in any order: one thing is being stored at a time, nothing urgent waits, and nothing is lost.
     @Test func everyEventInEveryOrder() {
         let events: [Machine.Event] = [
             Self.redirect, .observed(.reachedFile(Self.checkpoint(0), 1), isUrgent: true), .lingers,

@@ -12,7 +12,7 @@ import TransferStore
             verdict: verdict)
     }
 
-    /// They are shown without a look at what is a secret.
+    /// They are shown without a check for secrets.
     @Test func fieldsThatMostAnswersHaveTellNoSecret() {
         for name in ResponseInfo.plain { #expect(HeaderField(name, "x").masked.value == "x") }
     }
@@ -58,7 +58,7 @@ import TransferStore
         #expect(info.headers == flood && info.headersTruncated == nil)
     }
 
-    /// Whatever is masked, joined, left out or cut is in the whole head; all else is not stored twice.
+    /// Whatever is masked, joined, left out or cut is in the whole header. Everything else is not stored twice.
     @Test(
         arguments: [
             ([HeaderField("A", "1"), HeaderField("ETag", "\"1\"")], false),

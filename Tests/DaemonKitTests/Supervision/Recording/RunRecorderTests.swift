@@ -9,13 +9,13 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-/// What is stored of an exchange on its way, and what only with its end.
+/// What is stored during an exchange, and what only at its end.
 @Suite struct RunRecorderTests {
     private struct Stage {
         let fixture: SupervisionFixture
         let record: TaskRecord
         let recorder: RunRecorder
-        /// How often the host was said to answer.
+        /// How often the host was reported to answer.
         let answers = Guarded(0)
 
         init() async throws {
@@ -48,7 +48,7 @@ import TransferStore
         Checkpoint(offset: ByteCount(offset), total: 5, partPath: "/d/.part", device: 1, inode: 2)
     }
 
-    /// A file was reached, and held so much, while the store failed.
+    /// A file was reached and held the checkpoint's bytes while the store failed.
     private func stageWithoutStore(observing checkpoint: Checkpoint) async throws -> Stage {
         let stage = try await Stage()
         stage.fixture.store.close()
@@ -58,7 +58,7 @@ import TransferStore
         return stage
     }
 
-    /// What a host says of its own trouble, and what is of no use, is no sign that others need not wait.
+    /// A host's own trouble, or a useless answer, is not a sign that other tasks need not wait.
     @Test func aHostAnswersWithWhatWasAskedFor() async throws {
         let stage = try await Stage()
         for status in [404, 429, 503] {
@@ -102,7 +102,7 @@ import TransferStore
         #expect(stored?.status.state == .completed)
     }
 
-    /// Nothing may follow it: then the end is its last chance.
+    /// Nothing may follow it; then the end is the last chance to store it.
     @Test func whatTheStoreDidNotTakeGoesWithTheEnd() async throws {
         let stage = try await stageWithoutStore(observing: checkpoint(3))
         let notes = await stage.recorder.close()
@@ -137,7 +137,7 @@ import TransferStore
         stage.recorder.transferLingers()
         #expect(await stage.recorder.close().isEmpty)
         #expect(try await stage.types.contains(.taskRedirected))
-        // From here on nothing waits any more.
+        // From here on, nothing waits.
         stage.respond()
         #expect(await stage.recorder.close().isEmpty)
         #expect(try await stage.types.contains(.taskResponse))
@@ -187,13 +187,13 @@ import TransferStore
         #expect(notes.events.map(\.type) == [.taskResponse])
     }
 
-    /// What was only observed helps nobody after a death.
+    /// What was only observed does not help after a death.
     @Test func aFileThatTheStoreDidNotTakeIsStoredBeforeItsDelivery() async throws {
         let stage = try await stageWithoutStore(observing: checkpoint(3))
         await #expect(throws: TransferError.self) {
             _ = try await stage.recorder.close(delivering: Self.part, at: "/d/.part") { 5 }
         }
-        // Nor is it lost: the next that is stored brings it.
+        // It is not lost either: the next notes store it.
         let notes = await stage.recorder.close()
         #expect(notes.events.map(\.type) == [.taskResponse])
         #expect(notes.lastCheckpoint == checkpoint(5))
@@ -227,7 +227,7 @@ import TransferStore
 
     // MARK: What is held from here on
 
-    /// In order: what was observed first, then what replaces it. A checkpoint that came late would bring bytes back that
+    /// Stored in order: first what was observed, then what replaces it. A late checkpoint would bring back bytes that
     /// are gone.
     @Test func whatReplacesACheckpointIsStoredAfterWhatCameBefore() async throws {
         let stage = try await Stage()
@@ -246,7 +246,7 @@ import TransferStore
         #expect(await stage.recorder.close().isEmpty)
     }
 
-    /// Of what is stored only the offset moves where the rest is known to be the same: it has to be.
+    /// If only the offset changes, only the offset is stored. That requires the rest to be known to be the same.
     @Test func whatFollowsAReplacedCheckpointIsStoredWhole() async throws {
         let stage = try await Stage()
         stage.recorder.transferCheckpointed(checkpoint(5))

@@ -27,7 +27,7 @@ struct BodyStreamTests {
 
     private func take(_ bytes: [UInt8]) -> BodyReception { bytes.withUnsafeBytes { stream.take($0) } }
 
-    /// How many bytes it took.
+    /// How many bytes were accepted.
     private func taken(_ bytes: [UInt8]) -> Int? {
         switch take(bytes) {
         case .taken: bytes.count
@@ -85,7 +85,7 @@ struct BodyStreamTests {
         #expect(stream.give(2) == 2)
         #expect(wakes.withLock { $0 } == 1)
         #expect(taken([1, 2, 3]) == 2)
-        // Only who waits is woken.
+        // Only a waiting transfer is woken.
         _ = stream.give(5)
         _ = stream.give(5)
         #expect(wakes.withLock { $0 } == 2)
@@ -155,7 +155,7 @@ struct BodyStreamTests {
         let key = SessionKey(owner: Bench.user.uid, identifier: "v")
         var spec = TaskSpec()
         spec.stream = true
-        // Nobody has the session.
+        // No client has the session.
         #expect(streams.stream(of: .firstVolatile, spec, in: key) == nil)
         _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: sink)
         let first = try #require(streams.stream(of: .firstVolatile, spec, in: key))

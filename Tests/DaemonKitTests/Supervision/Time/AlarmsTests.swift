@@ -8,14 +8,14 @@ import TransferModel
 @testable import DaemonKit
 @testable import FileKit
 
-/// What waits for a time, with a real clock and a disk that does not answer.
+/// Timed work with a real clock and a disk that does not answer.
 @Suite struct AlarmsTests {
     @Test(.timeLimit(.minutes(1)))
     func aDiskThatDoesNotAnswerHoldsUpNoTime() async throws {
         let (fixture, home) = (try SupervisionFixture(), try ConfigurationFixture())
         let pool = BlockingPool(width: 1)
         let gate = DispatchSemaphore(value: 0)
-        // The disks are looked at behind it.
+        // Checks of the disks wait behind it.
         let hung = Task { await pool.run { gate.wait() } }
         let supervision = try fixture.supervision(in: home, pool: pool)
         let tasks = try await fixture.add(hosts: ["h", "h"])

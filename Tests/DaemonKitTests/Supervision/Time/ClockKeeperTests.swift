@@ -12,7 +12,7 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-/// A wall clock that is set, under a daemon that runs and one that does not.
+/// The wall clock is set while a daemon runs, and while none runs.
 @Suite struct ClockKeeperTests {
     private let fixture: SupervisionFixture
     private let home: ConfigurationFixture
@@ -22,7 +22,7 @@ import TransferStore
         home = try ConfigurationFixture()
     }
 
-    /// One that has begun to follow the clock, as at the start of a daemon.
+    /// A supervision that has begun to follow the clock, as at the start of a daemon.
     private func supervision(_ settings: String = "") async throws -> Supervision {
         try home.write(settings, to: home.userFile)
         let supervision = try fixture.supervision(in: home, pool: BlockingPool(width: 0))
@@ -30,7 +30,7 @@ import TransferStore
         return supervision
     }
 
-    /// A task that failed and is to be tried again in `delay`.
+    /// A task that failed and must be tried again in `delay`.
     private func waiting(_ disposition: AttemptFailure.Disposition) async throws -> TaskID {
         let id = try await fixture.add(hosts: ["h"])[0].id
         _ = try await fixture.apply(.claimed, to: id)
@@ -66,7 +66,7 @@ import TransferStore
         #expect(try await due(supervision) == 1)
     }
 
-    /// What the calendar says stays what it says.
+    /// Dates stay as they were.
     @Test func datesStayWhereTheyAre() async throws {
         let supervision = try await supervision()
         let task = try await fixture.add(hosts: ["h"])[0]
@@ -96,7 +96,7 @@ import TransferStore
         #expect(try await due(next) == 1)
     }
 
-    /// Seven days are seven days, also for a task that was added while the clock was wrong by a year.
+    /// Seven days are seven days, even for a task that was added while the clock was wrong by a year.
     @Test(arguments: [-3600, 3600, 34_560_000, -34_560_000] as [Seconds])
     func theTimeForTheResourceIsThatOfTheBootClock(_ jump: Seconds) async throws {
         let supervision = try await supervision()
@@ -116,7 +116,7 @@ import TransferStore
         #expect(status?.error?.code == .deadlineExceeded)
     }
 
-    /// Of three tasks whose time has run out one runs and cannot stop, since its disk does not answer.
+    /// The time of three tasks has run out. One of them runs and cannot stop, because its disk does not answer.
     @Test func aRunThatCannotStopHoldsUpNobodysDeadline() async throws {
         let supervision = try await supervision()
         let tasks = try await fixture.add(hosts: ["h", "h", "h"])
@@ -138,7 +138,7 @@ import TransferStore
         run.ended()
     }
 
-    /// A minute with a wrong clock costs neither history nor events; a year that has passed does.
+    /// A minute with a wrong clock removes neither history nor events; a year that has really passed does.
     @Test func aLeapDropsNothingUntilItHasStood() async throws {
         let supervision = try await supervision()
         let id = try await fixture.add(hosts: ["h"])[0].id
@@ -153,7 +153,7 @@ import TransferStore
         #expect(try await fixture.events().count == events)
         fixture.time.jump(-34_560_000)
         await supervision.house.run()
-        // Off for a year: the next daemon cannot know, and waits as well.
+        // Off for a year: the next daemon cannot know that, and waits as well.
         fixture.time.advance(34_560_000)
         let next = try await self.supervision()
         await next.house.run()
@@ -164,7 +164,7 @@ import TransferStore
         #expect(try await fixture.events().isEmpty)
     }
 
-    /// As documented of other limits.
+    /// As documented for other limits.
     @Test func aRetentionOfZeroKeepsEverything() async throws {
         let supervision = try await supervision("historyRetention: 0\neventRetention: 0\neventRetentionCount: 0\n")
         let id = try await fixture.add(hosts: ["h"])[0].id
@@ -202,7 +202,7 @@ import TransferStore
         #expect(first.rawValue == 1 && left == 40)
     }
 
-    /// The history is not what it speaks of.
+    /// Only the history is removed, not the files.
     @Test func whatRetentionTakesKeepsItsFile() async throws {
         let folder = try TemporaryFolder()
         let (store, supervision) = (fixture.store, try await supervision())
@@ -219,7 +219,7 @@ import TransferStore
         #expect(Files.names(in: folder.path) == ["file"])
     }
 
-    /// A daemon that dies in between leaves no file that no task speaks of.
+    /// If the daemon dies in between, no file without a task is left.
     @Test func whatRetentionTakesLosesItsPartFirst() async throws {
         let folder = try TemporaryFolder()
         let (store, supervision) = (fixture.store, try await supervision())
@@ -235,7 +235,7 @@ import TransferStore
         }
         fixture.time.advance(34_560_000)
 
-        // Another writer has its turn, until the one that forgets the task waits.
+        // Another writer has its turn until the one that removes the task waits.
         let (isHeld, hasBegun) = (Guarded(true), Guarded(false))
         async let other: Void = store.write { _ in
             hasBegun.withLock { $0 = true }

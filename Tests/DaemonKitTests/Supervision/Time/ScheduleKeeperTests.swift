@@ -8,7 +8,7 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-/// Tasks that wait for a time window while another one, or another clock, begins to hold.
+/// Tasks that wait for a time window while another window or another clock takes effect.
 @Suite struct ScheduleKeeperTests {
     private let fixture: SupervisionFixture
     private let home: ConfigurationFixture
@@ -24,7 +24,7 @@ import TransferStore
 
     private func now() -> Timestamp { fixture.time.reading().wall }
 
-    /// One window of the local time in so many hours from now.
+    /// A window in local time, between these numbers of hours from now.
     private func schedule(_ from: Double, _ to: Double) -> SessionConfiguration {
         func text(_ hours: Double) -> String {
             let time = now().advanced(by: Seconds(hours * Self.hour.rawValue))
@@ -36,13 +36,13 @@ import TransferStore
         return configuration
     }
 
-    /// In so many hours from now, at the beginning of the minute.
+    /// This number of hours from now, at the beginning of the minute.
     private func opening(_ hours: Double) -> Timestamp {
         let time = now().advanced(by: Seconds(hours * Self.hour.rawValue))
         return Timestamp(milliseconds: time.rawValue / 60_000 * 60_000)
     }
 
-    /// Adds a task of a session with that schedule, which is closed, and has it wait.
+    /// Adds a task of a session with that schedule, which is closed, and makes it wait.
     private func waiting(_ configuration: SessionConfiguration, earliest: Timestamp? = nil) async throws -> TaskID {
         let task = try await fixture.add(hosts: ["h"], configuration: configuration)[0]
         if let earliest {
@@ -66,7 +66,7 @@ import TransferStore
         try await fixture.store.read { try $0.task(id) }?.status
     }
 
-    /// Whoever follows the events is not told of thousands of tasks that are where they were.
+    /// Followers of events are not told about thousands of tasks that have not changed.
     @Test func aWindowThatOpensEarlierOrLaterIsWaitedForInstead() async throws {
         let begin = now().advanced(by: 20_000)
         let id = try await waiting(schedule(10, 12))
@@ -111,7 +111,7 @@ import TransferStore
         #expect(try await status(id)?.state == .waiting)
     }
 
-    /// By a watch that runs, or by the next daemon.
+    /// Noticed by a running daemon, or by the next one.
     @Test(arguments: [true, false])
     func aClockSetBackIntoTheWindowQueues(whileRunning: Bool) async throws {
         let id = try await waiting(schedule(-3, -1))
@@ -133,7 +133,7 @@ import TransferStore
         #expect(try await fixture.events().count == events)
     }
 
-    /// What the tasks wait for was found out in the zone before.
+    /// The times that the tasks wait for were computed in the earlier time zone.
     @Test func aTimeZoneThatWasSetCountsToo() async throws {
         let id = try await waiting(schedule(10, 12))
         try await supervision.clock.begin()

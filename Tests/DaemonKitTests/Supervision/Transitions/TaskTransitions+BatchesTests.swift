@@ -69,7 +69,7 @@ import TransferStore
         #expect(try await store.read { try $0.task(id) }?.result == nil)
     }
 
-    /// With a download, of a data task, and of an upload, which may be from a file. Its owner may look at a short one later.
+    /// The body of a download, a data task or an upload, perhaps from a file. Its owner may look at a short one later.
     @Test(arguments: TaskKind.allCases, [1 << 20, 1 << 20 | 1] as [Int64])
     func aLongBodyThatWasSentIsForgotten(_ kind: TaskKind, size: Int64) async throws {
         let task = try await fixture.add(hosts: ["a"])[0]

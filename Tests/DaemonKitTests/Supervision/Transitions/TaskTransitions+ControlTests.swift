@@ -43,7 +43,7 @@ import TransferStore
             try await control(.remove(deleteFile: false), [ids[0], ids[0]]) == ["1 cancelled", "1 task.not_found"])
     }
 
-    /// One by one and together they are the same.
+    /// Single changes and batches have the same result.
     @Test(arguments: [TaskEvent.pause, .cancel(keepPartial: false), .cancel(keepPartial: true)])
     func manyChangeAsEachWould(_ event: TaskEvent) async throws {
         var configuration = SessionConfiguration()
@@ -78,7 +78,7 @@ import TransferStore
         #expect(next == due)
     }
 
-    /// Their part files were seen to when they were something else.
+    /// Their part files were handled when they had another state.
     @Test func whatAnotherRequestEndedMeanwhileIsLeftAlone() async throws {
         let ids = try await fixture.add(hosts: ["a", "b"]).map(\.id)
         _ = try await control(.cancel(keepPartial: true), [ids[0]])
@@ -94,7 +94,7 @@ import TransferStore
         #expect(try await skipped(.remove(deleteFile: false), wasFinal: [ids[0]: true]) == [ids[1]])
     }
 
-    /// What finishes may be tried again; what is over stays so until somebody opens it.
+    /// In a finishing session, tasks may be retried. An ended session stays so until it is opened again.
     @Test(arguments: [SessionState.active, .finishing, .invalidated])
     func nothingBeginsInASessionThatIsOver(_ state: SessionState) async throws {
         let ids = try await fixture.add(hosts: ["a", "b"]).map(\.id)
@@ -111,7 +111,7 @@ import TransferStore
         #expect(try await control(.remove(deleteFile: false), [ids[0]]).count == 1)
     }
 
-    /// Tasks that have ended need room again, within one call too; what waits or pauses has it.
+    /// Ended tasks need room again, also within one call. Waiting or paused tasks already have it.
     @Test func noMoreTasksAreTakenUpAgainThanTheirOwnerMayHave() async throws {
         let limited = TaskTransitionsControlTests(fixture: try SupervisionFixture(queueLimit: 3))
         let ids = try await limited.fixture.add(hosts: ["a", "b", "c", "d"]).map(\.id)

@@ -46,7 +46,7 @@ import TransferStore
         #expect(task.status.state == .waiting && task.status.reason == .decision)
         #expect(task.status.nextAttemptAt == asked.advanced(by: 60))
         #expect(try await decision(task, fixture)?.question.deadline == asked.advanced(by: 60))
-        // The wall clock is set forward: nothing has passed.
+        // The wall clock is set forward, but no time has passed.
         fixture.time.jump(3600)
         try await wake(fixture)
         #expect(try await status(task, fixture)?.state == .waiting)
@@ -94,7 +94,7 @@ import TransferStore
         #expect(try await fixture.events().filter { $0.type == .taskDecision }.count == 2)
     }
 
-    /// However it ends: what its questions settled, and the secrets of its last answer, go with it.
+    /// However it ends, what its questions settled and the secrets of its last answer are removed.
     @Test(arguments: [true, false]) func aTaskThatEndsForgetsItsSecrets(completes: Bool) async throws {
         let fixture = try SupervisionFixture()
         let task = try await asking(fixture)
@@ -121,7 +121,7 @@ import TransferStore
         #expect(left.state == .answered && left.settled == SettledDecisions())
         let stored = try #require(left.answer)
         #expect(stored.action == .newRequest && stored.request == nil)
-        // It is known again all the same, and no other is.
+        // It is nevertheless recognised, and no other answer is.
         #expect(answer.isSame(as: stored))
         let other = DecisionAnswer(.newRequest, request: TaskRequest(url: "https://a/?token=other"))
         #expect(!other.isSame(as: stored))
@@ -169,7 +169,7 @@ import TransferStore
         #expect(offered == [[.allow, .cancel], [.allow, .cancel, .becomeDownload], [.allow, .cancel]])
     }
 
-    /// The answer is gone with the exchange: the next one is asked about.
+    /// The answer is gone with the exchange, so the next one is asked about.
     @Test func aHeldAnswerWhoseRunIsBlockedIsAskedAboutNoMore() async throws {
         let fixture = try SupervisionFixture()
         var session = SessionConfiguration()
@@ -187,7 +187,8 @@ import TransferStore
         #expect(state == .closed)
     }
 
-    /// A run that is lost while a client is asked where its answer is stored fetches it anew, and asks no second time.
+    /// If a run is lost while a client is asked where its answer is stored, the answer is fetched again without a
+    /// second question.
     @Test func whereAnAnswerIsStoredIsAskedOnce() async throws {
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0].id
@@ -213,7 +214,7 @@ import TransferStore
         #expect(asked)
     }
 
-    /// What a session has is for an attempt: another task's refusal or another key must not meet a copy of it.
+    /// What a session knows is only for an attempt: another task's refusal or another key must not meet a copy of it.
     @Test func whatTheSessionKnowsIsNotStoredWithATask() async throws {
         let fixture = try SupervisionFixture()
         var session = SessionConfiguration()
@@ -285,7 +286,7 @@ import TransferStore
         #expect(known.settled.spaces.map(\.password) == [nil])
     }
 
-    /// Nobody has any: a task fails, and one that takes every status makes its request once more.
+    /// Nobody has credentials: the task fails, or with any status accepted makes its request once more.
     @Test(arguments: [false, true]) func aDemandThatNobodyAnswersIsFinal(acceptsAnyStatus: Bool) async throws {
         let offer = CredentialOffer(space: demand)
         let (event, decision) = try await demanded(try SupervisionFixture(), offer) {
@@ -295,7 +296,7 @@ import TransferStore
         #expect(decision?.settled.declinesCredentials == (acceptsAnyStatus ? true : nil))
     }
 
-    /// As of a proxy that is not known, or after too many refusals: nothing can be offered.
+    /// Nothing can be offered, for example for an unknown proxy or after too many refusals.
     @Test(arguments: [false, true], [0, Bounds.credentialFailures])
     func aDemandThatNothingCanAnswerIsFinal(acceptsAnyStatus: Bool, failures: Int) async throws {
         let offer = failures > 0 ? CredentialOffer(space: demand) : nil
@@ -306,7 +307,7 @@ import TransferStore
         #expect(decision?.settled.declinesCredentials == (acceptsAnyStatus ? true : nil))
     }
 
-    /// A client that is asked hears of so many refusals; then one is final for it too.
+    /// A client is asked after this many refusals; then one is final for it too.
     @Test(arguments: [false, true]) func afterTooManyRefusalsNobodyIsAsked(acceptsAnyStatus: Bool) async throws {
         let (event, decision) = try await demanded(
             try SupervisionFixture(), CredentialOffer(space: demand), failures: Bounds.credentialFailures
@@ -326,7 +327,7 @@ import TransferStore
         }
     }
 
-    /// What waits for an answer says so, and not how to change the task.
+    /// A task that waits for an answer says so, and not how to change the task.
     @Test func aTaskThatAsksAdvisesToAnswer() async throws {
         let (event, _) = try await demanded(try SupervisionFixture(), CredentialOffer(space: demand)) {
             $0.asks = [.challenge]

@@ -11,7 +11,7 @@ struct UnreadableTaskTests {
 
     init() throws { fixture = try SupervisionFixture() }
 
-    /// As another program would.
+    /// Changes the database like another program.
     private func alter(_ statement: String) async throws {
         let script = """
             import sqlite3, sys
@@ -22,7 +22,7 @@ struct UnreadableTaskTests {
         try await Program.require(["python3", "-c", script, fixture.store.databasePath, statement])
     }
 
-    /// One damaged row stands between two others.
+    /// One damaged row is between two others.
     @Test(arguments: [
         "UPDATE task SET spec = '{\"url\":' WHERE id = 2", "UPDATE task SET error = '[' WHERE id = 2",
         "INSERT INTO upload VALUES (2, '{}')", "INSERT INTO response (task, document) VALUES (2, 'x')",
@@ -35,7 +35,7 @@ struct UnreadableTaskTests {
         #expect(claimed == [ids[0], ids[2]])
         let failed = try #require(try await fixture.store.read { try $0.task(ids[1]) })
         #expect(failed.status.state == .failed && failed.status.error?.code == .internal)
-        // Nobody can send anything of it by trying again.
+        // Nobody can send any of it by trying again.
         #expect(failed.spec.url == nil)
         let events = try await fixture.events().filter { $0.task == ids[1] }
         #expect(events.map(\.type) == [.taskFailed])

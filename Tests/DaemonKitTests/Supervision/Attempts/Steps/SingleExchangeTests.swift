@@ -32,7 +32,7 @@ import TransferModel
             } else {
                 reports.withLock { $0[url] = report }
             }
-            // Like libcurl's transfers, what stops an exchange holds what it reports to.
+            // As with libcurl's transfers, the means to stop an exchange holds what the exchange reports to.
             return RunningExchange { [stopped] in withExtendedLifetime(report) { stopped.withLock { $0.append(url) } } }
         }
 
@@ -81,7 +81,7 @@ import TransferModel
         #expect(remains == nil && single.running == nil)
     }
 
-    /// The one that follows may begin before `start` of the first returns.
+    /// The next exchange may begin before `start` of the first one returns.
     @Test func theExchangeThatBeganLastIsStopped() {
         let engine = Engine(reportsAtOnce: ["http://a/"])
         let single = SingleExchange(engine)

@@ -11,7 +11,7 @@ import TransferModel
         func judge(_ head: ResponseHead) -> Verdict { .accept(Acceptance(offset: 0)) }
     }
 
-    /// Says one step after the other, and notes what it is asked for.
+    /// Yields one step after another, and records what it is asked for.
     private final class Script: ExchangeCourse {
         typealias Yield = String
 
@@ -122,7 +122,7 @@ import TransferModel
         await #expect(throws: TransferError(.diskFull, "y")) { try await broken.value() }
     }
 
-    /// Nothing is sent after what must be durable could not be stored.
+    /// Nothing is sent after something could not be stored that must be durable.
     @Test(arguments: ["prepare", "store", "announce"]) func nothingIsSentThatCouldNotBeStored(_ call: String) async {
         let script = Script([.success(.store(progress, then: exchange("a")))], failsAt: call)
         let interpreter = StepInterpreter(script)

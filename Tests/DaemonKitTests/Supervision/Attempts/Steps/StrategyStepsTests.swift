@@ -18,7 +18,7 @@ struct StrategyStepsTests {
         }
     }
 
-    /// What it knows then is stored all the same.
+    /// What it knows by then is stored nevertheless.
     @Test func noStepFollowsAnExchangeThatWasStopped() throws {
         var steps = StrategySteps<String>(Strategy(), stored: nil)
         #expect(steps.unstored == nil)
