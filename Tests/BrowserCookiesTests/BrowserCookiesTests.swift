@@ -5,7 +5,8 @@ import TransferModel
 
 @testable import BrowserCookies
 
-/// Databases as Firefox 153 ESR and Chromium wrote them (their own schema, and rows that they wrote themselves).
+/// Databases as Firefox 153 ESR and Chromium wrote them, with their own schema and with rows that they wrote
+/// themselves.
 struct BrowserCookiesTests {
     private let home: TemporaryFolder
     private static let now = Timestamp(milliseconds: 1_795_653_600_000)
@@ -41,7 +42,8 @@ struct BrowserCookiesTests {
         (5,'a.org','https://b.org','framed','x',x'','/',0,0,0,0,0,0,1,-1,1,80,0,1,1), (6,'.a.org','','plain','x',x'','/',0,1,0,0,0,0,1,0,1,80,0,1,1);
         """
 
-    /// A database that another connection keeps open, as the browser does: what it wrote last is in the log alone.
+    /// A database that another connection keeps open, as the browser does: the newest rows are only in the write-ahead
+    /// log.
     private func database(_ path: String, _ sql: String) throws -> OpaquePointer {
         var database: OpaquePointer?
         let opened = sqlite3_open(home.file(path), &database)
