@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Downloads from an origin that behaves.
+/// Downloads from a server that behaves correctly.
 @Suite struct CurlEngineTests {
     private static let file = pattern(3 << 20)
 
@@ -156,7 +156,8 @@ import TransferModel
         let running = Task { try await bench.download(origin.url("/file")) }
         try await eventually("2000000 bytes written") { bench.counters.bytesReceived == 2_000_000 }
         try await eventually("a checkpoint stored") { !bench.observer.heard.checkpoints.isEmpty }
-        // What a new daemon would find now, had this one been killed: a copy, as the slot is in use here.
+        // What a new daemon would find if this one were killed now. The test reads a copy, because the slot is in use
+        // here.
         let stored = try #require(bench.observer.heard.checkpoints.first)
         try bench.folder.write("journal-after-kill", try bench.folder.read("journal"))
         let journal = try OffsetJournal(path: bench.folder.file("journal-after-kill"), slots: 8)

@@ -6,7 +6,7 @@ import TransferModel
 @testable import CurlEngine
 
 @Suite struct RunningExchangeTests {
-    /// Begins a part of a file; `begun` is given the exchange.
+    /// Starts to download a file to a part. `begun` gets the exchange.
     private func outcome(
         _ url: String, on bench: Bench, begun: @escaping @Sendable (RunningExchange) -> Void
     ) async throws -> ExchangeOutcome {
@@ -26,7 +26,7 @@ import TransferModel
     @Test func whatIsCancelledEndsAborted() async throws {
         let bench = try Bench()
         let isAsked = Guarded<RunningExchange?>(nil)
-        // The server cancels whoever asks it, and never answers.
+        // The server cancels the exchange that sends the request, and never answers.
         let origin = try ScriptedServer { _, _ in
             while true {
                 if let exchange = isAsked.withLock({ $0 }) {

@@ -6,7 +6,7 @@ import Testing
         Array(bytes).withUnsafeBytes { dld_crc32c(crc, $0.baseAddress, $0.count) }
     }
 
-    /// RFC 3720 appendix B.4.
+    /// The vectors of RFC 3720 appendix B.4.
     @Test func matchesThePublishedVectors() {
         #expect(crc(Array("123456789".utf8)) == 0xE306_9283)
         #expect(crc([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)

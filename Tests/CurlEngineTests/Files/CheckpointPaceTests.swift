@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlEngine
 
-/// Every rule at its border, and all together against a model that keeps the whole past.
+/// Tests every rule at its limit, and all rules together against a model that keeps the whole history.
 @Suite struct CheckpointPaceTests {
     private static let start: Int64 = 5_000_000_000
     private static let interval = CheckpointPace.interval
@@ -73,7 +73,7 @@ import Testing
         #expect(due(pace, 1, after: Self.interval + 7) == .sync)
     }
 
-    /// A sync says more than an announcement would.
+    /// A sync tells more than an announcement would.
     @Test func nothingIsAnnouncedAfterASync() {
         var pace = pace()
         joins(&pace, 1, Self.start, true)
@@ -95,13 +95,14 @@ import Testing
         #expect(pace.isLate(unsynced: 1, at: Self.start + late + 10))
         pace.synced(began: Self.start + 9, unsynced: 0)
         #expect(!pace.isLate(unsynced: 0, at: .max))
-        // What was written is of another version now: there is nothing to sync, and nobody would wake the reader.
+        // The bytes that were written belong to another version now, so there is nothing to sync, and nobody would wake
+        // the reader.
         pace.wrote(at: Self.start)
         #expect(!pace.isLate(unsynced: 0, at: Self.start + late + 1))
     }
 
-    /// Whatever comes in whatever order: a file that is written steadily is never without a sync for longer than the
-    /// interval and one step of the writer, and no two syncs run at once.
+    /// In whatever order the calls come, a file that is written steadily is never without a sync for longer than the
+    /// interval and one step of the writer, and two syncs never run at the same time.
     @Test(arguments: 0..<64 as Range<UInt64>)
     func aSteadyWriterIsNeverForgotten(seed: UInt64) {
         var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -130,7 +131,7 @@ import Testing
                 pace.synced(began: running.began, unsynced: unsynced)
                 sync = nil
             }
-            // One announcement may come first, and counts as a beginning.
+            // One announcement may come first. It counts as a start.
             if sync == nil { #expect(now - lastBegan <= 2 * Self.interval + 1_000_000_000) }
         }
     }

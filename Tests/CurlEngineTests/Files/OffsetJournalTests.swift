@@ -32,7 +32,7 @@ import TransferModel
         #expect(again.entry(task: TaskID(7), device: 3, inode: 9) == nil)
     }
 
-    /// Where each page that is written needs new room, a mapping would be answered with SIGBUS.
+    /// On a file system where each written page needs new space, a memory mapping would get SIGBUS.
     @Test(.enabled(if: CrashableDisk.isPossible(.btrfs), "mounts need root, and mkfs.btrfs"))
     func aFullDiskThatCopiesOnWriteCostsTheLastClaimAtMost() async throws {
         let disk = try await CrashableDisk.make(.btrfs, megabytes: 128)

@@ -8,7 +8,7 @@ import TransferModel
 @testable import CurlEngine
 
 @Suite struct PartBoardTests {
-    /// A part file with a board, its sinks driven by hand.
+    /// A part file with a board. The test drives the sinks itself.
     private struct Table {
         let bench: Bench
         let part: PartFile
@@ -53,7 +53,7 @@ import TransferModel
             }
         }
 
-        /// What another daemon finds, this one killed here.
+        /// What another daemon finds if this one is killed here.
         func afterKill(_ stored: Checkpoint) throws -> Checkpoint? {
             try PartFile.recover(
                 stored, task: bench.task, journal: OffsetJournal(path: journalPath, slots: 8))?.checkpoint
@@ -66,7 +66,8 @@ import TransferModel
         }
     }
 
-    /// The sink of the first part failed before it came here: nobody wrote what lies before the second.
+    /// The sink of the first part failed before the second sink arrived, so nobody wrote the bytes before the second
+    /// part.
     @Test func aPartThatComesFirstVouchesForNothingBeforeIt() async throws {
         let table = try Table()
         let second = table.sink(from: 400_000)
@@ -80,7 +81,7 @@ import TransferModel
         #expect(told.checkpoints.last?.ranges == [ByteRange(400_000, 500_000)])
     }
 
-    /// The first answer may not tell the length, that to a resumption does: both are of one version.
+    /// The first answer may lack the length, and the answer to a resumption may give it. Both are of one version.
     @Test func aLengthThatIsLearnedLaterIsNoOtherVersion() async throws {
         let table = try Table()
         var stored = table.stored
@@ -106,7 +107,7 @@ import TransferModel
         table.write(10_000, to: first)
         table.write(20_000, to: second)
         let share = try #require(table.board.joinRound(at: now))
-        // Not twice at once.
+        // Not twice at the same time.
         #expect(table.board.joinRound(at: now) == nil)
         table.write(5000, to: second)
         share.synced()
@@ -117,7 +118,8 @@ import TransferModel
         #expect(table.board.joinRound(at: now) != nil)
     }
 
-    /// What its end needs are figures; a sink would keep its transfer, and that the board.
+    /// The end of a board needs only numbers. A sink would keep its transfer alive, and the transfer would keep the
+    /// board alive.
     @Test func aBoardKeepsNoSinksBeyondItsEnd() async throws {
         let table = try Table()
         weak var kept: PartSink?
@@ -132,7 +134,7 @@ import TransferModel
         await table.board.finish(syncing: false)
         #expect(table.board.written == ByteRangeSet([ByteRange(0, 10_000)]))
         #expect(table.board.received == 10_000)
-        // The writer's thread may hold it for a moment yet.
+        // The writer's thread may still hold the sink for a moment.
         for _ in 0..<5000 where kept != nil { try await Task.sleep(for: .milliseconds(2)) }
         #expect(kept == nil)
     }
@@ -186,7 +188,7 @@ import TransferModel
         #expect(try table.afterKill(other) == nil)
     }
 
-    /// Segments that touch share a slot once they are durable; a file of many parts does not use the journal up.
+    /// Segments that touch share a slot once they are durable, so a file with many parts does not use up the journal.
     @Test func manyPartsNeedFewSlots() async throws {
         let table = try Table(slots: 4)
         for number in 0..<50 {
@@ -238,7 +240,8 @@ import TransferModel
         #expect(table.board.received == 0 && table.board.written.ranges.isEmpty)
         #expect(try table.afterKill(table.stored)?.held == 0)
     }
-    /// A write that the disk refused (EIO) says that what it took before may be lost: no sync of the others vouches for it.
+    /// When the disk refuses a write with EIO, the bytes of earlier writes may be lost too. A sync of the other sinks
+    /// does not prove that they are durable.
     @Test func whatASickDiskTookIsNotCalledDurable() throws {
         let table = try Table()
         let sinks = [Int64(0), 300_000].map(table.sink)
@@ -250,7 +253,7 @@ import TransferModel
         #expect(sinks[1].now.durable == 300_000)
     }
 
-    /// The disk does not answer, so the writer never comes to the end.
+    /// The disk does not answer, so the writer never reaches the end.
     @Test func whoIsAbandonedEndsOnceAndWithWhatIsDurable() async throws {
         let table = try Table()
         let sink = table.sink(from: 0)
@@ -268,7 +271,7 @@ import TransferModel
         #expect(finishes.withLock { $0 } == 1)
     }
 
-    /// What came of an answer that another one replaced counts no more, though its writer still has some of it.
+    /// Bytes of an answer that was replaced no longer count, although the writer still has some of them.
     @Test func bytesOfAnAnswerThatWasReplacedDoNotCount() throws {
         let table = try Table()
         let old = table.sink(from: 300_000)

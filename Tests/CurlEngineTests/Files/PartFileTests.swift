@@ -35,7 +35,7 @@ import TransferModel
         #expect(FileManager.default.fileExists(atPath: folder.file("part")))
     }
 
-    /// /proc says ENOENT to each new name, as a removed folder does.
+    /// /proc reports ENOENT for each new name, as a deleted folder does.
     @Test func aFolderThatTakesNoFilesIsToldFromOneThatIsGone() throws {
         func code(creatingIn folder: Int32) -> ErrorCode? {
             do throws(TransferError) {
@@ -79,12 +79,12 @@ import TransferModel
     }
 }
 
-/// What may and what may not be believed after a crash.
+/// What may be trusted after a crash, and what may not.
 @Suite struct PartFileReopenTests {
     private static let boot = BootID(high: 8, low: 9)
     private let task = TaskID(7)
 
-    /// A part of 3000 bytes whose checkpoint is at 1000, and a journal that claims all 3000.
+    /// A part file of 3000 bytes whose checkpoint is at 1000, and a journal that claims all 3000 bytes.
     private struct Crash {
         let folder: TemporaryFolder
         let bytes = pattern(3000)
@@ -119,7 +119,7 @@ import TransferModel
         func change(_ body: (inout [UInt8]) -> Void) throws {
             var bytes = self.bytes
             body(&bytes)
-            // In place: the inode is part of the proof.
+            // Writes in place, because the inode is part of the proof.
             let handle = try #require(FileHandle(forUpdatingAtPath: folder.file("part")))
             try handle.truncate(atOffset: 0)
             try handle.write(contentsOf: Data(bytes))
@@ -172,7 +172,7 @@ import TransferModel
         #expect(try Crash(offset: 500, base: 0).recover() == nil)
     }
 
-    /// As long as it was, but emptied in between: the blocks that were written are gone.
+    /// The file has its old length, but it was emptied in between, so the blocks that were written are gone.
     @Test func refusesAFileWithAHoleWhereBytesWere() throws {
         let folder = try TemporaryFolder(in: "/dev/shm")
         let part = try PartFile.create(path: folder.file("part"))

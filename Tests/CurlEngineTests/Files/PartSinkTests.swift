@@ -8,7 +8,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Files that fail: the part's descriptor is replaced by a device that refuses just the call in question.
+/// Files that fail: the test replaces the part's descriptor with a device that refuses exactly the call in question.
 @Suite struct PartSinkTests {
     private func origin() throws -> ScriptedServer {
         try ScriptedServer { _, connection in
@@ -89,7 +89,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A daemon that dies before its store speaks of the file loses all of it: that is to be a megabyte at most.
+    /// A daemon that dies before its store knows of the file loses all of its bytes. That may be one megabyte at most.
     @Test func noMoreThanAMegabyteIsWrittenBeforeTheStoreKnowsOfTheFile() async throws {
         let bench = try Bench(holdsFiles: true)
         let size = 8 << 20
@@ -101,7 +101,7 @@ import TransferModel
         let part = try bench.part()
         async let outcome = bench.perform(origin.url("/x"), into: part)
         try await eventually("half a megabyte") { bench.counters.bytesReceived > ByteCount(PartSink.unknownBytes) }
-        // Time in which it could go wrong; a machine that is slow sees less of it.
+        // Gives the failure time to happen. A slow machine detects less of it.
         try await Task.sleep(for: .milliseconds(300))
         #expect(bench.counters.bytesReceived <= ByteCount(1 << 20))
         #expect(bench.observer.proceed())
@@ -110,7 +110,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A sink that is driven by hand.
+    /// A sink that the test drives itself.
     private func sink(
         _ bench: Bench, _ part: PartFile, journal: OffsetJournal? = nil, onChange: @escaping @Sendable () -> Void = {}
     ) throws -> PartSink {
@@ -125,7 +125,7 @@ import TransferModel
         return sink
     }
 
-    /// However fast the bytes come, the next checkpoint has two checkpoints' worth to write at most.
+    /// However fast the bytes come, the next checkpoint never has more than two checkpoints' worth of bytes to write.
     @Test func readingStopsWhereTheDiskIsBehindAndGoesOnAtTheNextCheckpoint() throws {
         let bench = try Bench()
         let part = try bench.part()
@@ -141,13 +141,14 @@ import TransferModel
         #expect(!sink.admits(at: dld_monotonic_nanoseconds()))
         #expect(wakes.withLock { $0 } == 0)
         slow.synced()
-        // The sync of the rest has begun by itself, and here is done when it returns.
+        // The sync of the rest has started by itself, and in this test it is complete when the call returns.
         #expect(wakes.withLock { $0 } == 1)
         #expect(sink.admits(at: dld_monotonic_nanoseconds()))
         #expect(bench.observer.heard.checkpoints.map(\.offset).suffix(2) == [1000, ByteCount(size + 1)])
     }
 
-    /// Between two checkpoints the kernel is told to write; during one it would only make that one longer.
+    /// Between two checkpoints the kernel is told to write. During a checkpoint that would only make the checkpoint
+    /// longer.
     @Test func whatIsWrittenGoesToTheDiskBeforeACheckpointNeedsIt() {
         var state = PartSink.State(from: 0)
         func taken(_ written: Int64, durable: Int64 = 0, isSyncing: Bool = false) -> [Int64]? {
@@ -166,7 +167,7 @@ import TransferModel
         #expect(taken(7 * step, isSyncing: true) == nil)
     }
 
-    /// A journal that stayed behind the checkpoint would have a copied file begin anew after `kill -9`.
+    /// If the journal stayed behind the checkpoint, a copied file would start over after `kill -9`.
     @Test func aCheckpointOfBytesThatTheKernelCopiedIsBelieved() throws {
         let bench = try Bench()
         let path = bench.folder.file("offsets")
@@ -177,14 +178,15 @@ import TransferModel
         sink.board.synchronize()
         let checkpoint = try #require(bench.observer.heard.checkpoints.last)
         #expect(checkpoint.offset == 5000)
-        // What another daemon finds, this one killed here.
+        // What another daemon finds if this one is killed here.
         let (_, proven) = try #require(
             try PartFile.recover(
                 checkpoint, task: bench.task, journal: OffsetJournal(path: path, slots: 4), mayHaveHoles: true))
         #expect(proven.offset == 5000)
     }
 
-    /// What a pause made durable is told before it is stored: until then the journal alone knows of it.
+    /// The bytes that a pause made durable are reported before they are stored. Until then only the journal knows of
+    /// them.
     @Test func theJournalStillKnowsWhatAnEndMadeDurable() async throws {
         let bench = try Bench()
         let origin = try ScriptedServer { _, connection in
@@ -194,7 +196,7 @@ import TransferModel
         }
         let outcome = await bench.perform(origin.url("/x"), into: try bench.part())
         #expect(outcome.offset == 3_000_000)
-        // What the next daemon finds, this one killed before it stored more than the beginning.
+        // What the next daemon finds if this one was killed before it stored more than the start.
         let first = try #require(bench.observer.heard.files.first)
         #expect(first.offset == .zero)
         let journal = try OffsetJournal(path: bench.folder.file("journal"), slots: 4)

@@ -8,7 +8,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Many files, one sync: what is told is durable.
+/// One sync makes many files durable, and only durable bytes are reported.
 @Suite struct SyncRoundTests {
     /// Files that were written but not synced.
     private struct Files {
@@ -42,7 +42,7 @@ import TransferModel
 
         func write(_ count: Int, to sink: PartSink) { sink.append(pattern(count), count) }
 
-        /// What is told of each file beyond its beginning.
+        /// The offsets above 0 that were reported for each file.
         var told: [[Int64]] {
             observers.map { $0.heard.checkpoints.map(\.offset.rawValue).filter { $0 > 0 } }
         }
@@ -75,7 +75,7 @@ import TransferModel
         }
         #expect(syncs == 1)
         #expect(files.told == Array(repeating: [1000], count: SyncChoice.fewestFiles))
-        // The next one has only what came since; too little for a sync of everything.
+        // The next file has only the bytes since the sync. They are too few for a sync of everything.
         files.lane.round.synchronize { _ in
             Issue.record("one file is synced by itself")
             return 0
@@ -105,7 +105,7 @@ import TransferModel
         #expect(files.sinks[0].board.joinRound(at: 1) == nil)
         #expect(files.sinks[1].board.joinRound(at: 1) == nil)
         #expect(files.sinks[2].board.joinRound(at: 1) != nil)
-        // Once at a time.
+        // Only one at a time.
         #expect(files.sinks[2].board.joinRound(at: 2) == nil)
     }
 
@@ -137,7 +137,7 @@ import TransferModel
         #expect(SyncChoice().way(files: 5000, at: 0) { false } == .each)
     }
 
-    /// Somebody else writes gigabytes to the same disk: their bytes are not waited for each second.
+    /// Another program writes gigabytes to the same disk. The engine does not wait for those bytes every second.
     @Test func aSlowSyncOfEverythingIsNotRepeatedSoon() {
         var choice = SyncChoice()
         choice.took(SyncChoice.patience, at: 10)

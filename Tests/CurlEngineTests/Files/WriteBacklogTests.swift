@@ -5,7 +5,8 @@ import Testing
 @Suite struct WriteBacklogTests {
     private typealias Backlog = WriteBacklog<Int>
 
-    /// However many have something to read, what they hold in memory for one writer is bounded, and all have their turn.
+    /// However many transfers have bytes to read, the memory they use for one writer is limited, and each of them gets
+    /// its turn.
     @Test(arguments: [20 << 10, BufferPool.smallSize, BufferPool.largeSize])
     func manyHoldNoMoreThanFew(_ size: Int) {
         var backlog = Backlog()
@@ -24,7 +25,7 @@ import Testing
         }
         #expect(most <= Backlog.bound + size)
         #expect(read.count == 5000 && backlog.bytes == 0 && backlog.waiters.isEmpty)
-        // First come, first served, but for those of a turn that come too late for it.
+        // First come, first served, except for transfers that come too late for their turn.
         #expect(size > BufferPool.smallSize || read == Array(0..<5000))
     }
 
@@ -41,7 +42,7 @@ import Testing
         #expect(backlog.waiters.first == 2 + Backlog.turn)
     }
 
-    /// Those at the front may be over, and no write follows the last one.
+    /// The transfers at the front may have ended, and no write follows the last one.
     @Test func theLastWriteWakesAll() {
         var backlog = Backlog()
         backlog.bytes = Backlog.bound + 1

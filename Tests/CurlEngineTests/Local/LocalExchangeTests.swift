@@ -43,10 +43,10 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Their lengths say nothing: 0 in /proc, a page in /sys.
+    /// Their lengths are meaningless: 0 in /proc, one page in /sys.
     @Test(arguments: ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/notes"])
     func readsFilesThatTheKernelMakesToTheirEnd(path: String) async throws {
-        // Not every kernel has each of them.
+        // Not every kernel has all of these files.
         guard let content = KernelFile.read(path), !content.isEmpty else { return }
         let bench = try Bench()
         let outcome = try await bench.download("file://" + path)
@@ -56,13 +56,13 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// More than one buffer of it.
+    /// The file is longer than one buffer.
     @Test func aLongFileOfTheKernelIsWhole() async throws {
         let bench = try Bench()
         let outcome = try await bench.download("file:///proc/kallsyms")
         #expect(outcome.end == .finished)
         #expect(outcome.head?.size == nil)
-        // Symbols may come and go meanwhile.
+        // Symbols may appear and disappear in the meantime.
         if (KernelFile.read("/proc/kallsyms") ?? []).count > 2 << 20 { #expect(outcome.offset > ByteCount(1 << 20)) }
         await bench.engine.shutdown()
     }
@@ -88,7 +88,7 @@ import TransferModel
     }
 }
 
-/// All that reading a file gives, whatever its length says.
+/// All bytes that reading the file gives, whatever its length says.
 private enum KernelFile {
     static func read(_ path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)

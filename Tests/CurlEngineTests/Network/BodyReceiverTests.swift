@@ -4,7 +4,8 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Bodies that go on as they come: every byte once and in order, whatever is taken of what libcurl gives.
+/// Bodies that are passed on as they arrive: every byte once and in order, however much the receiver takes of what
+/// libcurl offers.
 @Suite struct BodyReceiverTests {
     private static let content = pattern(200_000)
 
@@ -26,7 +27,7 @@ import TransferModel
             receiver.allow(step)
             allowed += step
         }
-        // While it waits for its receiver, others transfer.
+        // While one transfer waits for its receiver, others continue.
         #expect(await bench.request("GET", url, to: Receiver()).end == .finished)
         receiver.allow(1 << 20)
         let outcome = await running.value
@@ -43,7 +44,7 @@ import TransferModel
         let url = server.url("/x")
         let running = Task { await bench.request("GET", url, to: receiver) { $0.network.stallTimeout = 1 } }
         try await eventually("it waits") { receiver.bytes.count == 10 }
-        // This one is silent for as long, and later.
+        // This server is silent for the same time, and then for longer.
         let silent = try UploadServer { connection in
             _ = connection.readHead()
             _ = connection.readHead()

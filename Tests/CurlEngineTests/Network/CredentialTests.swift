@@ -7,7 +7,7 @@ import TransferModel
 @testable import CurlEngine
 
 @Suite struct CredentialTests {
-    /// Asks for `scheme`, and is content with any Authorization that begins so.
+    /// Sends the challenge, and accepts any Authorization field with its scheme.
     private func origin(_ challenge: String) throws -> ScriptedServer {
         let scheme = challenge.prefix { $0 != " " }
         return try ScriptedServer { request, connection in
@@ -48,7 +48,8 @@ import TransferModel
         return known
     }
 
-    /// A server that has asked for Basic gets it with the first request; for Digest its nonce has to be asked for.
+    /// A server that has asked for Basic gets the credential with the first request. For Digest the engine has to
+    /// request the server's nonce first.
     @Test(arguments: [
         ("Basic realm=\"r\"", AuthenticationMethod.httpBasic, 1),
         ("Basic realm=\"r\"", nil, 2),
@@ -65,7 +66,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A refusal of what was sent unasked stands.
+    /// When the server refuses a credential that was sent before a challenge, the refusal is final.
     @Test func whatWasSentUnaskedAndRefusedIsNotSentAgain() async throws {
         let bench = try Bench()
         let origin = try ScriptedServer { _, connection in
@@ -78,7 +79,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// On each hop what was sent there is let pass, and nothing else.
+    /// Each hop gets only the credential that was accepted there.
     @Test func eachHopLetsItsOwnPass() async throws {
         let bench = try Bench()
         let last = try ScriptedServer { _, connection in
@@ -95,7 +96,7 @@ import TransferModel
             return .keepAlive
         }
         let places = [first, last].map { "http://127.0.0.1:\($0.port)" }
-        // The second one asks for nothing, so it gets nothing.
+        // The second server sends no challenge, so it gets no credential.
         let known = [answered(places[0]), answered(places[1], .httpDigest), answered("http://other.invalid:80")]
         let outcome = try await bench.download(first.url("/x")) { $0.network.answered = known }
         #expect(outcome.end == .finished)
@@ -180,7 +181,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// What the proxy asks for before it connects is known afterwards, and what it says is no answer of the server.
+    /// The outcome contains the challenge of a proxy before the connection, and the proxy's answer does not count as an
+    /// answer of the server.
     @Test func tellsWhatAProxyAsksForAtConnect() async throws {
         let bench = try Bench()
         let proxy = try ScriptedServer { _, connection in
@@ -197,7 +199,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A proxy that has asked for Basic gets it with the first CONNECT.
+    /// A proxy that has asked for Basic gets the credential with the first CONNECT.
     @Test func aKnownCredentialGoesWithConnect() async throws {
         let bench = try Bench()
         let proxy = try ScriptedServer { request, connection in

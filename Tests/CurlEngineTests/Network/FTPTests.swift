@@ -5,18 +5,18 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// FTP servers that do not what they say.
+/// FTP servers that do not do what they say.
 @Suite struct FTPTests {
     private static let file = pattern(100_000)
 
-    /// As the strategy does after its probe.
+    /// Judges the answer as the strategy does after its probe.
     private func taking(from offset: ByteCount = 0, of size: ByteCount) -> Judge {
         Judge { _ in
             .accept(Acceptance(offset: offset, truncate: offset == 0, expected: size - offset, total: size))
         }
     }
 
-    /// Goes on at 40,000 of a file of 100,000.
+    /// Resumes a file of 100,000 bytes at 40,000.
     private func rest(_ server: ScriptedFTPServer, _ bench: Bench) async throws -> ExchangeOutcome {
         let part = try bench.part()
         try #require(FileHandle(forWritingAtPath: part.path)).write(contentsOf: Data(Self.file[..<40_000]))
@@ -35,7 +35,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Left to itself libcurl would take the first 60,000 bytes of the file for its last ones.
+    /// Without this check libcurl would take the first 60,000 bytes of the file for its last ones.
     @Test func noticesAServerThatIgnoresREST() async throws {
         let bench = try Bench()
         let server = try ScriptedFTPServer(size: 100_000) { _ in .init(bytes: Self.file) }
@@ -43,7 +43,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// libcurl then speaks HTTP, and the proxy FTP: the answer has a length, and the connection stays open.
+    /// libcurl then speaks HTTP and the proxy speaks FTP: the answer has a length, and the connection stays open.
     @Test func goesOnThroughAnHTTPProxy() async throws {
         let bench = try Bench()
         let proxy = try ScriptedServer { request, connection in
@@ -77,7 +77,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// SIZE said less: the file was replaced since, or it never was true.
+    /// SIZE gave a smaller number: the file was replaced since then, or the number was wrong from the start.
     @Test func noticesAFileThatIsLongerThanItsSize() async throws {
         let bench = try Bench()
         let server = try ScriptedFTPServer(size: 90_000) { _ in .init(bytes: Self.file) }
@@ -86,7 +86,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// libcurl waits for the 226 inside its call: a minute, and all transfers with it.
+    /// libcurl waits for the 226 inside its call for up to a minute, and all transfers wait with it.
     @Test(.timeLimit(.minutes(1)))
     func aServerThatNeverSaysThatItIsDoneHoldsUpNobodyForLong() async throws {
         let bench = try Bench()
@@ -94,7 +94,7 @@ import TransferModel
         let outcome = try await bench.download(server.url("file"), judge: taking(of: 100_000))
         guard case .transport(42, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
         #expect(outcome.offset == 100_000)
-        // The answer that may yet come is nobody else's.
+        // The answer that may still come must not reach another transfer.
         let next = try await bench.download(server.url("file"), judge: taking(of: 100_000))
         guard case .transport(42, _) = next.end else { throw TestFailure("\(next.end)") }
         #expect(server.commands.filter { $0.hasPrefix("USER") }.count == 2)

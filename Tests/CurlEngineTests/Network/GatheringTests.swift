@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Small bodies that come at once need no part file; all others get theirs.
+/// Small bodies that arrive at once need no part file. All others get one.
 @Suite struct GatheringTests {
     private struct Result {
         var outcome: ExchangeOutcome

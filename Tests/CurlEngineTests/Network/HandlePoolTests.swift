@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// What one transfer leaves in a handle that another one uses.
+/// What one transfer leaves in a handle that another transfer uses later.
 @Suite struct HandlePoolTests {
     private func origin() throws -> ScriptedServer {
         try ScriptedServer { _, connection in

@@ -76,7 +76,7 @@ import TransferModel
         #expect(parser.values("y") == ["caf\u{E9}"])
     }
 
-    /// RFC 9110 section 5.5: neither may reach what is sent back, nor a name.
+    /// RFC 9110 section 5.5: neither character may reach a request that is sent later, or a file name.
     @Test func readsCarriageReturnsAndZerosAsSpaces() {
         let (parser, _) = parse("HTTP/1.1 200 OK\nETag: \"a\rX: b\u{0}c\"\n\n")
         #expect(parser.headers == [HeaderField("ETag", "\"a X: b c\"")])
@@ -107,7 +107,8 @@ import TransferModel
         }
     }
 
-    /// Every line with four bytes of these is read as RFC 9112 section 5 says: eight bytes are looked at together.
+    /// The parser looks at eight bytes together. It must read every line made of these bytes as RFC 9112 section 5
+    /// says.
     @Test(arguments: [0, 5, 9], [1, 9]) func linesAreReadByteByByte(before: Int, after: Int) {
         let alphabet: [UInt8] = [0x61, 0x3A, 0x20, 0x09, 0x00, 0x0D, 0xC3, 0xA9, 0xFF]
         var wrong: [[UInt8]] = []

@@ -7,7 +7,8 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Rates by count: on a clock that only the test moves, what has passed is what the bucket gave, to a piece.
+/// Measures rates by count: on a clock that only the test moves, the bytes that have passed are the bytes that the
+/// bucket gave, to within one piece.
 @Suite struct HeldRateTests {
     enum Way: CaseIterable, Sendable { case download, answer, answerToUpload, stream, upload }
     enum Scope: CaseIterable, Sendable { case global, session, task }
@@ -15,7 +16,7 @@ import TransferModel
     private static let rate: ByteRate = 1_000_000
     private static let size = 3_000_000
     private static let content = pattern(size)
-    /// A piece passes once there is room for all of it.
+    /// A piece passes as soon as there is room for all of it.
     private static let piece: Int64 = 16 << 10
 
     private func limit(_ bench: Bench, _ way: Way, _ scope: Scope, _ rate: ByteRate) {
@@ -43,7 +44,7 @@ import TransferModel
         }
     }
 
-    /// Takes any body; answers a PUT shortly and everything else with the content.
+    /// Accepts any body. Answers a PUT with a short body, and everything else with the content.
     private func server(_ arrived: Guarded<Int64>) throws -> UploadServer {
         try UploadServer { connection in
             while let head = connection.readHead() {
@@ -62,7 +63,7 @@ import TransferModel
 
     @Test(arguments: Way.allCases, Scope.allCases)
     func theRateIsHeld(way: Way, scope: Scope) async throws {
-        // So far ahead that no timer of the engine comes due by itself.
+        // The clock is so far ahead that no timer of the engine expires by itself.
         let clock = ManualClock(nanoseconds: dld_monotonic_nanoseconds() + 3600 * 1_000_000_000)
         let bench = try Bench(rateClock: clock)
         let arrived = Guarded<Int64>(0)
@@ -77,7 +78,7 @@ import TransferModel
         for step in 1...10 as ClosedRange<Int64> {
             clock.advance(by: .milliseconds(100))
             let given = step * 100_000
-            // The clock is moved before the body comes, or while it waits: each new limit has the engine look again.
+            // The clock moves before the body comes or while it waits. Each new limit makes the engine look again.
             try await eventually("the bytes of \(step) steps have passed") {
                 limit(bench, way, scope, Self.rate)
                 return passed() >= given - Self.piece
@@ -92,7 +93,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Tasks of both stores have one engine, and a limit of all of them one bucket.
+    /// Tasks of both stores share one engine, and a limit on all of them uses one bucket.
     @Test func durableAndVolatileTasksShareALimit() async throws {
         let clock = ManualClock(nanoseconds: dld_monotonic_nanoseconds() + 3600 * 1_000_000_000)
         let bench = try Bench(rateClock: clock)

@@ -7,7 +7,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// What the engine tells of each exchange, with real servers.
+/// What the engine reports of each exchange, with real servers.
 @Suite struct MetricsTests {
     private func origin(_ body: String = "ok") throws -> ScriptedServer {
         try ScriptedServer { request, connection in
@@ -21,7 +21,7 @@ import TransferModel
         }
     }
 
-    /// Steps follow each other, and none is outside of the exchange.
+    /// Checks that the steps follow each other and that none is outside the exchange.
     private func expectOrder(_ entry: ExchangeMetrics) {
         let steps = [entry.domainLookup, entry.connect, entry.secureConnection, entry.request].compactMap { $0 }
         for step in steps { #expect(0 <= step.start && step.start <= step.end) }
@@ -142,7 +142,7 @@ import TransferModel
         #expect((20..<1000).contains(entry.requestHeaderBytes))
     }
 
-    /// Long bodies are read from their sockets, without libcurl.
+    /// The engine reads long bodies from their sockets itself, without libcurl.
     @Test func aBodyThatLibcurlDoesNotReadCounts() async throws {
         let bench = try Bench()
         let piece = pattern(1 << 20)
@@ -163,7 +163,7 @@ import TransferModel
         expectOrder(entry)
         #expect(entry.responseBodyBytes == 18 << 20)
         let response = try #require(entry.response)
-        // Most of the time went into the body, which has its end only when all of it was read.
+        // Most of the time went into the body, whose end is reported only when all of it was read.
         #expect(response.end <= lasted && (response.end - response.start) * 2 > lasted - response.start)
     }
 
@@ -205,7 +205,7 @@ import TransferModel
         }
         #expect(metrics.map(\.isReused) == [false, true, false])
         #expect(metrics.prefix(2).map { $0.secureConnection != nil } == [true, false])
-        // Nothing was agreed on with a server that is not trusted. How long that took is not always told.
+        // Nothing was negotiated with a server that is not trusted. How long that took is not always reported.
         #expect(
             metrics[2].connect != nil && metrics[2].request == nil && metrics[2].response == nil
                 && metrics[2].tls == nil)

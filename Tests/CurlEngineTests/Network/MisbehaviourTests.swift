@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// What the engine reports of origins that do not behave.
+/// What the engine reports of servers that do not behave correctly.
 @Suite struct MisbehaviourTests {
     private func outcome(
         of answer: String, then next: ScriptedServer.Next = .close, judge: Judge = .taking(),
@@ -31,13 +31,14 @@ import TransferModel
         #expect(result.part == Array("abcd".utf8))
     }
 
-    /// A line of the head now and then must not hold the slot for ever, nor must interim answers.
+    /// A server that sends a header line now and then must not hold the slot for ever, and neither must interim
+    /// answers.
     @Test(.timeLimit(.minutes(1)), arguments: ["X-Drip: 1\r\n", "HTTP/1.1 102 Processing\r\n\r\n"])
     func aHeadThatNeverEndsIsGivenUp(drip: String) async throws {
         let bench = try Bench()
         let origin = try ScriptedServer { _, connection in
             if drip.hasPrefix("X-") { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n") }
-            // Ended by the peer, or by what the test waits for.
+            // Ends when the client closes the connection or when the test has seen enough.
             for _ in 0..<500 {
                 guard connection.send(drip) else { break }
                 usleep(50_000)
@@ -163,7 +164,7 @@ import TransferModel
         guard case .transport(52, _) = nothing.outcome.end else { throw TestFailure("\(nothing.outcome.end)") }
     }
 
-    /// A body that was longer than its Content-Length: what is left over is no answer to the next request.
+    /// The body was longer than its Content-Length. The remaining bytes are no answer to the next request.
     @Test func whatIsLeftOnAConnectionIsNotTheNextRequestsFault() async throws {
         let bench = try Bench()
         let origin = try ScriptedServer { request, connection in
@@ -181,7 +182,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// The server may have acted on it.
+    /// The server may have acted on the request already.
     @Test func aPOSTIsNotSentTwiceBecauseOfWhatWasLeft() async throws {
         let bench = try Bench()
         let origin = try ScriptedServer { request, connection in
@@ -196,7 +197,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Junk over a connection of its own is the server's answer.
+    /// Junk on a new connection is the server's answer.
     @Test func junkIsNotAskedForTwice() async throws {
         let bench = try Bench()
         let origin = try ScriptedServer { _, connection in
@@ -214,7 +215,7 @@ import TransferModel
         let outcome = try await bench.download("http://127.0.0.1:\(port)/")
         guard case .transport(7, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
         guard case .transport(3, _) = try await bench.download("http://").end else { throw TestFailure("bad URL") }
-        // Nobody runs helpers here.
+        // There is no helper in this test.
         guard case .stopped(.failure(let error, _)) = try await bench.download("gopher://x/").end,
             error.code == .helperFailed
         else { throw TestFailure("scheme") }

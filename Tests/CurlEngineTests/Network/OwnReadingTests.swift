@@ -7,17 +7,17 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Bodies that are read from their sockets, without libcurl.
+/// Bodies that the engine reads from their sockets itself, without libcurl.
 @Suite struct OwnReadingTests {
     private static let piece = pattern(1 << 20)
-    /// Long enough to be read so.
+    /// Long enough for the engine to read it itself.
     private static let count = 18
 
     private static func file(_ pieces: Int = count) -> [UInt8] {
         (0..<pieces).reduce(into: []) { file, _ in file += piece }
     }
 
-    /// Announces the whole file and sends these pieces of it; `pause` is waited for after the second.
+    /// Announces the whole file, but sends only `pieces` of it. Calls `pause` after the second piece and waits for it.
     private func origin(
         sending pieces: Int = count, then next: ScriptedServer.Next = .keepAlive, more: [UInt8] = [],
         pause: @escaping @Sendable () -> Void = {}
@@ -35,7 +35,7 @@ import TransferModel
 
     @Test func aLongBodyArrivesWholeAndItsConnectionEnds() async throws {
         let bench = try Bench()
-        // A transfer that is paused keeps libcurl: each piece waits until the one before it is written.
+        // A transfer that is paused stays with libcurl: each piece waits until the one before it is written.
         let origin = try ScriptedServer { [counters = bench.counters] _, connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.count << 20)\r\n\r\n")
             for index in 0..<Self.count {
@@ -60,12 +60,12 @@ import TransferModel
             Transfer.isSlow(age: age, received: received, remaining: remaining)
         }
         #expect(isSlow(2 * second, 500_000, 600_000))
-        // Fast, or over in less than two seconds.
+        // Fast, or done in less than two seconds.
         #expect(!isSlow(2 * second, 525_000, 10_000_000))
         #expect(!isSlow(2 * second, 500_000, 490_000))
         #expect(isSlow(second / 4, 1000, 29_000))
         #expect(!isSlow(second / 4, 4000, 29_000))
-        // A younger one may still become fast.
+        // A newer transfer may still become fast.
         #expect(!isSlow(second / 8, 0, 10_000_000))
     }
 

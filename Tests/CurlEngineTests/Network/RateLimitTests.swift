@@ -27,15 +27,15 @@ import TransferModel
         }
     }
 
-    /// At 1 B/s the first chunk takes hours: only lifting the limit lets it through, and the stall timer must not count the
-    /// wait.
+    /// At 1 B/s the first chunk takes hours. Only lifting the limit lets it through, and the stall timer must not count
+    /// the wait.
     @Test(arguments: Scope.allCases)
     func holdsATransferUntilTheLimitIsLifted(scope: Scope) async throws {
         let bench = try Bench()
         let origin = try origin()
         limit(bench, scope, 1)
         let running = Task {
-            // Until the first chunk comes the timer counts: a loaded machine may need a while for that.
+            // The timer counts until the first chunk comes, and a busy machine may need a while for that.
             try await bench.download(origin.url("/x")) { $0.network.stallTimeout = 5 }
         }
         try await Task.sleep(for: .seconds(6))

@@ -39,7 +39,7 @@ import TransferModel
         #expect(after.wait(at: 0) != nil)
     }
 
-    /// The bytes that pass over ten seconds, read in chunks as libcurl hands them out, are those of the rate.
+    /// The bytes that pass in ten seconds, read in chunks as libcurl provides them, match the rate.
     @Test(arguments: [1, 500, 10_000, 1_000_000, 50_000_000] as [Int64])
     func letsTheRateThrough(rate: Int64) throws {
         var limiter = RateLimiter()

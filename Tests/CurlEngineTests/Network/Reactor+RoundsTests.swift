@@ -6,11 +6,11 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Many slow transfers at one time, over sockets that wait for more than comes.
+/// Many slow transfers at the same time, over sockets that wait for more bytes than come.
 @Suite struct ReactorRoundsTests {
     private static let many = Crowd.begins + 16
 
-    /// Lets servers go on from one stage to the next.
+    /// Lets servers continue from one stage to the next.
     private final class Gate: Sendable {
         private let stage = ConditionLock(0)
         func open(_ stage: Int) {
@@ -45,7 +45,7 @@ import TransferModel
         let body = pattern(30_000)
         let origin = try ScriptedServer { _, connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n")
-            // Less than any socket of a crowd waits for, each time.
+            // Each time fewer bytes than any socket of a crowd waits for.
             connection.send(Array(body[0..<3000]))
             gate.wait(for: 1)
             connection.send(Array(body[3000..<6000]))
@@ -65,7 +65,7 @@ import TransferModel
         #expect(try await outcomes.allSatisfy { $0.end == .finished && $0.offset == 30_000 })
         for number in observers.indices { #expect(try bench.folder.read("part\(number)") == body) }
 
-        // Their connections are used again, for answers shorter than what they waited for.
+        // The connections are used again, for answers shorter than the number of bytes that their sockets waited for.
         let before = origin.connectionCount
         let again = try await downloads(bench, origin, (0..<Self.many).map { _ in Observer() })
         #expect(again.allSatisfy { $0.end == .finished })
@@ -73,7 +73,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Transfers that read their own sockets.
+    /// The number of transfers that read their own sockets.
     private func readers(_ bench: Bench) async -> Int { await look(bench) { $0.readers.count } }
 
     @Test(.timeLimit(.minutes(2))) func slowOnesAreReadWithoutLibcurl() async throws {
@@ -90,7 +90,7 @@ import TransferModel
         let observers = (0..<Self.many).map { _ in Observer() }
         async let outcomes = downloads(bench, origin, observers)
         while await readers(bench) < Self.many { try await Task.sleep(for: .milliseconds(20)) }
-        // The tick does not come to them, and the table knows where each is.
+        // The tick does not reach these transfers, and the table knows where each of them is.
         while await look(bench, { $0.transfers.resting.count }) < Self.many {
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -103,7 +103,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// What the reactor says of itself, on its thread, between two turns of its loop.
+    /// Asks the reactor on its own thread, between two turns of its loop.
     private func look<Answer: Sendable>(
         _ bench: Bench, _ say: @escaping @Sendable (Reactor) -> Answer
     ) async -> Answer {
@@ -113,7 +113,7 @@ import TransferModel
         }
     }
 
-    /// Sends 3,000 bytes, then 60,000, more than any socket waits for, then the rest, each when the gate lets it.
+    /// Sends 3,000 bytes, then 60,000 (more than any socket waits for), then the rest, each when the gate allows it.
     private func stages(_ gate: Gate, _ body: [UInt8]) throws -> ScriptedServer {
         try ScriptedServer { _, connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n")
@@ -126,7 +126,7 @@ import TransferModel
         }
     }
 
-    /// Lets rounds begin, or begin no more.
+    /// Allows or forbids new rounds.
     private func rounds(_ bench: Bench, _ mayBegin: Bool) async {
         await look(bench) { $0.nextRound = mayBegin ? 0 : .max }
         while !mayBegin, await look(bench, { !$0.round.isEmpty }) { try? await Task.sleep(for: .milliseconds(5)) }
@@ -207,7 +207,7 @@ import TransferModel
         let body = pattern(400_000)
         let origin = try stages(gate, body)
         let bench = try Bench()
-        // Somebody's disk takes nothing.
+        // The disk of another transfer accepts nothing.
         let lent = (0..<10).map { _ in bench.engine.reactor.buffers.acquire(.large) }
         async let outcomes = downloads(bench, origin, (0..<Self.many).map { _ in Observer() })
         while await look(bench, { $0.roundPause == 0 }) { try await Task.sleep(for: .milliseconds(20)) }
@@ -216,7 +216,7 @@ import TransferModel
         for buffer in lent { _ = buffer.map { bench.engine.reactor.buffers.release($0) } }
         await bench.engine.shutdown()
     }
-    /// A body that may stay in memory takes no more of it than has come.
+    /// A body that may stay in memory takes no more memory than the bytes that have come.
     @Test(.timeLimit(.minutes(2))) func aCrowdGathersInSmallBuffers() async throws {
         let gate = Gate()
         let body = pattern(60_000)

@@ -7,7 +7,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// The protocols that only a real server speaks: TLS with HTTP/2, FTP, SFTP, SOCKS.
+/// The protocols that need a real server: TLS with HTTP/2, FTP, SFTP, SOCKS.
 @Suite struct RealServerTests {
     private static let file = pattern(2 << 20)
 
@@ -46,7 +46,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Handles that left a connection which others still share are used again.
+    /// Handles whose connection is still shared by other transfers are reused.
     @Test(.enabled(if: Requirements.has("nginx", "openssl")))
     func manyDownloadsShareAnHTTP2Connection() async throws {
         let bench = try Bench()
@@ -74,7 +74,7 @@ import TransferModel
 
     // MARK: vsftpd
 
-    /// A file of a known time, and an empty one.
+    /// A file with a known time, and an empty file.
     private func publish(_ server: ServerProcess) throws {
         let path = try server.publish("file", bytes: Self.file)
         try server.publish("empty", bytes: [])
@@ -88,14 +88,15 @@ import TransferModel
         let bench = try Bench()
         let server = try await FTPServer.start(tls: tls)
         try publish(server)
-        // A download over FTP is told no size: its end is the server's to say.
+        // A download over FTP does not know the size. Only the server says where the file ends.
         try await probeAndResume(bench, server.url, tellsSize: false) {
             $0.network.trust(server.certificates?.authority)
         }
         await bench.engine.shutdown()
     }
 
-    /// What every file protocol owes: a probe, a whole download, the rest of one, an empty file, a missing one.
+    /// What every file protocol must do: a probe, a complete download, the rest of a file, an empty file and a missing
+    /// file.
     private func probeAndResume(
         _ bench: Bench, _ url: (String) -> String, tellsSize: Bool = true, _ change: (inout Exchange) -> Void
     ) async throws {
@@ -153,8 +154,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// libcurl tells the server that the session ends, inside its call, and waits for the answer: for ever, and all
-    /// transfers with it.
+    /// libcurl tells the server inside its own call that the session ends, and waits for the answer for ever. All
+    /// transfers would wait with it.
     @Test(
         .timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("sshd", "ssh-keygen")))
     func anSFTPServerThatHangsHoldsUpNobodyForLong() async throws {

@@ -6,7 +6,7 @@ import TransferModel
 @testable import CurlEngine
 
 @Suite struct RedirectTests {
-    /// An origin that sends `/` on to `target`, and answers anything else with "ok".
+    /// Redirects `/` to `target`, and answers everything else with "ok".
     private func origin(status: Int = 302, body: String = "moved", to target: String) throws -> ScriptedServer {
         try ScriptedServer { request, connection in
             if request.target == "/" {
@@ -75,7 +75,7 @@ import TransferModel
     @Test(arguments: [("file:///etc/passwd", ErrorCode.httpProtocol), ("http://127.0.0.1:1/", .plaintextRefused)])
     func refusesForbiddenTargets(target: String, code: ErrorCode) async throws {
         let bench = try Bench()
-        // Only the target is forbidden: the first request is plain because no TLS is needed to see the rule.
+        // Only the target is forbidden. The first request is plain HTTP, because the rule can be tested without TLS.
         var request = try RequestState(
             Exchange(url: "https://a.example/", judge: Judge.taking()).refusingPlaintext(),
             url: #require(CurlURL("https://a.example/")))

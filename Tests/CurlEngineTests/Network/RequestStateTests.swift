@@ -47,7 +47,8 @@ import TransferModel
         #expect(state.allHeaders == [HeaderField("Cookie", "k=v")])
     }
 
-    /// What a client answered to one origin goes to no other, and before the task's own.
+    /// A credential that a client gave for one origin goes to no other origin, and it comes before the task's own
+    /// credential.
     @Test func anAnsweredCredentialIsForItsOrigin() throws {
         func known(_ origin: String) -> NetworkOptions.OriginCredential {
             NetworkOptions.OriginCredential(origin: origin, username: "answered", password: "p")
@@ -77,15 +78,15 @@ import TransferModel
         try state.follow(status: 302, location: target)
         #expect(names(state) == ["Accept-Encoding", "Range", "If-Range", "User-Agent"])
         #expect(state.credentials == nil)
-        // The certificate is not shown at a foreign origin.
+        // The client certificate is not sent to a foreign origin.
         #expect(state.isForeign)
         var netrc = try request { $0.network.netrcPath = "/n" }
         try netrc.follow(status: 302, location: target)
         #expect(netrc.netrcPath == nil)
     }
 
-    /// A PATCH without its offset would be another request: what the protocol set goes along, the caller's of the same
-    /// look does not.
+    /// A PATCH without its offset would be another request. The fields that the protocol set are kept. Similar fields
+    /// of the caller are not.
     @Test func keepsWhatTheProtocolSetAcrossOrigins() throws {
         let own = [
             HeaderField("Tus-Resumable", "1.0.0"), HeaderField("Upload-Offset", "7"), HeaderField("Repr-Digest", "x"),
@@ -137,7 +138,7 @@ import TransferModel
     func refusesOtherSchemes(target: String) throws {
         var state = try request("https://a.example")
         let error = #expect(throws: TransferError.self) {
-            // An empty reference is the page itself, which is http.
+            // An empty reference is the page itself, whose scheme is http.
             if target.isEmpty { throw TransferError(.httpProtocol, "") }
             try state.follow(status: 302, location: target)
         }
@@ -167,7 +168,7 @@ import TransferModel
         #expect(first?.code == .plaintextRefused)
     }
 
-    /// Those of earlier attempts, which a client let pass, count as well.
+    /// The redirects of earlier attempts, which a client accepted, count too.
     @Test(arguments: [0, 15, 20]) func endsAtTheLimit(before: Int) throws {
         var state = try request("http://a.example/x") { $0.network.redirectsBefore = before }
         for _ in before..<20 { try state.follow(status: 302, location: "/again") }

@@ -7,7 +7,8 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// What a TLS server shows is told when the handshake failed, and a pinned key replaces verification for those who pinned it.
+/// If the handshake fails, the outcome contains what the TLS server sent. A pinned key replaces verification for the
+/// exchanges that pinned it.
 @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
 struct TLSWatchTests {
     private func untrusted(_ outcome: ExchangeOutcome) throws -> (key: String, isAnother: Bool) {
@@ -26,7 +27,7 @@ struct TLSWatchTests {
 
     @Test func debiansLibcurlSharesOpenSSL() { #expect(dld_curl_shares_openssl()) }
 
-    /// The first connection stays open, and is used by those alone who trust the same key.
+    /// The first connection stays open, and only exchanges that trust the same key use it.
     @Test(arguments: [HTTPVersion.v11, .v2])
     func aConnectionThatWasTrustedIsNotUsedByOthers(version: HTTPVersion) async throws {
         let bench = try Bench()
@@ -72,7 +73,8 @@ struct TLSWatchTests {
         let outcome = try await download(asking(url))
         guard case .certificate(let authorities) = outcome.tls?.wish else { throw TestFailure("\(outcome.end)") }
         #expect(authorities.count == 1 && !outcome.wasSent && server.accessLog.isEmpty)
-        // A server with another key than the trusted one: nobody is asked for a certificate that it would be shown.
+        // This server has another key than the trusted one. No client is asked for a certificate that the server would
+        // get.
         let wrong = "sha256//" + [UInt8](repeating: 7, count: 32).base64
         let impostor = try await download(asking(url, key: wrong))
         #expect(try untrusted(impostor).isAnother && !impostor.wasSent && server.accessLog.isEmpty)

@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Knows some names, and remembers what it hears.
+/// Knows some hosts, and records the fields that it gets.
 final class KnownHosts: HSTSKeeping {
     private let names: Set<String>
     private let fields = Guarded<[String]>([])
@@ -20,7 +20,7 @@ final class KnownHosts: HSTSKeeping {
     func receive(_ field: String, from host: String) { fields.withLock { $0.append("\(host): \(field)") } }
 }
 
-/// RFC 6797 section 8.3: before anything is sent, at the first request and at each redirect.
+/// RFC 6797 section 8.3: the URL is changed before anything is sent, for the first request and for each redirect.
 @Suite struct HSTSTests {
     private func request(
         _ url: String, _ hsts: KnownHosts? = KnownHosts("a.example"), _ change: (inout Exchange) -> Void = { _ in }
@@ -47,7 +47,7 @@ final class KnownHosts: HSTSKeeping {
         #expect(try request(url, nil).insecureURL == nil)
     }
 
-    /// A method and a body are kept, and so is all that was meant for the host.
+    /// The method, the body and everything that was meant for the host stay the same.
     @Test func nothingElseOfTheRequestChanges() throws {
         let state = try request("http://a.example/") {
             $0.method = "POST"
@@ -58,7 +58,7 @@ final class KnownHosts: HSTSKeeping {
         }
         #expect(state.effectiveMethod == "POST" && state.sendsPayload && state.redirects == 0 && !state.isForeign)
         #expect(state.headers.map(\.name) == ["Authorization", "X-Api-Key"])
-        // What a client gave to the server over http is not for the one over https.
+        // A credential that a client gave to the server over http is not for the server over https.
         #expect(state.credentials == nil)
         #expect(state.cookieURL.isSecure)
         let answered = try request("http://a.example/") {
@@ -80,7 +80,8 @@ final class KnownHosts: HSTSKeeping {
         #expect(state.url.text == "http://b.example/" && !state.isKnownHost && state.insecureURL == nil)
     }
 
-    /// The server may go on to say http of itself: it is the same origin, and what identifies the caller stays.
+    /// The server may redirect to http on the same host. This is the same origin, and the fields that identify the
+    /// caller are kept.
     @Test func aRedirectBackToHTTPIsTheSameOrigin() throws {
         var state = try request("http://a.example/")
         try state.follow(status: 302, location: "http://a.example/next")
@@ -88,7 +89,7 @@ final class KnownHosts: HSTSKeeping {
         #expect(state.headers.map(\.name) == ["Authorization", "X-Api-Key"])
     }
 
-    /// What is refused is what would be sent: HSTS comes first.
+    /// HSTS comes first. The rule about plaintext then judges the URL that would be requested.
     @Test func plaintextIsJudgedAfterwards() throws {
         var state = try request("http://a.example/") { $0.network.allowsPlaintext = false }
         try state.follow(status: 302, location: "http://a.example/next")
@@ -110,7 +111,7 @@ final class KnownHosts: HSTSKeeping {
     }
 }
 
-/// What is learned of answers, from a real server.
+/// What the engine learns from answers of a real server.
 @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
 struct HSTSLearningTests {
     private static let server = """
@@ -133,7 +134,7 @@ struct HSTSLearningTests {
         return (hosts.heard, outcome, bench.observer.heard.redirects)
     }
 
-    /// Section 8.1: the first field counts, of any answer.
+    /// Section 8.1: the first field of any answer counts.
     @Test(.timeLimit(.minutes(1)), arguments: ["file", "refused"])
     func theFirstFieldOfAnAnswerOverTLS(path: String) async throws {
         #expect(try await learned { $0.tlsURL(path) }.heard == ["localhost: max-age=1000"])
@@ -148,7 +149,7 @@ struct HSTSLearningTests {
         #expect(heard.isEmpty && outcome.head?.values("strict-transport-security").count == 2)
     }
 
-    /// A known host's URL of http is asked over https, at the same port if it is not 80.
+    /// The http URL of a known host is requested over https. The port stays the same unless it is 80.
     @Test(.timeLimit(.minutes(1))) func aKnownHostIsAskedOverTLS() async throws {
         let (_, outcome, redirects) = try await learned(
             { "http://localhost:\($0.tlsPort)/file" }, KnownHosts("localhost"))
@@ -156,7 +157,7 @@ struct HSTSLearningTests {
         #expect(outcome.head?.redirects == 0 && redirects == ["hsts \(outcome.head?.url ?? "")"])
     }
 
-    /// A key that a client trusts in place of verification proves no name (section 8.1), and counts for nothing once the host
+    /// A key that a client trusts in place of verification proves no name (section 8.1). It does not help when the host
     /// is known (section 8.4).
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func aTrustedKeyIsNoVerification(isKnown: Bool) async throws {
@@ -179,12 +180,12 @@ struct HSTSLearningTests {
             exchange.network.tls = tls
         }
         #expect(hosts.heard.isEmpty && (outcome.end == .finished) == !isKnown, "\(outcome.end)")
-        // Nobody is asked to pass over it.
+        // No client is asked to accept the key.
         if isKnown { #expect(outcome.tls == nil) }
         await bench.engine.shutdown()
     }
 
-    /// The oldest TLS version is that of the host of each hop.
+    /// The oldest TLS version is the one for the host of each hop.
     @Test(.timeLimit(.minutes(1)), arguments: [("localhost", false), ("other.example", true)])
     func theOldestVersionIsTheHosts(domain: String, succeeds: Bool) async throws {
         let nginx = try await Nginx.start(

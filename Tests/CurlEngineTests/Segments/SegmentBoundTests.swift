@@ -30,7 +30,8 @@ import Testing
         #expect(over.isOver(at: 1000) && !over.extend(to: 2000))
     }
 
-    /// One side takes bytes, the other moves the end: what was taken lies before the end that both know.
+    /// One side takes bytes while the other moves the end. The bytes that were taken lie before the end that both sides
+    /// see.
     @Test func bothSidesAgreeWhateverTheOrder() async throws {
         for round in 0..<50 {
             let bound = SegmentBound(start: 0, end: 100 << 20)

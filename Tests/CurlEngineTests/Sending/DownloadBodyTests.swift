@@ -5,7 +5,8 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Downloads that ask with a body: it is streamed from its file like any upload's, and the answer goes to the part file.
+/// Downloads whose request has a body. The body is streamed from its file as in an upload, and the answer goes to the
+/// part file.
 @Suite struct DownloadBodyTests {
     private static let question = pattern(3_000_000, seed: 2)
     private static let reply = pattern(400_000, seed: 3)

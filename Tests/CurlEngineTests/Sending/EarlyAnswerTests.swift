@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Servers that answer before the body is there, and what becomes of the answer and the connection.
+/// Servers that answer before they have the body, and what happens to the answer and to the connection.
 @Suite struct EarlyAnswerTests {
     private static let length = 40_000_000
     private static let content = pattern(length)
@@ -35,8 +35,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// The connection is reset while the body is on its way, for the server closes it with bytes unread: what it said
-    /// before is the answer all the same.
+    /// The connection is reset while the body is on its way, because the server closes it with unread bytes. The answer
+    /// that the server sent before still counts.
     @Test(arguments: [0, 1, 70_000, 1_000_000])
     func anAnswerBeforeAResetCounts(taken: Int) async throws {
         let bench = try Bench()
@@ -55,7 +55,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// The rest of the body would be read as the next request.
+    /// The server would read the rest of the body as the next request.
     @Test func theConnectionIsNotUsedAgain() async throws {
         let bench = try Bench()
         let numbers = Notes<Int>()
@@ -79,7 +79,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// One that took all of the body first may serve the next request too.
+    /// If the server read the entire body first, the connection may serve the next request too.
     @Test func theConnectionOfAWholeExchangeIsKept() async throws {
         let bench = try Bench()
         let server = try UploadServer { connection in
@@ -111,7 +111,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Credentials that were refused stay refused, though the connection broke before the answer's body.
+    /// A refusal of credentials counts even if the connection broke before the body of the answer came.
     @Test func aRefusalWhoseBodyIsLostCounts() async throws {
         let bench = try Bench()
         let server = try UploadServer { connection in
@@ -129,7 +129,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A body that is on its way when the redirect comes is not waited for, and goes to the new place from its start.
+    /// If a redirect arrives while the body is on its way, the engine does not wait for the rest. It sends the body to
+    /// the new URL from the start.
     @Test func aRedirectInTheMiddleBeginsAnew() async throws {
         let bench = try Bench()
         let content = pattern(6_000_000)
@@ -156,7 +157,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// 303 says that it is done: what follows is a GET, and its failure does not make the POST undone.
+    /// 303 means that the POST is done. A GET follows, and its failure does not undo the POST.
     @Test func aPostThatBecameAGetIsDone() async throws {
         let bench = try Bench()
         let server = try UploadServer { connection in

@@ -5,7 +5,8 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Expect: 100-continue (RFC 9110 section 10.1.1): large bodies ask by themselves, and a refusal costs none of them.
+/// Expect: 100-continue (RFC 9110 section 10.1.1): requests with large bodies send it by themselves, and a refusal
+/// comes before any byte of the body is sent.
 @Suite struct ExpectationTests {
     private static let content = pattern(3_000_000)
     private static let payload = Payload.source(offset: 0, length: 3_000_000)
@@ -44,7 +45,7 @@ import TransferModel
             }
         }
         let source = try bench.source(Self.content)
-        // A server that answers is asked each time.
+        // A server that answers the expectation gets it with each request.
         for _ in 0..<2 {
             let outcome = await bench.request("PUT", server.url("/x"), Self.payload, sending: source)
             #expect(outcome.end == .finished)
@@ -108,7 +109,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Without the question it is an answer like any other.
+    /// If the request had no Expect field, a 417 is an answer like any other.
     @Test func a417ToNoQuestionIsFinal() async throws {
         let bench = try Bench()
         let server = try UploadServer { connection in
@@ -123,8 +124,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A challenge comes instead of the 100: that the body goes once, and only to a server that knows who we are, is
-    /// what the count of bytes at the server shows.
+    /// A challenge comes in place of the 100. The number of bytes at the server shows that the body is sent once, and
+    /// only after the server has accepted the credential.
     @Test(arguments: ["Digest realm=\"r\", nonce=\"n\", qop=\"auth\"", "Basic realm=\"r\""], [3_000_000, 64 << 10])
     func aChallengeCostsNoBody(challenge: String, size: Int) async throws {
         let bench = try Bench()
@@ -160,7 +161,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// What was said before the 100 says nothing about a body that went out afterwards: the POST may have been acted on.
+    /// An answer that came before the 100 tells nothing about a body that was sent afterwards: the server may have
+    /// acted on the POST.
     @Test(arguments: [401, 307])
     func aRefusalOfAnEarlierRequestIsNotRemembered(status: Int) async throws {
         let bench = try Bench()

@@ -3,7 +3,7 @@ import Testing
 @testable import CurlEngine
 
 struct FeedFactoryTests {
-    /// The pieces of all uploads and libcurl's own buffers.
+    /// The memory for the pieces of all uploads and for libcurl's own buffers.
     private func memory(of uploads: Int) -> Int {
         let piece = FeedFactory.piece(of: uploads)
         let copies = piece > BufferPool.smallSize ? 2 : 1

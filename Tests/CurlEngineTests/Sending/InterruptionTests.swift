@@ -7,13 +7,13 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// What ends an upload before its time, and what holds it.
+/// What ends an upload early, and what delays it.
 @Suite struct InterruptionTests {
     private static let length = 30_000_000
     private static let content = pattern(length)
     private static let payload = Payload.source(offset: 0, length: ByteCount(Int64(length)))
 
-    /// Reads the beginning, waits for the word, then counts the rest.
+    /// Reads the first part of the body, waits for `goesOn`, then counts the rest.
     private func holding(_ goesOn: Guarded<Bool>, _ arrived: Notes<Int>) throws -> UploadServer {
         try UploadServer(receiveBuffer: 32 << 10) { connection in
             guard let head = connection.readHead() else { return }
@@ -112,8 +112,8 @@ import TransferModel
         }
     }
 
-    /// At 1 B/s the first piece is the last for hours: only lifting the limit lets the rest through, and the stall timer
-    /// must not count the wait.
+    /// At 1 B/s no piece follows the first one for hours. Only lifting the limit lets the rest through, and the stall
+    /// timer must not count the wait.
     @Test(arguments: Scope.allCases)
     func aLimitHoldsTheBodyUntilItIsLifted(scope: Scope) async throws {
         let bench = try Bench()
@@ -126,7 +126,7 @@ import TransferModel
         limit(bench, scope, 1)
         let running = Task {
             await bench.request("PUT", server.url("/x"), .source(offset: 0, length: 1_000_000), sending: source) {
-                // Until the first piece and after the last the timer counts: a loaded machine may need a while for them.
+                // The timer counts before the first piece and after the last. A busy machine may need a while for them.
                 $0.network.stallTimeout = 5
             }
         }
@@ -156,7 +156,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// An error ends the upload though a limit holds its body for hours.
+    /// An error ends the upload although a limit would delay its body for hours.
     @Test func anErrorEndsAnUploadThatIsHeld() async throws {
         let bench = try Bench()
         let server = try UploadServer { connection in
@@ -174,7 +174,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A held body is let go on in the very round in which its connection broke: that it broke is what is told.
+    /// A delayed body is released in the same round in which its connection broke. The outcome must be the broken
+    /// connection.
     @Test func aConnectionThatBreaksWhileItsBodyIsLetGoOnIsLost() async throws {
         let bench = try Bench()
         let (breaks, isBroken) = (Guarded(false), Guarded(false))
@@ -191,7 +192,7 @@ import TransferModel
         bench.engine.setUploadRateLimit(task: bench.task, 1)
         let running = Task { await bench.request("PUT", server.url("/x"), Self.payload, sending: source) }
         try await eventually("the first piece is sent") { bench.counters.bytesSent > 0 }
-        // Another answer keeps the engine busy until both have happened, so it meets them in this order.
+        // Another answer keeps the engine busy until both have happened, so the engine sees them in this order.
         let judge = Judge { _ in
             breaks.withLock { $0 = true }
             while !isBroken.withLock({ $0 }) { usleep(1000) }

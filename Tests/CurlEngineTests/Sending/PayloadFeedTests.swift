@@ -19,7 +19,7 @@ import TransferModel
         try folder.write("file", content)
     }
 
-    /// What the page cache has of the file.
+    /// How much of the file is in the page cache.
     enum Cache: CaseIterable, Sendable {
         case nothing, everything, some, cannotTell
     }
@@ -49,7 +49,7 @@ import TransferModel
                 }))
     }
 
-    /// As a file system would that has all of the file in memory.
+    /// Reads as from a file system that has the entire file in memory.
     private static func inMemory(
         _ source: UploadSource, _ target: UnsafeMutableRawPointer, _ count: Int, _ offset: Int64
     ) -> UploadSource.CachedRead {
@@ -59,7 +59,7 @@ import TransferModel
 
     private func open() throws -> UploadSource { try UploadSource.open(path: folder.file("file")) }
 
-    /// Reads as libcurl does, in pieces of `room`; nil if it failed.
+    /// Reads as libcurl does, in pieces of `room` bytes. Returns nil if a read failed.
     private func drain(_ feed: PayloadFeed, room: Int = 7001, limit: Int = .max) -> [UInt8]? {
         let target = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 1)
         defer { target.deallocate() }

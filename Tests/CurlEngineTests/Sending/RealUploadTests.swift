@@ -5,7 +5,7 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// Uploads to servers that others wrote.
+/// Uploads to real servers.
 @Suite struct RealUploadTests {
     private static let content = pattern(6_000_000)
     private static let whole = Payload.source(offset: 0, length: 6_000_000)
@@ -49,8 +49,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// What every file protocol owes: a whole upload, one that replaces, the rest of one, an empty one, a probe of what is
-    /// there and of what is not.
+    /// What every file protocol must do: a complete upload, an upload that replaces a file, the rest of a file, an
+    /// empty file, and probes of a file that exists and of one that does not.
     private func storeAndResume(
         _ bench: Bench, _ base: String, _ root: String, _ change: (inout Exchange) -> Void
     ) async throws {
@@ -68,8 +68,9 @@ import TransferModel
 
         let beginning = Payload.source(offset: 0, length: 2_500_001)
         var begun = await bench.request("PUT", "\(base)/file", beginning, sending: source, change: change)
-        // libcurl 7.88 may close the data connection of a short FTPS upload before the server's TLS 1.3 tickets come;
-        // the reset that answers them takes the rest along (426). A strategy continues, this begins anew.
+        // libcurl 7.88 may close the data connection of a short FTPS upload before the TLS 1.3 tickets of the server
+        // arrive. The server's packets are then answered with a reset, and the rest of the upload is lost (426). A
+        // strategy would resume. This test starts over.
         for _ in 0..<20 {
             guard case .transport(18, _) = begun.end, base.hasPrefix("ftps:") else { break }
             begun = await bench.request("PUT", "\(base)/file", beginning, sending: source, change: change)
@@ -80,7 +81,7 @@ import TransferModel
             $0.kind = .probe
         }
         #expect(probe.head?.size == 2_500_001)
-        // Nothing is added where the file is not as long as it was when somebody looked.
+        // Nothing is appended if the file does not have the length that it had at the probe.
         for (name, wanted) in [("file", 2_500_000), ("file", 2_500_002), ("absent", 5)] as [(String, Int64)] {
             let moved = await bench.request(
                 "PUT", "\(base)/\(name)", .source(offset: ByteCount(wanted), length: ByteCount(6_000_000 - wanted)),

@@ -6,9 +6,9 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// When a body is sent again, and when it must not be.
+/// When a body is sent again, and when it must not be sent again.
 @Suite struct RepetitionTests {
-    /// Short enough to be sent unasked.
+    /// Short enough to be sent without Expect.
     private static let content = pattern(900_000)
     private static let payload = Payload.source(offset: 0, length: 900_000)
     typealias Arrived = UploadTests.Arrived
@@ -92,7 +92,8 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// A connection that was used before dies when it is used again: only what may act twice is repeated unasked.
+    /// A reused connection dies during the next request. The engine repeats the request by itself only if the method is
+    /// idempotent.
     @Test(arguments: ["PUT", "POST", "PATCH"])
     func aDeadConnection(method: String) async throws {
         let bench = try Bench()
@@ -103,7 +104,7 @@ import TransferModel
             while let head = connection.readHead() {
                 let body = connection.readBody(of: head)
                 if head.target == "/second", !died.withLock({ $0 }) {
-                    // Nothing is shown by a connection that libcurl chose to open anew.
+                    // A connection that libcurl opened anew proves nothing here.
                     guard served > 0 else {
                         connection.answer(409)
                         continue

@@ -32,7 +32,7 @@ import TransferModel
         #expect(file.identityNow() != file.identity)
     }
 
-    /// Nanoseconds since 1970 end in the year 2262, dates of files do not.
+    /// Nanoseconds since 1970 in 64 bits end in the year 2262. The times of files do not.
     @Test(arguments: [9_223_372_037, 10_413_792_000, 15_000_000_000])
     func takesFilesOfAnyDate(_ seconds: Int) throws {
         let folder = try TemporaryFolder()
@@ -55,7 +55,7 @@ import TransferModel
         let file = try UploadSource.open(path: folder.file("file"))
         let target = UnsafeMutableRawPointer.allocate(byteCount: 600, alignment: 1)
         defer { target.deallocate() }
-        // A file system that cannot tell, or memory that is short just now, is nobody's fault.
+        // The test accepts a file system that cannot answer, and a machine that is short of memory.
         let first = file.readCached(into: target, 600, at: 300)
         #expect([.bytes(600), .absent, .impossible].contains(first))
         if first == .bytes(600) {
@@ -76,7 +76,8 @@ import TransferModel
         #expect([.changed, .impossible].contains(file.readCached(into: target, 10, at: 500)))
     }
 
-    /// Another file under the same name does not reach an upload that is running, and shows when it is opened again.
+    /// A new file with the same name does not reach an upload that is running. It is detected when the file is opened
+    /// again.
     @Test func aReplacedFileIsAnother() throws {
         let folder = try TemporaryFolder()
         try folder.write("file", pattern(10))

@@ -7,14 +7,14 @@ import TransferModel
 
 @testable import CurlEngine
 
-/// What arrives at a server, and what is known of it afterwards.
+/// What arrives at a server, and what the outcome tells of it afterwards.
 @Suite struct UploadTests {
     struct Arrived: Sendable {
         var head: UploadServer.Head
         var body: [UInt8]
     }
 
-    /// Takes every request whole and answers 201 with a short body.
+    /// Reads each request completely and answers 201 with a short body.
     private func taking(_ arrived: Notes<Arrived>) throws -> UploadServer {
         try UploadServer { connection in
             while let head = connection.readHead() {
@@ -83,7 +83,7 @@ import TransferModel
         #expect(await bench.request("PATCH", server.url("/x"), tail, sending: source).end == .finished)
         #expect(bench.counters.bytesSent == 5_000_000)
         #expect(bench.counters.bytesToSend == 5_000_000)
-        // A completion beside the file says nothing about it.
+        // A request that completes the upload says nothing about the file, although the file is given too.
         let note = Payload.bytes([1, 2])
         #expect(await bench.request("POST", server.url("/x"), note, sending: source).end == .finished)
         #expect(bench.counters.bytesSent == 5_000_000)
@@ -153,7 +153,7 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
-    /// Each upload needs two buffers, and there are two for all of them.
+    /// Each upload needs two buffers, and there are only two for all of them.
     @Test func manyUploadsShareFewBuffers() async throws {
         let folder = try TemporaryFolder()
         let engine = try CurlEngine(
