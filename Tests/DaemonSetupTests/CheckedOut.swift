@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of this checkout.
+/// The path of a file in this checkout.
 func checkedOut(_ path: String) -> String {
     var folder = URL(fileURLWithPath: #filePath)
     // Tests/DaemonSetupTests/CheckedOut.swift

@@ -15,7 +15,7 @@ import TransferModel
         #expect(configuration.files.isEmpty)
     }
 
-    /// Each stronger layer is added in turn and must win over all weaker ones, which stay in place.
+    /// Adds each stronger layer in turn. It must win over all weaker layers, which stay in place.
     @Test func layersWinInTheDocumentedOrder() throws {
         var fixture = try ConfigurationFixture()
         try fixture.write("maximumConcurrentTasks: 2", to: fixture.systemFile)
@@ -132,7 +132,8 @@ import TransferModel
         #expect(fixture.problems().isEmpty)
     }
 
-    /// The programs reach it through its folder; whoever names a path means it for others as well.
+    /// The programs reach the socket through its folder. A socket path that a user sets must be short enough for other
+    /// programs too.
     @Test func aLongStateFolderIsNoFaultOfTheSocket() throws {
         var fixture = try ConfigurationFixture()
         fixture.environment["XDG_RUNTIME_DIR"] = nil
@@ -223,7 +224,8 @@ import TransferModel
                     "\($0): \(name): is not used: \(fixture.systemFile) sets it for all users."
                 })
 
-        // Another file in place of both is no way around it, nor do mistakes in the rest of /etc count there.
+        // Another file in place of both is no way around the limit, and mistakes in the rest of the file in /etc do not
+        // count.
         try fixture.write("\(name): 5\nnonsense: 1", to: fixture.systemFile)
         try fixture.write("\(name): 6", to: "\(fixture.root)/own.yaml")
         fixture.arguments.configFile = "\(fixture.root)/own.yaml"
@@ -243,7 +245,7 @@ import TransferModel
         #expect(lifted.global.maximumQueuedTasksPerUser == nil)
     }
 
-    /// Every session setting with `maximum` in its name, and no other.
+    /// All session settings with `maximum` in their names, and no others.
     @Test func maximaOfTheSystemDaemonAreCeilingsOfSessions() throws {
         var fixture = try ConfigurationFixture()
         let named = SettingsTable.all.map(\.name).filter {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonSetup
 
-/// The committed files must be what the table says. `make docs` writes them anew.
+/// The committed files must match the table. `make docs` writes them again.
 @Suite struct ConfigurationReferenceTests {
     @Test(arguments: [
         ("config/dld.yaml", ConfigurationReference.yaml()),
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// With every `#` before a setting removed the file must still be accepted.
+    /// If every `#` before a setting is removed, the file must still be accepted.
     @Test func theUncommentedFileIsAccepted() throws {
         let fixture = try ConfigurationFixture()
         let text = ConfigurationReference.yaml().split(separator: "\n").map { line in

@@ -21,7 +21,7 @@ struct ConfigurationTrialTests {
         #expect(!Files.exists(fixture.root + "/home/.local"))
     }
 
-    /// Each with the setting, and the line or option that it comes from.
+    /// Each message names the setting, and the line or the option that it comes from.
     @Test func eachMistakeNamesItsSettingAndItsOrigin() throws {
         var fixture = try ConfigurationFixture()
         let root = fixture.root
@@ -52,7 +52,8 @@ struct ConfigurationTrialTests {
         }
     }
 
-    /// One look shows what is wrong with the words and with what they name, and a terminal obeys none of it.
+    /// One run reports the mistakes in the syntax and in the values together. No text in a message can control the
+    /// terminal.
     @Test func mistakesOfBothKindsAreToldTogether() throws {
         var fixture = try ConfigurationFixture()
         try fixture.write("\"nonsense\\e[2J\": 1\nsocket: relative\n", to: fixture.userFile)
@@ -78,7 +79,7 @@ struct ConfigurationTrialTests {
         #expect(found("/no/such/helper")[0].contains("name an existing program"))
         #expect(found(fixture.root + "/helper")[0].contains("chmod +x"))
         #expect(found("/bin")[0].contains("is not a program"))
-        // It ignores it.
+        // The system daemon ignores the setting.
         fixture.arguments.system = true
         #expect(found("no-such-helper-here") == [])
     }

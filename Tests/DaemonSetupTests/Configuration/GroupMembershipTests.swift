@@ -3,7 +3,7 @@ import Testing
 @testable import DaemonSetup
 
 @Suite struct GroupMembershipTests {
-    /// A user of many groups, or a group of many members, needs more room than there is at first.
+    /// A user with many groups, or a group with many members, needs a larger buffer than the first one.
     @Test func roomGrowsWithWhatTheSystemKnows() {
         #expect(GroupMembership.holds(of: 0, primary: .max, in: "root", entry: 1, groups: 0))
         #expect(!GroupMembership.holds(of: 0, primary: .max, in: "no-such-group", entry: 1, groups: 0))

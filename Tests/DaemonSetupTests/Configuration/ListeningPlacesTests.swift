@@ -24,7 +24,7 @@ import Testing
         #expect(try places(fixture).map(\.kind) == [.named])
     }
 
-    /// The state folder is the store's to make, with its own mode.
+    /// The store creates the state folder, with its own mode.
     @Test func theStateFolderIsNotMadeForASocket() throws {
         #expect(try places(try ConfigurationFixture()).map(\.path.folderMode) == [0o700, nil])
     }

@@ -36,7 +36,8 @@ import TransferModel
         #expect(value == Optional<JSONValue>.none)
     }
 
-    /// The wire and the store hand over JSON: no text stands for a number there, and null is no value.
+    /// Values from the wire and from the store are JSON: a text is not accepted as a number there, and null is no
+    /// value.
     @Test(arguments: [
         SettingKind.integer(0...10), .size(0...10), .rate, .duration(0...10), .boolean, .choice(["a"]), .path, .text,
         .proxy, .list,

@@ -95,7 +95,7 @@ import TransferModel
         #expect(registry.current.origin(of: "progressInterval") == .userFile)
     }
 
-    /// An edit without effect is said: a value set at run time has the last word.
+    /// An edit without effect is reported, because a value set at run time has priority.
     @Test func reloadNamesWhatAValueSetAtRunTimeHides() throws {
         let fixture = try ConfigurationFixture()
         let registry = try SettingsRegistry(
@@ -117,7 +117,7 @@ import TransferModel
         #expect(registry.current == before)
     }
 
-    /// `settings.set` must not smuggle in edits of a file that nobody asked to reload.
+    /// `settings.set` must not apply edits of a file that nobody asked to reload.
     @Test func settingOneValueDoesNotApplyEditedFiles() throws {
         let fixture = try ConfigurationFixture()
         let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])

@@ -30,7 +30,7 @@ import TransferModel
         if value != .null { #expect(setting.kind.checked(value) == value, "the default is not accepted") }
     }
 
-    /// Writing a value and reading it back must be the identity, or two layers would disagree about it.
+    /// Writing a value and reading it back must give the same value. Otherwise two layers would disagree about it.
     @Test(arguments: SettingsTable.all)
     func everySettingIsStoredInAPlaceOfItsOwn(setting: Setting) throws {
         let text = setting.example.filter { $0 != "\"" && $0 != "[" && $0 != "]" }

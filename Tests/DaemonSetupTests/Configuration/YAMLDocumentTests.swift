@@ -3,7 +3,7 @@ import Testing
 @testable import DaemonSetup
 
 @Suite struct YAMLDocumentTests {
-    /// A node as text, with the line of each value.
+    /// Returns a node as text, with the line of each value.
     private static func outline(_ node: YAMLNode) -> String {
         switch node.content {
         case .scalar(let text, let isPlain): "\(node.line):" + (isPlain ? text : "'\(text)'")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// An alias is a reference: what is a thousand million values as text takes no memory.
+    /// An alias is a reference. A document that expands to a thousand million values takes no memory.
     @Test func aliasesDoNotMultiplyMemory() throws {
         let levels = (1...9).map { level in
             let items = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")

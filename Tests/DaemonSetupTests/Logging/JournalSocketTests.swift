@@ -8,13 +8,13 @@ import TransferModel
 
 @testable import DaemonSetup
 
-/// A clock that stands.
+/// A clock that stands still.
 private struct StandingTime: TimeSource {
     func reading() -> ClockReading { ClockReading(wall: Timestamp(milliseconds: 1_700_000_000_000), boot: 1_000_000) }
 }
 
 @Suite struct JournalSocketTests {
-    /// The fields of a datagram as the journal reads them.
+    /// Returns the fields of a datagram as the journal reads them.
     private func fields(_ datagram: [UInt8]) -> [String: String] {
         var fields: [String: String] = [:]
         var rest = datagram[...]
@@ -71,7 +71,7 @@ private struct StandingTime: TimeSource {
         #expect(String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self) == "<4>failed task=7\n")
     }
 
-    /// The journal may look for the process after it has ended, and would not find its unit.
+    /// The journal may look for the process after the process has ended, and would not find its unit.
     @Test func whatIsToldAtTheEndGoesToStandardError() throws {
         let folder = try TemporaryFolder()
         let journal = try #require(BoundSocket(folder.file("journal"), type: SOCK_DGRAM))

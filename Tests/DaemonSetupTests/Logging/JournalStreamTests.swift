@@ -5,7 +5,7 @@ import Testing
 @testable import DaemonSetup
 
 @Suite struct JournalStreamTests {
-    /// Children inherit the variable although their output may go elsewhere: both numbers must match.
+    /// Child processes inherit the variable, although their output may go to another file. Both numbers must match.
     @Test func onlyTheVeryStreamCounts() throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor

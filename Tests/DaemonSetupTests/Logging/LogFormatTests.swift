@@ -23,7 +23,7 @@ import TransferModel
         #expect(LogFormat.priority(of: level) == priority)
     }
 
-    /// A server's reason phrase or file name must not start a line of its own nor steer the terminal.
+    /// A server's reason phrase or file name must neither start a new line nor control the terminal.
     @Test(arguments: [
         ("a\nb", "a\\nb"), ("a\r\nb", "a\\r\\nb"), ("\u{1b}[31m", "\\u{1b}[31m"), ("a\u{85}b", "a\\u{85}b"),
         ("\u{202e}gnp", "\\u{202e}gnp"), ("nul\0", "nul\\u{0}"), ("Übergröße 🎉", "Übergröße 🎉"), ("tab\t", "tab\\t"),
@@ -37,7 +37,7 @@ import TransferModel
         #expect(field.contains(safe))
     }
 
-    /// The journal cuts lines at 48 KiB, and takes a priority from the beginning of each piece.
+    /// The journal splits lines at 48 KiB, and reads a priority from the start of each piece.
     @Test func aLineIsShorterThanWhatTheJournalCuts() {
         let long = String(repeating: "é<0>", count: 100_000)
         let record = LogFormat.journal.record(

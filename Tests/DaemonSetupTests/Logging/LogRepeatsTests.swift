@@ -15,7 +15,7 @@ import TransferModel
         LogKind(level: .warning, message: "failed", code: code, owner: owner, host: host)
     }
 
-    /// Lines of `kind` that are written of `count` at one time.
+    /// Returns how many of `count` lines of `kind` are written at one time.
     private func written(_ count: Int, of kind: LogKind, in repeats: inout LogRepeats, at boot: Int64 = 0) -> Int {
         (0..<count).filter { _ in repeats.admits(kind, at: reading(boot)) }.count
     }
@@ -40,7 +40,7 @@ import TransferModel
         #expect(repeats.count == 0)
     }
 
-    /// In a storm each window has one line as an example, with what the summary lacks.
+    /// During a flood of lines each window writes one line as an example, with the details that the summary lacks.
     @Test func aStormIsFollowedAndItsEndIsTold() {
         var repeats = LogRepeats()
         _ = written(100, of: kind(), in: &repeats)
@@ -66,7 +66,7 @@ import TransferModel
         #expect(written(1, of: louder, in: &repeats) == 1)
     }
 
-    /// A million hosts and owners cost neither memory nor lines, and none of their lines is lost from the count.
+    /// A million hosts and owners cost neither memory nor lines, and the count includes all of their lines.
     @Test func kindsAreBounded() {
         var repeats = LogRepeats()
         var lines = 0
@@ -81,7 +81,7 @@ import TransferModel
         #expect(repeats.count == 1, "quiet kinds are forgotten")
     }
 
-    /// One owner's million hosts take nobody else's place.
+    /// The million hosts of one owner take no place from another owner.
     @Test func theHostsOfOneOwnerAreSummedForThatOwner() {
         var repeats = LogRepeats()
         for number in 0..<1000 { _ = repeats.admits(kind("host\(number)"), at: reading(0)) }

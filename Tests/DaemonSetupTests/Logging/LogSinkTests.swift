@@ -14,12 +14,13 @@ import Testing
         #expect(text == (0..<100).map { "line \($0)\n" }.joined())
     }
 
-    /// A reader that stops must cost lines, not time: `write` returns, and what was lost is told afterwards.
+    /// A reader that stops must cost lines, but no time: `write` returns, and the number of lost lines is reported
+    /// afterwards.
     @Test func aReaderThatStopsCostsLinesAndIsToldOfThem() throws {
         let pipe = Pipe()
         let sink = LogSink(descriptor: pipe.fileHandleForWriting.fileDescriptor, limit: 4096)
         let line = String(repeating: "x", count: 1023) + "\n"
-        // The pipe holds 64 KiB, the thread as much as it has taken, the sink 4 KiB: most of these are dropped.
+        // The pipe holds 64 KiB, the sink 4 KiB, and the thread what it has taken. Most of these lines are dropped.
         for _ in 0..<1000 { sink.write(line) }
         var text = ""
         while !text.contains("log lines were dropped") {

@@ -38,7 +38,7 @@ import TransferModel
         #expect(try ListenSockets(environment: environment).sockets.isEmpty)
     }
 
-    /// The socket unit is wrong, and the message says how.
+    /// The socket unit is wrong, and the message explains why.
     @Test func socketsOfAnotherKindAreRefused() throws {
         let datagram = try #require(BoundSocket("@dld-listen-\(UUID().uuidString)", type: SOCK_DGRAM))
         let silent = try #require(BoundSocket("@dld-listen-\(UUID().uuidString)", type: SOCK_STREAM))

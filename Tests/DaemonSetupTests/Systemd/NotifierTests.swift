@@ -34,7 +34,7 @@ import Testing
         #expect((before...after).contains(time))
     }
 
-    /// Otherwise a status text could claim anything, such as another main process.
+    /// Otherwise a status text could set any variable, such as another main process.
     @Test func aLineBreakInAStatusBeginsNoAssignment() throws {
         let address = "@dld-notify-\(UUID().uuidString)"
         let manager = try #require(BoundSocket(address, type: SOCK_DGRAM))
@@ -51,7 +51,7 @@ import Testing
         #expect(!Notifier(environment: [:]).isConnected)
     }
 
-    /// A manager that does not read fills its queue; sending must not wait for it.
+    /// A manager that does not read fills its queue. Sending must not wait for it.
     @Test(.timeLimit(.minutes(4))) func aManagerThatDoesNotReadStopsNobody() throws {
         let address = "@dld-notify-\(UUID().uuidString)"
         let manager = try #require(BoundSocket(address, type: SOCK_DGRAM))

@@ -2,7 +2,7 @@ import Glibc
 
 @testable import DaemonSetup
 
-/// A Unix socket bound to an address, closed with the test.
+/// A Unix socket that is bound to an address. It is closed when the test ends.
 final class BoundSocket {
     let descriptor: Int32
 
@@ -17,7 +17,7 @@ final class BoundSocket {
 
     deinit { close(descriptor) }
 
-    /// The next datagram; nil after two seconds without one.
+    /// Returns the next datagram, or nil if none comes within two seconds.
     func receive() -> String? {
         var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&ready, 1, 2000) == 1 else { return nil }
