@@ -4,8 +4,8 @@ import TransferModel
 @testable import FileKit
 
 struct AccessControlListTests {
-    /// What `getfattr -e hex -n system.posix_acl_access` prints after `setfacl -m u:1000:rwx,g::-,o::-` on a folder of
-    /// root, with an entry for root itself.
+    /// The output of `getfattr -e hex -n system.posix_acl_access` after `setfacl -m u:1000:rwx,g::-,o::-` on a folder
+    /// of root, with an entry for root itself.
     @Test func itIsEncodedAsTheKernelStoresIt() {
         let list = AccessControlList.shared(between: UserID(1000), and: .root)
         #expect(

@@ -53,7 +53,7 @@ struct BlockingPoolTests {
         await task.value
     }
 
-    /// Through a link too, and however many wait there.
+    /// Other folders can be opened, however many calls wait for the file system, directly or through a link.
     @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
     func aFileSystemThatHangsHoldsOnlyWhatOpensIt() async throws {
         let (folder, hung) = (try TemporaryFolder(), try HungDisk())
@@ -70,7 +70,7 @@ struct BlockingPoolTests {
             [hung.path, folder.file("link")].map { path in Task { await opened("\(path)/\(name)") } }
         }
         for _ in 0..<100 { #expect(await opened(folder.path)) }
-        // It fails, and so do they.
+        // The file system ends with an error here, and the calls end with it.
         withExtendedLifetime(hung) {}
         _ = waiting
     }
@@ -89,7 +89,7 @@ struct BlockingPoolTests {
                 return number
             }
         }
-        // The others may be slow on a busy machine, but the second cannot have answered.
+        // The others may be slow on a busy machine, but the second one cannot have answered.
         #expect(answers.count == 3 && answers[1] == nil)
         gate.withLock { $0 = true }
         gate.broadcast()

@@ -18,9 +18,9 @@ struct ContentDecodingTests {
         0x11, 0, 0, 0,
     ]
     private static let raw = Array(gzip[10..<20])
-    /// Behind `raw` with a header (RFC 1950).
+    /// Follows `raw` in a stream with a header (RFC 1950).
     private static let adler: [UInt8] = [0x3a, 0x2e, 0x06, 0x7d]
-    /// Of the same text: `brotli`, `zstd`.
+    /// The same text packed with `brotli` and with `zstd`.
     private static let brotli: [UInt8] = [
         0xa1, 0x80, 0, 0xc0, 0x6f, 0xa4, 0x74, 0xf3, 0x26, 0xaa, 0x32, 0xb4, 0x64, 0x03, 0x79, 0x0b, 0x78, 0xe2, 0,
         0xe3, 0,
@@ -56,7 +56,7 @@ struct ContentDecodingTests {
         #expect(try decode([.deflate], [0x78, 0x9c] + Self.raw + Self.adler) == "hello hello hello")
     }
 
-    /// A body as it comes: pieces of any size in, and taken by any size.
+    /// A body that arrives in pieces of any size, and is taken in pieces of any size.
     @Test(arguments: samples) func eachCodingIsDecodedNoFurtherThanItIsTaken(
         coding: ContentCodingRules.Undoable, coded: [UInt8]
     ) async throws {
@@ -80,7 +80,7 @@ struct ContentDecodingTests {
                     #expect(taken.count - before <= most)
                     used = count.map { used + $0 } ?? end
                 }
-                // All coded bytes are used, and more may be decoded of them.
+                // All coded bytes are used, but more bytes may be decoded from them.
                 while try subject.decode(
                     UnsafeRawBufferPointer(start: nil, count: 0),
                     taking: { decoded in
@@ -94,7 +94,7 @@ struct ContentDecodingTests {
         }
     }
 
-    /// However it comes: after something else no further member begins.
+    /// In pieces too, no new member begins after other bytes.
     @Test(arguments: samples + [(.deflate, [0x78, 0x9c] + raw + adler)]) func whatFollowsTheEndMarkIsIgnoredInPiecesToo(
         coding: ContentCodingRules.Undoable, coded: [UInt8]
     ) throws {
@@ -139,14 +139,14 @@ struct ContentDecodingTests {
         #expect(ContentDecoding.possible.contains(coding))
         #expect(try decode([coding], coded) == "hello hello hello")
         #expect(try ContentDecoding([coding]).decode(coded, atMost: 17) == Array("hello hello hello".utf8))
-        // Longer than a buffer on either side.
+        // Longer than a buffer on both sides.
         let plain = Packing.text(3 << 20)
         let long = try await Packing.pack(plain, coding.rawValue)
         #expect(try ContentDecoding([coding]).decode(long, atMost: .mebibytes(3)).map { identical($0, plain) } == true)
         #expect(identical(Array(try decode([coding], long).utf8), plain))
     }
 
-    /// Whoever waits for a file hears how much of it is there.
+    /// The caller is told how many bytes of the file are decoded so far.
     @Test func howMuchIsDecodedIsTold() async throws {
         let folder = try TemporaryFolder()
         let plain = Packing.text(3 << 20)
@@ -174,13 +174,13 @@ struct ContentDecodingTests {
         }
     }
 
-    /// Servers say a coding of answers that have no body.
+    /// Servers send Content-Encoding even in answers without a body.
     @Test(arguments: samples) func anEmptyBodyIsEmpty(coding: ContentCodingRules.Undoable, _: [UInt8]) throws {
         #expect(try decode([coding], []) == "")
         #expect(try ContentDecoding([coding]).decode([], atMost: 0) == [])
     }
 
-    /// As gzip(1), with everything that may not continue it.
+    /// As in gzip(1), with any bytes that cannot continue the stream.
     @Test(arguments: samples) func whatFollowsTheEndMarkIsIgnored(
         coding: ContentCodingRules.Undoable, coded: [UInt8]
     ) throws {
@@ -212,7 +212,7 @@ struct ContentDecodingTests {
         }
     }
 
-    /// RFC 9659: whoever decodes needs no more than 8 MiB for a window.
+    /// RFC 9659: a decoder needs at most 8 MiB for a window.
     @Test func aLargerWindowThanZstdMayHaveIsRefused() async throws {
         try Files.write(fixture.temporary.file("long"), Packing.text(20 << 20))
         try await Program.require(["zstd", "-q", "-1", "--long=24", fixture.temporary.file("long")])
@@ -253,7 +253,7 @@ struct ContentDecodingTests {
         #expect(inMemory?.code == .httpProtocol && inMemory?.retryable == false)
     }
 
-    /// What a layer in the middle gives lies nowhere, but costs its time.
+    /// The bytes that a middle layer decodes are stored nowhere, but they cost time.
     @Test func aBombThatIsSmallInTheEndIsOneToo() async throws {
         // Empty gzip members: 64 MiB that decode to nothing.
         let empty = try await Packing.pack([], "gzip")
@@ -263,7 +263,7 @@ struct ContentDecodingTests {
         #expect(code { _ = try ContentDecoding([.zstd, .gzip]).decode(coded, atMost: 99) } == .httpProtocol)
     }
 
-    /// Zeros at the front of what is no bomb as a whole.
+    /// Zeros at the start of a body that is no bomb as a whole.
     @Test func theRatioIsThatOfTheWhole() async throws {
         let plain = [UInt8](repeating: 0, count: 12 << 20) + Packing.text(1 << 20)
         let coded = try await Packing.pack(plain, "zstd")
@@ -285,7 +285,7 @@ struct ContentDecodingTests {
         #expect(try decode([.gzip, .zstd], try await packed(Self.zstd)) == "hello hello hello")
     }
 
-    /// A few bytes may become very many.
+    /// A few bytes may decode to very many.
     @Test func decodingEndsWhenNobodyWantsIt() async throws {
         let bomb = try await packed(try await packed([UInt8](repeating: 0, count: 64 << 20)))
         #expect(bomb.count < 1000)

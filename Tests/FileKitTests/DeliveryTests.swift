@@ -105,7 +105,7 @@ struct DeliveryTests {
         #expect(fixture.names == ["a"])
     }
 
-    /// It may be there: whoever fetched it again would put another beside it.
+    /// The file may exist already. A second download would put another file next to it.
     @Test func whatCannotBeLookedForIsNotDeliveredAgain() throws {
         let delivery = try Delivery(
             folder: try fixture.open(), partName: String(repeating: "n", count: 300), part: try fixture.makePart(),
@@ -133,7 +133,7 @@ struct DeliveryTests {
     @Test func anotherFileUnderThePartsNameIsNotDelivered() throws {
         let part = try fixture.makePart()
         unlink(fixture.temporary.file(FilesFixture.partName))
-        // The inode of the removed file may be given away at once: keep it taken.
+        // The inode of the deleted file may be reused at once, so this file keeps it in use.
         try Files.write(fixture.temporary.file("keeper"), "x")
         _ = try fixture.makePart("something else")
         let delivery = try delivery(

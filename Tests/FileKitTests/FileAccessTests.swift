@@ -5,9 +5,9 @@ import TransferModel
 
 @testable import FileKit
 
-/// What holds whether this machine has openat2(2) or not.
+/// What holds with and without openat2(2).
 struct FileAccessTests {
-    /// A user's own folder, and what lies outside.
+    /// A user's own folder, and files outside it.
     private struct House {
         let temporary: TemporaryFolder
         let root: String

@@ -22,7 +22,7 @@ struct FileErrorsTests {
         #expect(TransferError.disk(errno: ENOSPC, "write", "/a")?.code == .diskFull)
         #expect(TransferError.disk(errno: EACCES, "write", "/a") == nil)
         #expect(TransferError.source(errno: ENOENT, "/a").code == .sourceUnreadable)
-        // Descriptors and memory that are used up just now say nothing of the file.
+        // A temporary lack of descriptors or memory tells nothing about the file.
         for number in [EIO, ESTALE, EMFILE, ENFILE, ENOMEM] {
             #expect(TransferError.source(errno: number, "/a").code == .diskIO)
         }

@@ -6,7 +6,7 @@ import TransferModel
 @testable import FileKit
 
 struct FileHasherTests {
-    /// FIPS 180 and RFC 1321: the digests of "abc".
+    /// The digests of "abc" from FIPS 180 and RFC 1321.
     private static let abc: [DigestAlgorithm: String] = [
         .md5: "900150983cd24fb0d6963f7d28e17f72",
         .sha1: "a9993e364706816aba3e25717850c26c9cd0d89d",

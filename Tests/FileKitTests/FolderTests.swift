@@ -7,7 +7,7 @@ import TransferModel
 @testable import FileKit
 
 struct FolderTests {
-    /// Folders of a system daemon's users are opened by O_PATH, whose descriptors fsync(2) and syncfs(2) refuse.
+    /// Folders of a system daemon's users are opened with O_PATH. fsync(2) and syncfs(2) refuse such descriptors.
     @Test func aFolderThatIsOnlyNamedIsSynced() throws {
         let temporary = try TemporaryFolder()
         let named = open(temporary.path, DLD_O_PATH | O_DIRECTORY | O_CLOEXEC)
@@ -33,7 +33,7 @@ struct FolderTests {
         #expect(try folder.status(of: "absent") == nil)
         try Files.write(fixture.temporary.file("there"), "")
         #expect(try folder.status(of: "there") != nil)
-        // The error that no disk has to fail for.
+        // An error that needs no failing disk.
         let tooLong = String(repeating: "n", count: 300)
         #expect(throws: TransferError.self) { try folder.status(of: tooLong) }
     }

@@ -25,7 +25,7 @@ struct MountTableTests {
     func theNearestMountIsTheOneThatIsSeen(path: String, point: String, device: UInt64) {
         let found = table.mount(of: path)
         #expect(found.point == point)
-        // major 259, minor 300; makedev(3).
+        // Major 259, minor 300 (makedev(3)).
         #expect(found.device == device)
     }
 
@@ -46,7 +46,7 @@ struct MountTableTests {
         #expect(table.mount(of: disk.path).device == Files.status(disk.path).map { UInt64($0.st_dev) })
     }
 
-    /// Links inside a file system are followed there, and one to another file system leads on.
+    /// Links inside a file system are followed there. A link to another file system leads to its mount.
     @Test(.enabled(if: Requirements.mayAdministrate, "mounts need root"))
     func aWalkFollowsLinksFromMountToMount() throws {
         let (folder, disk) = (try TemporaryFolder(), try SmallDisk(size: "1m"))

@@ -8,10 +8,10 @@ import Threading
 
 @Suite(.timeLimit(.minutes(4)))
 struct PathsBeneathTests {
-    /// Both, where this machine has both.
+    /// Both ways if this machine supports both.
     static let ways = PathsBeneath.available == .openat2 ? PathsBeneath.allCases : [.walk]
 
-    /// What a call gave: the errno, or which file was opened.
+    /// The result of a call: the errno, or the file that was opened.
     private enum Outcome: Hashable, CustomStringConvertible {
         case refused(Int32)
         case opened(FileIdentity)
@@ -34,7 +34,7 @@ struct PathsBeneathTests {
         }
     }
 
-    /// Every kind of thing that a name can be, in a folder, and what lies outside.
+    /// A folder with every kind of file that a name can mean, and files outside it.
     private struct Zoo {
         let temporary: TemporaryFolder
         let root: String
@@ -71,7 +71,7 @@ struct PathsBeneathTests {
         }
     }
 
-    /// As delivery, sources and looks open things; a device or fifo holds nobody.
+    /// The flags that delivery, sources and checks use. A device or a FIFO makes none of them wait.
     private static let flags: [Int32] = [
         O_RDONLY | O_NONBLOCK | O_NOCTTY, O_RDONLY | O_DIRECTORY, DLD_O_PATH | O_DIRECTORY, DLD_O_PATH,
     ]
@@ -99,7 +99,7 @@ struct PathsBeneathTests {
         }
     }
 
-    /// /proc has links that lead where no text says (proc(5)).
+    /// /proc has links whose target is not their text (proc(5)).
     @Test(arguments: ways)
     func linksOfTheKernelAreNotFollowed(_ way: PathsBeneath) throws {
         let process = Descriptor(open("/proc/self", DLD_O_PATH | O_DIRECTORY))
@@ -120,12 +120,12 @@ struct PathsBeneathTests {
         }
     }
 
-    /// Whoever owns the folders swaps them for links while they are walked through.
+    /// The owner of the folders swaps them for links while the path is walked.
     @Test(arguments: ways)
     func nobodyIsFasterThanTheWay(_ way: PathsBeneath) throws {
         let zoo = try Zoo()
         let inside = zoo.root + "/folder"
-        // Each name that the way passes has a twin that leads outside.
+        // Each name on the path has a twin that leads outside.
         for (name, twin, target) in [
             (inside + "/door", inside + "/trap", zoo.temporary.file("elsewhere")),
             (inside + "/door/file", inside + "/door/link", zoo.temporary.file("secret")),
@@ -163,7 +163,7 @@ struct PathsBeneathTests {
     }
 }
 
-/// A thread that exchanges pairs of names until it is told to end (renameat2(2), RENAME_EXCHANGE).
+/// A thread that swaps pairs of names until it is told to end (renameat2(2), RENAME_EXCHANGE).
 private final class Swapping: Sendable {
     private typealias Rename =
         @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
@@ -177,7 +177,7 @@ private final class Swapping: Sendable {
     private let state = ConditionLock(State())
 
     init(_ pairs: [(String, String)]) throws {
-        // Glibc's module lacks it.
+        // The Glibc module lacks it.
         try #require(dlsym(nil, "renameat2") != nil)
         let state = state
         try Threads.start {
@@ -190,7 +190,7 @@ private final class Swapping: Sendable {
         }
     }
 
-    /// Returns when nothing is exchanged any more.
+    /// Ends the thread, and returns when no more names are swapped.
     func end() {
         state.withLock { $0.isAsked = true }
         state.wait { $0.hasEnded ? () : nil }

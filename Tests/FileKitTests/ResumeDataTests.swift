@@ -47,17 +47,18 @@ struct ResumeDataTests {
 
     private static let md5 = "0123456789abcdef0123456789abcdef"
 
-    /// A task that could be added can be resumed: what `task.resumeData` returns fits into a line, and is taken back.
+    /// A task that could be added can be resumed: the text from `task.resumeData` fits into one line, and the daemon
+    /// accepts it.
     @Test(arguments: DigestAlgorithm.allCases)
     func asManyPiecesAsATaskMayNameFitIntoALine(algorithm: DigestAlgorithm) throws {
         _ = try fixture.makePart()
         var data = try resumeData()
-        // All slashes in base64, which JSON may escape.
+        // In base64 all of these become slashes, which JSON may escape.
         let digest = String(repeating: "f", count: algorithm.hexLength)
         let values = Array(repeating: digest, count: min(Bounds.pieces, Bounds.pieceDigits / algorithm.hexLength))
         data.pieces = PackedDigests(PieceDigests(algorithm: algorithm, length: 1_048_576, values: values))
         let text = try data.encoded()
-        // What else is in the line is short, but for URLs.
+        // The other members of the line are short, except for the URLs.
         #expect(text.utf8.count < RPCLimits().line - (256 << 10))
         #expect(try ResumeData(decoding: text) == data)
     }
@@ -75,7 +76,7 @@ struct ResumeDataTests {
         #expect(code { _ = try ResumeData(decoding: text) } == .badField)
     }
 
-    /// JSONDecoder ends the process on such a text.
+    /// JSONDecoder would crash the process with such a text.
     @Test func whatIsNestedDeeplyIsRefused() {
         let text = Array(("{\"version\":" + String(repeating: "[", count: 512)).utf8).base64
         #expect(code { _ = try ResumeData(decoding: text) } == .badField)

@@ -5,7 +5,7 @@ import TransferModel
 @testable import FileKit
 
 @Suite struct SharedSyncTests {
-    /// Runs jobs and syncs by hand, so that a test decides what comes first.
+    /// Runs jobs and syncs by hand, so that a test chooses their order.
     private final class Stage: Sendable {
         let shared = SharedSync()
         private let jobs = Guarded([@Sendable () -> Void]())
@@ -32,7 +32,7 @@ import TransferModel
             }
         }
 
-        /// Runs the next job; false if none waits.
+        /// Runs the next job. Returns false if no job waits.
         @discardableResult func step() -> Bool {
             let job = jobs.withLock { $0.isEmpty ? nil : $0.removeFirst() }
             job?()
@@ -67,7 +67,7 @@ import TransferModel
     @Test func aFailureFailsEverybodyWhoReliedOnIt() {
         let stage = Stage()
         stage.outcome.withLock { $0 = .failure(TransferError(.diskIO, "no")) }
-        // What was renamed while it ran may be among what was lost: the next sync would say nothing of it.
+        // A file that was renamed during the sync may be lost too, and the next sync would not report that.
         stage.duringSync.withLock { $0 = { stage.join("late") } }
         for name in ["a", "b"] { stage.join(name) }
         stage.step()
