@@ -1,8 +1,9 @@
 import FuzzTargets
 import Glibc
 
-// What libFuzzer calls. `DLD_FUZZ_TARGET` names the target, `DLD_FUZZ_PLANTED` plants its defect; `DLD_FUZZ_PRINT` prints
-// all targets, or the target's words as a dictionary, and ends. Arguments are libFuzzer's own.
+// The functions that libFuzzer calls. `DLD_FUZZ_TARGET` names the target, and `DLD_FUZZ_PLANTED` plants its defect.
+// `DLD_FUZZ_PRINT` prints all targets, or the target's words as a dictionary, and ends the process. The arguments are
+// libFuzzer's own.
 
 private let target = FuzzTarget.all.first { $0.name == environment("DLD_FUZZ_TARGET") }
 private let isPlanted = environment("DLD_FUZZ_PLANTED") != nil
@@ -27,7 +28,7 @@ public func test(_ bytes: UnsafePointer<UInt8>?, _ length: Int) -> Int32 {
     do {
         try isPlanted ? target.checkPlanted(input) : target.check(input)
     } catch {
-        // libFuzzer keeps the input of a process that ends so.
+        // libFuzzer keeps the input of a process that ends like this.
         let text = Array("\n\(target.name): \(error)\n".utf8)
         _ = text.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
         abort()
@@ -37,7 +38,7 @@ public func test(_ bytes: UnsafePointer<UInt8>?, _ length: Int) -> Int32 {
 
 private func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-/// As libFuzzer's dictionaries have it: printable bytes and `\xAB`.
+/// The form of libFuzzer's dictionaries: printable bytes and `\xAB`.
 private func quoted(_ word: String) -> String {
     word.utf8.map { byte in
         let isPlain = (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")

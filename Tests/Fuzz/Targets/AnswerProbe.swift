@@ -2,12 +2,12 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Parameters of `decision.answer`: what a client wants in place of a redirect becomes a request that can be made, and what
-/// was meant for one server goes to no other. Input: JSON.
+/// Parameters of `decision.answer`: the request that a client wants in place of a redirect can be sent, and what was
+/// meant for one server goes to no other. Input: JSON.
 struct AnswerProbe: Probe {
     private static let secret = HeaderField("X-Key", "secret")
     private static let home = "https://example.org/there"
-    /// What stands after an answer.
+    /// Returns the decisions that are in force after an answer.
     var settle: @Sendable (SettledDecisions, Question, DecisionAnswer) -> SettledDecisions
 
     static let target = FuzzTarget(
@@ -24,7 +24,7 @@ struct AnswerProbe: Probe {
             settled.answered(question, with: answer)
             return settled
         },
-        // The fields of one server go to another.
+        // The fields for one server go to another.
         planted: AnswerProbe { settled, question, answer in
             var settled = settled
             settled.answered(question, with: answer)

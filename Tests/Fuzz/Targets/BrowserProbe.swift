@@ -3,8 +3,8 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// Databases of browsers: whatever is in the file, each row is a cookie that has not ended or a refusal with a reason, and the
-/// file stays as it is. Input: the database.
+/// Databases of browsers: whatever the file contains, each row gives a cookie that has not expired or a refusal with a
+/// reason, and the file does not change. Input: the database.
 struct BrowserProbe: Probe {
     var read: @Sendable (Browser, String, Timestamp) throws -> BrowserCookies
 
@@ -14,7 +14,7 @@ struct BrowserProbe: Probe {
         "browser-cookies",
         words: ["v10", "v11", "moz_cookies", "cookies", "example.org", ".", "\u{0}", "\u{FF}", "SQLite format 3\u{0}"],
         BrowserProbe { try BrowserCookies(of: $0, database: $1, at: $2) },
-        // What has ended is a cookie still.
+        // An expired cookie is still accepted.
         planted: BrowserProbe { browser, path, _ in
             try BrowserCookies(of: browser, database: path, at: Timestamp(milliseconds: 0))
         })

@@ -1,8 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// Cache-Control, Age, Expires, Vary and their kin: whatever a server says, ages and lifetimes stay within their bounds, what it forbids
-/// to keep is not kept, and a stored head is read as it was written.
+/// Cache-Control, Age, Expires, Vary and similar fields: whatever a server sends, ages and lifetimes stay within their
+/// limits, an answer that must not be stored is not stored, and a stored header is read as it was written.
 struct CachedResponseProbe: Probe {
     var isStorable: @Sendable (ResponseHead) -> Bool
 
@@ -17,7 +17,7 @@ struct CachedResponseProbe: Probe {
             "9223372036854775807", "-1", ",", "\"", "\\", "=", "\n", "\t",
         ],
         CachedResponseProbe { CacheRules.isStorable($0, request: CacheControl([])) },
-        // What is not to be kept is.
+        // An answer that must not be stored is stored.
         planted: CachedResponseProbe { $0.status.map { CacheRules.isHeuristicallyCacheable($0) } ?? false })
 
     func check(_ input: [UInt8]) throws {

@@ -3,8 +3,8 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Calls one after the other, as a client sends them, against what they change: credentials, cookies, stored answers, decisions
-/// and credit. Input: on each line a method's name, a space, its parameters.
+/// A sequence of calls from a client, and the state that they change: credentials, cookies, stored answers, decisions
+/// and credit. Input: each line has a method's name, a space, and its parameters.
 struct CallSequenceProbe: Probe {
     /// Applies a call of `credentials.set`.
     var keep: @Sendable (inout CredentialList, StoredCredential, _ isDefault: Bool?) -> Void
@@ -21,7 +21,7 @@ struct CallSequenceProbe: Probe {
             "cache.remove {\"url\":\"http://a.org/1\"}", "cache.remove {}", "\"since\":\"1970-01-01T00:00:05Z\"",
         ],
         CallSequenceProbe { $0.keep($1, isDefault: $2) },
-        // A second default stands beside the first.
+        // A second default is stored next to the first.
         planted: CallSequenceProbe { list, credential, isDefault in
             var all = list.all
             list.keep(credential, isDefault: isDefault)
@@ -33,7 +33,7 @@ struct CallSequenceProbe: Probe {
     private static let now = Timestamp(milliseconds: 1_767_225_600_000)
     private static let capacity = 6000
 
-    /// What calls change.
+    /// The state that the calls change.
     private struct State {
         var credentials = CredentialList()
         var cookies = CookieJar()
@@ -82,7 +82,7 @@ struct CallSequenceProbe: Probe {
         }
     }
 
-    /// No byte goes out without credit, and none twice.
+    /// No byte is sent without credit, and none twice.
     private func give(_ text: [UInt8], _ state: inout State) throws {
         guard let call = try? WireCoding.parameters(of: GiveCredit.self, from: text), call.bytes > 0 else { return }
         let left = state.stream.give(ByteCount(call.bytes)).rawValue
@@ -98,7 +98,7 @@ struct CallSequenceProbe: Probe {
         try hold(state.sink.lines > 0, "nothing was sent")
     }
 
-    /// A space has one default, and what was refused answers nothing.
+    /// A protection space has one default, and a refused credential answers no challenge.
     private func set(_ text: [UInt8], _ state: inout State) throws {
         guard let call = try? WireCoding.parameters(of: SetCredential.self, from: text),
             let space = try? call.protectionSpace.normalized("protectionSpace"),
@@ -143,7 +143,7 @@ struct CallSequenceProbe: Probe {
         try hold(!all.contains { $0.expires.map { $0 <= Self.now } ?? false }, "an expired cookie is kept")
     }
 
-    /// Whatever is answered: nothing is sent after a refusal of the space, and no task asks without end.
+    /// Whatever the answers are, nothing is sent after a refusal of the protection space, and no task asks for ever.
     private func answer(_ text: [UInt8], _ state: inout State) throws {
         guard let call = try? WireCoding.parameters(of: AnswerDecision.self, from: text) else { return }
         let space = ProtectionSpace(
@@ -169,7 +169,7 @@ struct CallSequenceProbe: Probe {
         }
     }
 
-    /// What was removed is not found, and the bytes are within the capacity.
+    /// A removed answer is not found, and the stored bytes are within the capacity.
     private func removeStored(_ text: [UInt8], _ state: inout State) throws {
         guard let call = try? WireCoding.parameters(of: RemoveCached.self, from: text) else { return }
         for number in 0..<4 {

@@ -1,7 +1,7 @@
 import TransferCore
 import TransferModel
 
-/// WWW-Authenticate fields: a bounded list of schemes comes out of them, and a realm that can be shown as it is.
+/// WWW-Authenticate fields: they give a limited list of schemes, and a realm that can be shown as it is.
 struct ChallengeProbe: Probe {
     var space: @Sendable ([HeaderField]) -> ProtectionSpace?
 
@@ -15,7 +15,7 @@ struct ChallengeProbe: Probe {
         ChallengeProbe {
             ProtectionSpace(status: 401, headers: $0, url: "https://example.org/a", proxy: nil)
         },
-        // A realm is told as it is.
+        // A realm is reported as the server wrote it.
         planted: ChallengeProbe { fields in
             var space = ProtectionSpace(status: 401, headers: fields, url: "https://example.org/a", proxy: nil)
             if let realm = space?.realm { space?.realm = realm + "\u{202E}" }

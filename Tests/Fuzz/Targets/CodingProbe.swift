@@ -2,15 +2,15 @@ import FileKit
 import TransferCore
 import TransferModel
 
-/// Content codings: whatever a server sends ends in a body within its bounds or in an error of the codes it may have. The
-/// first byte chooses the codings.
+/// Content codings: whatever a server sends gives a body within its limit, or an error with an allowed code. The first
+/// byte selects the codings.
 struct CodingProbe: Probe {
     var decode: @Sendable ([ContentCodingRules.Undoable], [UInt8], _ limit: ByteCount) throws -> [UInt8]?
 
     private static let choices: [[ContentCodingRules.Undoable]] = [
         [.gzip], [.deflate], [.br], [.zstd], [.gzip, .gzip], [.zstd, .br], [.br, .gzip], [.deflate, .zstd],
     ]
-    /// Shorter than what some of the committed inputs become.
+    /// Shorter than the decoded form of some committed inputs.
     private static let limit: ByteCount = 16
 
     static let target = FuzzTarget(
@@ -20,10 +20,10 @@ struct CodingProbe: Probe {
             "\u{3}\0", "\0\0\0\0",
         ],
         CodingProbe { try ContentDecoding($0).decode($1, atMost: $2) },
-        // The limit is the caller's to look at.
+        // Checking the limit is left to the caller.
         planted: CodingProbe { codings, coded, _ in try ContentDecoding(codings).decode(coded, atMost: .mebibytes(8)) })
 
-    /// Decodes a body that comes and is taken in pieces of lengths by chance.
+    /// Decodes a body that arrives and is taken in pieces of random length.
     private static func streamed(
         _ codings: [ContentCodingRules.Undoable], _ coded: [UInt8], _ seed: UInt64
     ) throws -> [UInt8] {

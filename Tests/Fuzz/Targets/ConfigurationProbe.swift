@@ -3,8 +3,8 @@ import DaemonSetup
 import Glibc
 import TransferModel
 
-/// Configuration out of a file and the environment: either every problem has its place and a sentence, or the values are
-/// in force, and each is taken again as it is shown. Input: the file; after a line `--` lines `DLD_NAME=value`.
+/// Configuration from a file and from the environment: either every problem has its place and a message, or the values
+/// are in force and each shown value is accepted again. Input: the file, then a line `--` and lines `DLD_NAME=value`.
 struct ConfigurationProbe: Probe {
     var load: @Sendable (_ file: String, _ environment: [String: String]) throws -> Configuration
 
@@ -18,7 +18,7 @@ struct ConfigurationProbe: Probe {
                 "yes",
             ],
         ConfigurationProbe { try Self.load($0, $1) },
-        // One variable is overlooked.
+        // One variable is ignored.
         planted: ConfigurationProbe { file, environment in
             try Self.load(file, environment.filter { $0.key != "DLD_DISK_POLL_INTERVAL" })
         })
@@ -62,7 +62,7 @@ struct ConfigurationProbe: Probe {
         var variables: [String: String] = [:]
         for line in text.split(separator: 10) {
             let pair = String(decoding: line, as: UTF8.self).split(separator: "=", maxSplits: 1)
-            // No variable holds a NUL.
+            // No variable can contain a NUL.
             guard pair.count == 2, !line.contains(0) else { continue }
             variables[String(pair[0])] = String(pair[1])
         }
@@ -70,7 +70,7 @@ struct ConfigurationProbe: Probe {
     }
 }
 
-/// A file without a name, which goes with the object.
+/// A file without a name, which is deleted with the object.
 private final class NamelessFile {
     private let descriptor: Int32
     var path: String { "/proc/self/fd/\(descriptor)" }

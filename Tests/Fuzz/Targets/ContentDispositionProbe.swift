@@ -2,9 +2,9 @@ import DaemonKit
 import FileKit
 import TransferCore
 
-/// File names that servers choose: whatever Content-Disposition, the URL and the media type say, one name that stays in
-/// its folder, is seen, fits, and is still such a name after numbering. Input: the field's value; after a line's end the
-/// last part of the URL's path.
+/// File names that servers choose: whatever Content-Disposition, the URL and the media type say, the result is one
+/// visible name that stays in its folder, is short enough, and still has these properties after a number is added.
+/// Input: the field's value, then a line break and the last component of the URL's path.
 struct ContentDispositionProbe: Probe {
     var suggested: @Sendable (ResponseHead, String) -> String
 
@@ -16,7 +16,7 @@ struct ContentDispositionProbe: Probe {
             ".tar.gz", String(repeating: "n", count: 120), String(repeating: "%CC%81", count: 90),
         ],
         ContentDispositionProbe { FilenameRules.suggested(head: $0, url: $1) },
-        // Separators are looked for before the name is decoded only.
+        // Separators are looked for only before the name is decoded.
         planted: ContentDispositionProbe { head, url in
             let given = head.values("content-disposition").first.flatMap { ContentDisposition.filename($0) }
             return given.flatMap { $0.contains("/") ? $0 : nil } ?? FilenameRules.suggested(head: head, url: url)

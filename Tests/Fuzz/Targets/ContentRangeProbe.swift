@@ -1,8 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// Content-Range, and what is made of it: a range lies in its length, is written as it was read, and a part is accepted
-/// only where it was asked for.
+/// Content-Range and its use: a range lies within its length and is written as it was read, and a part is accepted only
+/// at the offset that was requested.
 struct ContentRangeProbe: Probe {
     var parse: @Sendable (String) -> ContentRange?
 
@@ -13,7 +13,7 @@ struct ContentRangeProbe: Probe {
             "+1",
         ],
         ContentRangeProbe { ContentRange($0) },
-        // The last byte may be the length itself.
+        // The last byte may equal the length.
         planted: ContentRangeProbe { text in
             let halves = text.split(separator: "/")
             if halves.count == 2, let total = Int64(halves[1]), text.hasSuffix("-\(total)/\(total)") {
@@ -40,7 +40,7 @@ struct ContentRangeProbe: Probe {
         try judge(text, acceptsNothing: false)
     }
 
-    /// What becomes of a 206 and a 416 with this field where 400,000 bytes are held.
+    /// Judges a 206, a 416 and a 200 with this field when 400,000 bytes are held.
     private func judge(_ text: String, acceptsNothing: Bool) throws {
         var spec = TaskSpec()
         spec.url = "https://example.org/f"

@@ -3,10 +3,10 @@ import JSONRPC
 import NIOCore
 import TransferModel
 
-/// The wire from the socket's bytes to requests: where the borders of what is read fall must not matter, lines are those
-/// between the LFs, and whatever comes is answered with one JSON value that carries the id.
+/// The wire from the socket's bytes to requests: it does not matter how the bytes are split into reads, the lines are
+/// the texts between LFs, and everything is answered with one JSON value that has the id.
 struct FramingProbe: Probe {
-    /// Pieces out of a stream that arrives in these chunks.
+    /// Returns the pieces of a stream that arrives in these chunks.
     var pieces: @Sendable (_ chunks: [ArraySlice<UInt8>], _ limit: Int) -> [LineFramer.Piece]
 
     static let target = FuzzTarget(
@@ -16,7 +16,7 @@ struct FramingProbe: Probe {
             "\r\n", "\\u0000", "\\ud800", "null", "-0", "1e999",
         ],
         FramingProbe { chunks, limit in framed(chunks, limit) },
-        // A CR before the LF is dropped where both come in one chunk.
+        // A CR before the LF is dropped if both arrive in one chunk.
         planted: FramingProbe { chunks, limit in
             framed(chunks.map { chunk in chunk.suffix(2) == [13, 10] ? chunk.dropLast(2) + [10] : chunk }, limit)
         })
@@ -68,7 +68,7 @@ struct FramingProbe: Probe {
         let isText = String(validating: line, as: UTF8.self) != nil
         let isJSON = isText && (try? JSONStructure(line)) != nil
         if isJSON, (try? JSONDecoder().decode(JSONValue.self, from: Data(line))) == nil {
-            // Numbers beyond a Double, and halves of surrogates.
+            // Except for numbers beyond a Double and lone surrogates.
             let isOfSize = !line.contains { (48...57).contains($0) || $0 == UInt8(ascii: "\\") }
             try hold(!isOfSize, "Foundation does not read what is taken for JSON")
         }

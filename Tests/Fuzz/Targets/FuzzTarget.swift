@@ -1,16 +1,17 @@
 import TransferCore
 
-/// Something that reads input from outside, and what must hold whatever it is given.
+/// A function that reads input from outside, and the rules that must hold for every input.
 ///
-/// The same functions run under libFuzzer (`make fuzz`) and, over the committed inputs and some thousand mutations of
-/// them, as a test.
+/// The same functions run under libFuzzer (`make fuzz`) and as a test, with the committed inputs and some thousand
+/// mutations of them.
 package struct FuzzTarget: Sendable {
     package let name: String
-    /// Words that mutations put in: where the grammar's branches are.
+    /// Words that mutations insert. They select the branches of the grammar.
     package let words: [String]
-    /// - Throws: `Violation` where the input breaks what must hold.
+    /// - Throws: `Violation` if the input breaks a rule.
     package let check: @Sendable ([UInt8]) throws -> Void
-    /// The same with a defect planted into what is tested: a harness that does not find it looks at nothing.
+    /// The same check with a defect planted into the tested code. A harness that does not find the defect checks
+    /// nothing.
     package let checkPlanted: @Sendable ([UInt8]) throws -> Void
 
     /// - Parameters:
@@ -39,32 +40,33 @@ package struct FuzzTarget: Sendable {
 
 /// What a target does with one input.
 protocol Probe: Sendable {
-    /// - Throws: `Violation`.
+    /// - Throws: `Violation` if the input breaks a rule.
     func check(_ input: [UInt8]) throws
 }
 
-/// What must hold and does not.
+/// A rule that must hold and does not.
 package struct Violation: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// - Throws: `Violation` unless `condition`.
+/// - Throws: `Violation` unless `condition` is true.
 func hold(_ condition: Bool, _ what: @autoclosure () -> String) throws {
     if !condition { throw Violation(description: what()) }
 }
 
-/// A number that an input gives again: where something is to vary that does not stand in the input, which stays
-/// readable for that.
+/// Returns a number that depends only on the input. Targets use it to vary something that is not part of the input, so
+/// that the input stays readable.
 func fingerprint(_ input: [UInt8]) -> UInt64 {
     input.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
 }
 
-/// Input as a header field's value: what HTTP lets through, read as the daemon reads it.
+/// Returns the input as the value of a header field: only the bytes that HTTP allows, decoded as the daemon decodes
+/// them.
 func fieldValue(_ input: [UInt8]) -> String {
     Charsets.guess(input.filter { $0 >= 0x20 && $0 != 0x7F || $0 == 9 })
 }
 
-/// The text shortened for a message.
+/// Returns the text shortened for a message.
 func shown(_ text: some StringProtocol) -> String {
     String(text.unicodeScalars.prefix(200).map { $0.escaped(asASCII: true) }.joined())
 }

@@ -1,8 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// Lines of a credential helper: a user name and a password that can be sent come out of them, or nothing, and no value of a
-/// demand becomes a line of its own.
+/// Output of a credential helper: it gives a user name and a password that can be sent, or nothing, and no value of a
+/// request to the helper becomes a line of its own.
 struct GitCredentialProbe: Probe {
     var answer: @Sendable ([UInt8]) -> FoundCredential?
 
@@ -13,7 +13,7 @@ struct GitCredentialProbe: Probe {
             ":", "\0", "\u{7F}", "\u{301}", "url=", "capability[]=authtype", "password_expiry_utc=1",
         ],
         GitCredentialProbe { GitCredential.answer($0).credential },
-        // A user name with a colon is cut by whoever reads Basic.
+        // A user name with a colon is cut by the reader of Basic.
         planted: GitCredentialProbe { output in
             GitCredential.answer(output).credential
                 ?? (output.contains(UInt8(ascii: ":"))
@@ -29,7 +29,7 @@ struct GitCredentialProbe: Probe {
             }
             try hold(found.source == .helper, "it is not of the helper")
         }
-        // What is asked for: the realm is a server's text.
+        // The request to the helper: the realm is a text from the server.
         let text = String(decoding: input, as: UTF8.self)
         let demand = ProtectionSpace(
             host: "a.org", port: 8443, protocol: "https", realm: text, method: .httpBasic, isProxy: false)

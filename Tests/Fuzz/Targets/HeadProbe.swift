@@ -2,8 +2,8 @@ import CurlEngine
 import TransferCore
 import TransferModel
 
-/// Heads as libcurl hands them out, line by line: fields without line ends and blanks around them, only those of the last
-/// status line, and digests of their algorithm's length.
+/// Headers as libcurl provides them, line by line: the fields have no line breaks and no blanks around them, they
+/// belong to the last status line, and digests have the length of their algorithm.
 struct HeadProbe: Probe {
     var parse: @Sendable (_ lines: [[UInt8]]) -> HeadParser
 
@@ -16,7 +16,7 @@ struct HeadProbe: Probe {
             "9",
         ],
         HeadProbe { lines in HeadProbe.read(lines) },
-        // The fields of an interim head stay.
+        // The fields of an interim header stay.
         planted: HeadProbe { lines in HeadProbe.read(lines.filter { !$0.starts(with: Array("HTTP/1.1 2".utf8)) }) })
 
     private static func read(_ lines: [[UInt8]]) -> HeadParser {

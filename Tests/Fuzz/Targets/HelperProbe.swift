@@ -19,7 +19,7 @@ struct HelperProbe: Probe {
             "\n", "}", "{", "[", "\"",
         ],
         HelperProbe { request, content in request.take(content) { fileSize } },
-        // The claim is believed as it is.
+        // The offset is believed without a check.
         planted: HelperProbe { request, content in
             if case .wrote(let offset) = content { return .wrote(offset) }
             return request.take(content) { fileSize }
@@ -53,7 +53,7 @@ struct HelperProbe: Probe {
         }
     }
 
-    /// The head is one that could come over HTTP, and frames nothing by itself.
+    /// The header could have come over HTTP, and has no effect on the framing.
     private func check(_ response: HelperResponse) throws {
         var exchange = Exchange(url: "demo://place/name", judge: CaptureJudge())
         exchange.ownHeaders = [HeaderField("Range", "bytes=\(Self.offset)-")]

@@ -1,7 +1,7 @@
 import TransferCore
 import TransferModel
 
-/// Link fields: only whole http URLs without user info come out of them, each once, the most wanted first.
+/// Link fields: they give only complete http URLs without user information, each once, with the best priority first.
 struct LinkProbe: Probe {
     var duplicates: @Sendable ([HeaderField], _ base: String) -> [LinkFields.Duplicate]
 
@@ -12,7 +12,7 @@ struct LinkProbe: Probe {
             "<//u:p@h/>", "<../x>", "<?q>", "<file:///etc/passwd>", "; anchor=\"#a\"", "\"", "\\", "\u{301}", "<", ">",
         ],
         LinkProbe { LinkFields.duplicates($0, base: $1) },
-        // A priority is taken as it stands.
+        // A priority is accepted without a check.
         planted: LinkProbe { fields, base in
             LinkFields.duplicates(fields, base: base).map { link in
                 var link = link

@@ -1,8 +1,8 @@
 import TransferModel
 import dlctl
 
-/// Lists of downloads: each entry is one line's, what is refused is refused with its line, and the line ends of other
-/// systems do not matter.
+/// Lists of downloads: each entry comes from one line, each refusal names its line, and the line ends of other systems
+/// make no difference.
 struct ListFileProbe: Probe {
     var parse: @Sendable ([UInt8]) throws -> [ListFile.Entry]
 
@@ -21,7 +21,7 @@ struct ListFileProbe: Probe {
         })
 
     func check(_ input: [UInt8]) throws {
-        // A CR of its own is refused; before the LF it belongs to the line's end.
+        // A lone CR is refused. Before an LF it belongs to the line end.
         guard !input.contains(13) else {
             _ = try? parse(input)
             return

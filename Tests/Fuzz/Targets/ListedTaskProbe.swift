@@ -2,10 +2,11 @@ import FoundationEssentials
 import TransferModel
 import TransferRPC
 
-/// Stored text that goes out as it is: a page of a listing has the same members as a task that is decoded and written, and
-/// nothing of a spec or an answer that hides something. Input: a spec's text, and after a line's end an answer's.
+/// Stored text that is sent without decoding: a page of a listing has the same members as a task that is decoded and
+/// encoded, and contains no spec and no answer that hides something. Input: the text of a spec, then a line break and
+/// the text of an answer.
 struct ListedTaskProbe: Probe {
-    /// The spec's text where it may go out as it stands.
+    /// Returns the members of the spec's text if the text may be sent as it is.
     var shareable: @Sendable (String) -> JSONMembers?
 
     static let target = FuzzTarget(
@@ -17,7 +18,7 @@ struct ListedTaskProbe: Probe {
                 "null",
             ],
         ListedTaskProbe { TaskSpec.shareable($0) },
-        // User information in a URL is overlooked.
+        // User information in a URL is ignored.
         planted: ListedTaskProbe { text in TaskSpec.shareable(text.filter { $0 != "@" }) })
 
     private static let base = TaskRecord(
@@ -27,7 +28,7 @@ struct ListedTaskProbe: Probe {
 
     func check(_ input: [UInt8]) throws {
         let parts = input.split(separator: 10, maxSplits: 1, omittingEmptySubsequences: false)
-        // The store holds what the daemon wrote of what it had decoded.
+        // The store has the text that the daemon encoded after it had decoded the input.
         guard let first = parts.first, let spec = try? JSONCoding.decode(TaskSpec.self, from: Array(first)),
             let members = shareable(try stored(spec))
         else { return }

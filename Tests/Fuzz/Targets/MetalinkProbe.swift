@@ -2,7 +2,7 @@ import Metalink
 import TransferCore
 import TransferModel
 
-/// Metalink documents: names that stay in their folder, digests of their length, pieces that make up the file.
+/// Metalink documents: names stay in their folder, digests have the right length, and the pieces make up the file.
 struct MetalinkProbe: Probe {
     var read: @Sendable ([UInt8]) throws -> Metalink
 

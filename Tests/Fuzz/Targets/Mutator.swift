@@ -1,11 +1,11 @@
-/// Changes inputs at random, as a generator has it: the same generator makes the same changes.
+/// Changes inputs at random. The same generator makes the same changes.
 package struct Mutator {
     private let seeds: [[UInt8]]
     private let words: [[UInt8]]
 
     /// - Parameters:
-    ///   - seeds: whole inputs that mutations begin with.
-    ///   - words: of the target.
+    ///   - seeds: complete inputs that mutations start from.
+    ///   - words: the words of the target.
     package init(seeds: [[UInt8]], words: [String]) {
         self.seeds = seeds
         self.words = words.map { Array($0.utf8) }

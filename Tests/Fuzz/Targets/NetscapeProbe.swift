@@ -1,7 +1,7 @@
 import TransferModel
 import dlctl
 
-/// Files of cookies: each line is a cookie, a refusal with its number, or nothing, and what is written is read back.
+/// Cookie files: each line gives a cookie, a refusal with its line number, or nothing, and a written file is read back.
 struct NetscapeProbe: Probe {
     var parse: @Sendable (String, Timestamp) -> NetscapeCookies.Contents
 
@@ -15,7 +15,7 @@ struct NetscapeProbe: Probe {
             "nan", "name", "value", "\u{301}", "\u{0}", " ",
         ],
         NetscapeProbe { NetscapeCookies.parse($0, at: $1) },
-        // The mark for httpOnly is part of the domain.
+        // The mark for httpOnly is taken as part of the domain.
         planted: NetscapeProbe { text, now in
             var contents = NetscapeCookies.parse(text, at: now)
             for index in contents.cookies.indices where contents.cookies[index].httpOnly {

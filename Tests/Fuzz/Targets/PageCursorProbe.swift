@@ -1,8 +1,8 @@
 import TransferModel
 import TransferStore
 
-/// Cursors of listings: those of this store come back as they went, a changed byte is noticed. Input: a cursor, or one
-/// without its seal, which is added.
+/// Cursors of listings: a cursor of this store is read back as it was written, and a changed byte is noticed. Input: a
+/// cursor, or a cursor without its seal, which the target adds.
 struct PageCursorProbe: Probe {
     var read: @Sendable (String, TaskOrder) throws -> PageCursor
 
@@ -10,7 +10,7 @@ struct PageCursorProbe: Probe {
         "page-cursor",
         words: TaskOrder.allCases.map { $0.rawValue + "." } + ["0.0.1.0", ".", "zz", "-1", "+1", "3w5e11264sgsf"],
         PageCursorProbe { try PageCursor($0, order: $1, store: Self.store) },
-        // The seal is not looked at.
+        // The seal is not checked.
         planted: PageCursorProbe { text, order in
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).prefix(5)
             let sealed = parts.joined(separator: ".") + "." + PageCursor.seal(parts.map(String.init)[...], Self.store)

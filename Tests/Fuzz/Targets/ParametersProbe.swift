@@ -4,10 +4,10 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Parameters of every method: the quick decoder and Foundation's mean the same, what was taken is written so that it is
-/// taken again, and a refusal names the field. Input: the method's name, a space, JSON.
+/// Parameters of every method: the fast decoder and Foundation's give the same values, accepted parameters are encoded
+/// so that they are accepted again, and a refusal names the field. Input: the method's name, a space, JSON.
 struct ParametersProbe: Probe {
-    /// A method's parameters out of their text, as text again.
+    /// Decodes a method's parameters from their text, and encodes them again.
     var decode: @Sendable (any RPCMethod.Type, [UInt8]) throws -> [UInt8]
 
     static let target = FuzzTarget(
@@ -51,7 +51,8 @@ struct ParametersProbe: Probe {
         }
     }
 
-    /// Foundation takes one of the two. The name that is said is there twice, unless it is written with escapes.
+    /// Foundation accepts one of two members with the same name. The name in the error occurs twice in the text, unless
+    /// it is written with escapes.
     private func checkDuplicate(_ error: TransferError, _ text: [UInt8]) throws {
         try check(error)
         let name =
@@ -60,7 +61,7 @@ struct ParametersProbe: Probe {
         try hold(count > 1 || text.contains(UInt8(ascii: "\\")) || name.isEmpty, "\(name) is there \(count) times")
     }
 
-    /// Whether the outermost object has two members of one name, written alike.
+    /// Tells whether the outermost object has two members whose names are written alike.
     private static func hasDuplicate(_ text: [UInt8]) -> Bool {
         guard case .object(let members)? = try? JSONStructure(text).root else { return false }
         return Set(members.map { Array(text[$0.name]) }).count < members.count
@@ -73,7 +74,7 @@ struct ParametersProbe: Probe {
         if error.code == .unknownField { try hold(error.details["field"] != nil, "no field: \(error.message)") }
     }
 
-    /// What `task.add` asks of each task, before anything looks at a file.
+    /// The rules that `task.add` checks for each task before it looks at any file.
     private func checkRules(_ text: [UInt8]) throws {
         for (index, spec) in try WireCoding.parameters(of: AddTasks.self, from: text).tasks.enumerated() {
             do {
@@ -101,7 +102,7 @@ extension RPCMethod {
         return try sorted(Array(JSONEncoder().encode(value)))
     }
 
-    /// Members in order: dictionaries have none.
+    /// Sorts the members, because dictionaries have no order.
     private static func sorted(_ text: [UInt8]) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

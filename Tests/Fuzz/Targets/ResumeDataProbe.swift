@@ -3,8 +3,8 @@ import FileKit
 import FoundationEssentials
 import TransferModel
 
-/// Resume data that comes back, written by anybody: what is taken makes sense and is written as it was read. Input: the
-/// JSON that stands in the base64, or any text.
+/// Resume data, which anyone may have written: accepted data makes sense and is encoded as it was read. Input: the JSON
+/// inside the base64, or any text.
 struct ResumeDataProbe: Probe {
     var decode: @Sendable (String) throws -> ResumeData
 
@@ -17,7 +17,7 @@ struct ResumeDataProbe: Probe {
             "\"serverDigests\":{}", "\"validators\":{}", "\"origin\":\"\"", "-1", "9223372036854775807", "1e3", "null",
         ],
         ResumeDataProbe { (text) throws(TransferError) in try ResumeData(decoding: text) },
-        // Ranges may overlap what is before them.
+        // Ranges may overlap the bytes before them.
         planted: ResumeDataProbe { (text) throws(TransferError) in
             var data = try ResumeData(decoding: text)
             if data.checkpoint?.ranges.isEmpty == false { data.checkpoint?.ranges[0].start = .zero }

@@ -1,7 +1,7 @@
 import TransferCore
 import TransferModel
 
-/// Retry-After and the dates of HTTP: a delay is from a second to a day, and a date is read again as it is written.
+/// Retry-After and the dates of HTTP: a delay is between a second and a day, and a written date is read back.
 struct RetryAfterProbe: Probe {
     var parse: @Sendable (String, Timestamp) -> Seconds?
 

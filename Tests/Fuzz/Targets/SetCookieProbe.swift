@@ -1,8 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// Set-Cookie fields: whatever a server says, it sets cookies of its own site only, within the bounds, and no other site is sent
-/// one of them.
+/// Set-Cookie fields: whatever a server sends, it sets only cookies of its own site, within the limits, and no other
+/// site gets one of them.
 struct SetCookieProbe: Probe {
     var receive: @Sendable (inout CookieJar, _ field: String, CookieURL, Timestamp) -> Void
 
@@ -17,7 +17,7 @@ struct SetCookieProbe: Probe {
             "__Secure-", "=", ";", "\t", "\n", "\u{301}", "\u{0}",
         ],
         SetCookieProbe { jar, field, url, now in _ = jar.receive(field, from: url, at: now) },
-        // A public suffix is taken for a domain of the server's.
+        // A public suffix is accepted as the server's domain.
         planted: SetCookieProbe { jar, field, url, now in
             if field.lowercased().contains("domain=co.uk") {
                 _ = jar.put(Cookie(name: "a", value: "b", domain: "co.uk", hostOnly: false), at: now)

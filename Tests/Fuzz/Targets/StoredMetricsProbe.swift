@@ -2,15 +2,15 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// What the store keeps of exchanges: a disk may have damaged it. What can be read is written as it was read, and can be
-/// shown. Input: the stored bytes.
+/// The stored metrics of exchanges, which a disk may have damaged: readable metrics are written as they were read, and
+/// can be shown. Input: the stored bytes.
 struct StoredMetricsProbe: Probe {
     var write: @Sendable (TaskMetrics) -> StoredMetrics?
 
     static let target = FuzzTarget(
         "stored-metrics", words: ["\u{1}", "\u{1}\0", "127.0.0.1", "TLSv1.3", "\u{7F}", "\0\0\0\0"],
         StoredMetricsProbe { StoredMetrics($0) },
-        // Entries that are not kept are forgotten.
+        // The number of entries that were not kept is lost.
         planted: StoredMetricsProbe { StoredMetrics(TaskMetrics($0.entries)) })
 
     func check(_ input: [UInt8]) throws {

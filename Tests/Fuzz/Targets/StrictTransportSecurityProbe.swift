@@ -1,8 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// Strict-Transport-Security fields, a line each, of `host|field` or of one host: a list keeps to its bounds, and knows nobody
-/// who never asked.
+/// Strict-Transport-Security fields. Each line is `host|field` or the field of one host. A list stays within its
+/// limits, and knows no host that never sent a field.
 struct StrictTransportSecurityProbe: Probe {
     var parse: @Sendable (String) -> StrictTransportSecurity?
 
@@ -16,7 +16,7 @@ struct StrictTransportSecurityProbe: Probe {
             "a.example.org", "127.0.0.1", "[::1]", "bücher.example", "xn--", ".", "\n", "\t", "\u{0}",
         ],
         StrictTransportSecurityProbe { StrictTransportSecurity($0) },
-        // A directive that comes last is read, though there was one of its name.
+        // A last directive is read even if its name occurred before.
         planted: StrictTransportSecurityProbe { field in
             StrictTransportSecurity(field)
                 ?? field.lastIndex(of: ";").flatMap { StrictTransportSecurity(String(field[..<$0])) }
@@ -48,7 +48,7 @@ struct StrictTransportSecurityProbe: Probe {
         try hold(!list.isKnown("other.test", at: Self.now) || asked.contains("test"), "other.test is known")
     }
 
-    /// What is added to a field that conforms changes what its grammar says, and no more.
+    /// Text that is added to a conforming field changes the result only as the grammar says.
     private func check(_ field: String) throws {
         guard let said = parse(field) else { return }
         try hold(said.maxAge >= 0 && said.maxAge <= Int64(Bounds.longestTimeout), "max-age \(said.maxAge)")

@@ -1,8 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// URLs of clients, and those that servers redirect to: what was taken apart is put together the same, on the wire there
-/// is nothing but visible ASCII, and a reference leads nowhere but to the web. Input: a URL or a reference.
+/// URLs of clients, and URLs that servers redirect to: a parsed URL is put together the same way again, only visible
+/// ASCII is sent, and a reference leads only to the web. Input: a URL or a reference.
 struct URLProbe: Probe {
     var parse: @Sendable (String) throws -> ParsedURL
 
@@ -14,7 +14,7 @@ struct URLProbe: Probe {
             "?", "#", "@", ":", "//", "xn--", "\u{e4}", "\u{301}", "\u{ff0e}", "{", "%zz", "65535", "65536", "\\",
         ],
         URLProbe { (text) throws(TransferError) in try URLRules.parse(text) },
-        // A path's capitals are lost where there is a query.
+        // The path of a URL with a query loses its capitals.
         planted: URLProbe { (text) throws(TransferError) in
             var url = try URLRules.parse(text)
             if url.query != nil { url.path = url.path.lowercased() }

@@ -2,11 +2,12 @@ import FileKit
 import TransferCore
 import TransferModel
 
-/// Servers that take uploads and answer anything: tus, the IETF draft, contentRange, or what OPTIONS says. Never is sent
-/// what the file does not have, nor an offset believed that lies outside of it, and credentials stay where they belong.
-/// Input: the protocol, then answers: a line with the status, lines with fields, an empty line.
+/// Servers that accept uploads and answer anything: tus, the IETF draft, contentRange, or the protocol that OPTIONS
+/// names. The daemon never sends bytes that the file does not have, never believes an offset outside the file, and
+/// sends credentials only where they belong. Input: the protocol, then answers: a line with the status, lines with
+/// fields, an empty line.
 struct UploadProbe: Probe {
-    /// What an exchange sends of the source.
+    /// Returns the range of the source that an exchange sends.
     var range: @Sendable (Exchange) -> (offset: ByteCount, length: ByteCount)
 
     static let target = FuzzTarget(
@@ -21,7 +22,7 @@ struct UploadProbe: Probe {
             "Upload-Draft-Interop-Version: 6\n",
         ],
         UploadProbe { exchange in (exchange.payload.sourceOffset ?? .zero, exchange.payload.sourceLength) },
-        // A continued piece is one byte too long.
+        // A piece of a resumed upload is one byte too long.
         planted: UploadProbe { exchange in
             let offset = exchange.payload.sourceOffset ?? .zero
             return (offset, exchange.payload.sourceLength + (offset > .zero ? ByteCount(1) : .zero))

@@ -6,7 +6,7 @@ extension FuzzTarget: CustomTestStringConvertible {
     package var testDescription: String { name }
 }
 
-/// The fuzz targets without libFuzzer: over the committed inputs and mutations of them.
+/// Runs the fuzz targets without libFuzzer, with the committed inputs and mutations of them.
 struct FuzzTargetTests {
     private static func corpus(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
         let folder = folder(of: target)
@@ -19,7 +19,7 @@ struct FuzzTargetTests {
         #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Corpus/" + target.name
     }
 
-    /// How many mutations of all inputs are tried; all targets together take a few seconds.
+    /// The number of mutations that are tried for all inputs. All targets together take a few seconds.
     private static let mutations = 4000
 
     @Test(arguments: FuzzTarget.all)
@@ -46,7 +46,7 @@ struct FuzzTargetTests {
         }
     }
 
-    /// A harness that lets a planted defect pass looks at nothing.
+    /// A harness that accepts a planted defect checks nothing.
     @Test(arguments: FuzzTarget.all)
     func aPlantedDefectIsFound(target: FuzzTarget) throws {
         var generator = SeededGenerator(seed: 1)
