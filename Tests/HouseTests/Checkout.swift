@@ -16,9 +16,10 @@ enum Checkout {
         FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path)
     }
 
-    /// Paths below `folder`, relative to the root, of files whose name ends in `suffix`; build products excluded.
+    /// Returns the paths of the files below `folder` whose names end in `suffix`, relative to the root and without
+    /// build products.
     static func files(below folder: String, suffix: String = "") -> [String] {
-        // Folders may be links in a partial checkout.
+        // In a partial checkout folders may be links.
         let base = root.appendingPathComponent(folder).resolvingSymlinksInPath()
         let paths = FileManager.default.subpaths(atPath: base.path) ?? []
         return paths.filter { path in

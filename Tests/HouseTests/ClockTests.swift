@@ -1,9 +1,9 @@
 import Testing
 
-/// Clocks are read where docs/time.md says so, and handed on as arguments: what reads one elsewhere cannot be tested
-/// with another.
+/// Clocks are read only where docs/time.md says so, and passed on as arguments. Code that reads a clock elsewhere
+/// cannot be tested with another clock.
 @Suite struct ClockTests {
-    /// Files that may ask for the wall clock, and what for.
+    /// The files that may read the wall clock, and the reasons.
     private static let wallClock: [String: String] = [
         "Sources/TransferModel/Timestamp.swift": "the one place that asks",
         "Sources/DaemonSetup/TimeSource.swift": "what supervision is handed",
@@ -13,7 +13,7 @@ import Testing
         "Sources/TransferStore/StoreOpening.swift": "when a store was made, for people",
     ]
 
-    /// Files that ask the kernel for another one.
+    /// The files that read another clock of the kernel.
     private static let otherClocks: Set<String> = [
         "Sources/CLinux/events.c", "Sources/DaemonSetup/TimeSource.swift",
         "Sources/DaemonSetup/Systemd/Notifier.swift", "Sources/Threading/ConditionLock.swift",
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// The one that stands while the machine sleeps would let deadlines pass late.
+    /// A clock that stands still while the machine sleeps would make deadlines late.
     @Test func noClockStandsWhileTheMachineSleeps() throws {
         for file in sources() { #expect(try !Checkout.text(file).contains("Suspending" + "Clock"), "\(file)") }
     }

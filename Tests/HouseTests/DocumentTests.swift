@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Documents that speak of the same things as the code must not drift from it.
+/// Documents that describe the code must stay in step with it.
 @Suite struct DocumentTests {
     @Test func everyMakeTargetIsDocumentedAndPhony() throws {
         let makefile = try Checkout.text("Makefile")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// The options that the program declares, in its manual.
+    /// The manual names every option that the program declares.
     @Test func theManualOfTheDaemonNamesEveryOption() throws {
         let source = try Checkout.text("Sources/dld/DaemonCommand.swift")
         let manual = try Checkout.text("docs/man/dld.1").split(separator: "\\").joined()
@@ -45,10 +45,10 @@ import Testing
         }
     }
 
-    /// `CurlEngine/Files/PartSink` names a source or a folder, as long as nobody moves it.
+    /// `CurlEngine/Files/PartSink` names a source or a folder that still exists.
     @Test(arguments: ["ARCHITECTURE.md", "CONTRIBUTING.md"])
     func pathsInDocumentsExist(_ document: String) throws {
-        // Each with a slash at both ends of its name, so that whole components are compared.
+        // Each path has a slash at both ends, so that complete components are compared.
         let sources = (Checkout.files(below: "Sources") + Checkout.files(below: "Tests")).map { path in
             "/" + (path.hasSuffix(".swift") ? String(path.dropLast(".swift".count)) : path) + "/"
         }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Commands, options, settings and fields of the journal.
+    /// Commands, options, settings and journal fields.
     @Test func theOperationsDocumentNamesWhatThereIs() throws {
         let document = try Checkout.text("docs/operations.md")
         let manual = try Checkout.text("docs/man/dlctl.1").split(separator: "\\").joined()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Fails when an arrow of the architecture is wrong.
+/// Fails if an arrow of the architecture is wrong.
 @Suite struct LayerTests {
     struct Target {
         let layer: Int
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Module names that a file's import declarations name.
+    /// Returns the modules that a file imports.
     static func imports(in text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             var words = line.split(separator: " ")
@@ -64,7 +64,7 @@ import Testing
             "\(present.map(String.init).filter { !named.contains($0) })")
     }
 
-    /// Each of these libraries is known to one target alone, so that it can be replaced there.
+    /// Only one target imports each of these libraries, so that it can be replaced there.
     @Test(arguments: [
         ("CSQLite", ["BrowserCookies", "TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]),
         ("CYAML", ["DaemonSetup"]),

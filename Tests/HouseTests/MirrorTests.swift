@@ -1,6 +1,6 @@
 import Testing
 
-/// Folders of unit tests mirror those of Sources: who moves a source moves its test.
+/// The folders of unit tests mirror those of Sources. If a source moves, its test must move too.
 @Suite struct MirrorTests {
     @Test func unitTestsLieWhereTheirSourcesDo() {
         let sources = Set(Checkout.files(below: "Sources", suffix: ".swift"))
@@ -10,7 +10,7 @@ import Testing
             guard let (place, name) = Self.place(of: test),
                 folders.contains(where: { "\($0)/".hasPrefix(Self.target(place)) })
             else { continue }
-            // Helpers of a target's tests may have a folder of their own.
+            // Helpers of a target's tests may have their own folder.
             #expect(folders.contains(place) || place.hasSuffix("/Support"), "\(test): there is no \(place)")
             guard let name else { continue }
             count += 1
@@ -20,7 +20,7 @@ import Testing
         #expect(count > 100)
     }
 
-    /// The folder of the sources that a test is of, and the name of the file; no name for a helper of tests.
+    /// Returns the folder of the sources that a test belongs to, and the file's name. A helper of tests has no name.
     static func place(of test: String) -> (folder: String, name: String?)? {
         var parts = test.split(separator: "/")
         guard parts.count > 2, parts[1].hasSuffix("Tests"), let file = parts.popLast() else { return nil }

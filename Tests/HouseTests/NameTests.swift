@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Names of documents and paths in sources and documents lead somewhere: a file that was moved or removed is still named by
-/// others.
+/// The names of documents and the paths in sources and documents must exist. A file that was moved or removed may still
+/// be named elsewhere.
 @Suite struct NameTests {
     private static let folders = ["Sources", "Tests", "Benchmarks", "scripts", "docs", "config", "systemd"]
     private static let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
-    /// What a file names and the checkout does not have.
+    /// Returns the names in a file that do not exist in the checkout.
     static func missing(in text: String, of file: String) -> [String] {
         documentNames(in: text).filter { name in
             !["", "docs/", folder(of: file), "Benchmarks/"].contains { Checkout.exists($0 + name) }
@@ -16,14 +16,14 @@ import Testing
             + (file.hasSuffix(".md") ? places(in: text).filter { !isThere($0, below: roots) } : [])
     }
 
-    /// `protocol.md`, `docs/states.md`.
+    /// Finds names like `protocol.md` and `docs/states.md`.
     static func documentNames(in text: String) -> [String] {
         text.matches(of: #/(?:^|[^\w./\-])((?:[\w.\-]+/)*[\w\-]+\.md)\b/#.anchorsMatchLineEndings()).map {
             String($0.1)
         }
     }
 
-    /// `Tests/Fuzz/run`, `docs/decisions/0006`; nothing with a placeholder.
+    /// Finds paths like `Tests/Fuzz/run` and `docs/decisions/0006`, but none with a placeholder.
     static func paths(in text: String) -> [String] {
         text.matches(
             of: #/(?:^|[^\w./\-$"{}])((?:Sources|Tests|Benchmarks|scripts|docs|config|systemd)/[\w.+/\-]*[\w+])/#
@@ -32,13 +32,14 @@ import Testing
         .map { String($0.1) }
     }
 
-    /// `TransferCore/Scheduling`, `Files/FileAccess`: as documents name what is below a folder of the sources.
+    /// Finds names like `TransferCore/Scheduling` and `Files/FileAccess`, which documents use for folders and files
+    /// below a source folder.
     static func places(in text: String) -> [String] {
         text.matches(of: #/`([A-Za-z]\w+(?:/[\w+.\-]+)+)`/#).map { String($0.1) }
             .filter { place in tops.contains { place.hasPrefix($0 + "/") } }
     }
 
-    /// Where such places begin.
+    /// The folders that such names are relative to.
     private static let roots = ["", "Sources/", "Sources/DaemonKit/", "Tests/"]
 
     private static let tops: Set<String> = {

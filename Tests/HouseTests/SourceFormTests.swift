@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The rules of CONTRIBUTING.md that a machine can see.
+/// The rules of CONTRIBUTING.md that a machine can check.
 @Suite struct SourceFormTests {
-    /// Crashing on outside input, leftovers, and the trap on MainActor-isolated closures' top-level code.
+    /// Words for crashes on outside input, and for unfinished work.
     @Test(arguments: [
         "try" + "!", "fatal" + "Error(", "precondition" + "Failure(", "as" + "! ", "TO" + "DO", "FIX" + "ME",
         "X" + "XX:",
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Each access to a function that is itself the guarded value would wrap it in one more thunk (see `Guarded`).
+    /// If the guarded value were a function itself, each access would wrap it in one more thunk (see `Guarded`).
     @Test func noFunctionIsGuardedByItself() throws {
         for file in Checkout.files(below: "Sources", suffix: ".swift") {
             let text = try Checkout.text(file)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Only `TemporaryFolder` sees to it that nothing stays behind.
+    /// Only `TemporaryFolder` makes sure that no files are left behind.
     @Test func temporaryFoldersAreMadeInOnePlace() throws {
         let words = ["mkd" + "temp(", "temporary" + "Directory", "NSTemporary" + "Directory"]
         for file in Checkout.files(below: "Tests", suffix: ".swift") where !file.hasSuffix("/TemporaryFolder.swift") {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// A machine's own paths do not belong into a repository.
+    /// Paths of one machine do not belong in a repository.
     @Test func noAbsolutePathsOfOneMachine() throws {
         let folders = ["Sources", "Tests", "scripts", "systemd", "config", "docs"]
         let marks = ["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/runner"]
@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    /// Every file says why what it declares exists; a command says it in its abstract, an extension in its file's name.
+    /// Every file explains why its declarations exist. A command explains it in its abstract, and an extension in its
+    /// file name.
     @Test func everySourceFileIsDocumented() throws {
         for file in Checkout.files(below: "Sources", suffix: ".swift") where !file.contains("+") {
             let text = try Checkout.text(file)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Fails when something is started that the installers do not know: it would be missing on a fresh machine.
+/// Fails if a program is started that the installers do not know. It would be missing on a fresh machine.
 @Suite struct StartedProgramTests {
     private static let scripts: [String] = {
         let files = ["scripts", "Tests", "Benchmarks"].flatMap { Checkout.files(below: $0) }.filter {
@@ -18,7 +18,7 @@ import Testing
             }
     }()
 
-    /// Whatever is started, and in which file.
+    /// Returns all programs that are started, and the files that start them.
     private static func started() throws -> [(program: String, file: String)] {
         let shell = try scripts.map { ($0, ShellReader(try Checkout.text($0))) }
         let functions = shell.reduce(into: Set<String>()) { $0.formUnion($1.1.functions) }
@@ -69,7 +69,8 @@ import Testing
         #expect(Set(programs).count == programs.count, "each program has one row")
     }
 
-    /// Everything else goes through these, where names that no source spells out are held to the table.
+    /// All other programs are started through these files. They check names that no source contains literally against
+    /// the table.
     @Test func processesAreStartedInFewPlaces() throws {
         let known: Set<String> = [
             "Sources/DaemonKit/Monitors/ChildProcess.swift", "Sources/dlctl/Daemon/DaemonLauncher.swift",
@@ -141,7 +142,7 @@ import Testing
         #expect(ProgramReaders.make(text).sorted() == ["planted", "two"])
     }
 
-    /// Names that no source spells out are held to the table when they are started.
+    /// Names that no source contains literally are checked against the table when they are started.
     @Test(arguments: ["planted-program", "/usr/bin/planted-program"])
     func aProgramWithoutARowIsNotStarted(name: String) {
         let refusal = #expect(throws: SupportError.self) { try Program([name]) }
@@ -165,7 +166,7 @@ import Testing
         #expect(status == 0 && output.contains("refused: planted-program is started"), "\(output)")
     }
 
-    /// The defect that this suite is here for: known to one installer, started by what another one prepares.
+    /// The defect that this suite looks for: one installer knows the program, but another use starts it.
     @Test func aProgramOfAnotherUseIsNotEnough() {
         let table = ProgramTable(text: "mkfs.btrfs btrfs-progs torture\ngcc gcc build\n")
         #expect(table.has("mkfs.btrfs", for: "torture") && !table.has("mkfs.btrfs", for: "test"))

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// The trial of tasks under the shipped unit (scripts/check-systemd) tries all that the product has. Each of these finds what was
-/// added to the product and not to the trial.
+/// The trial of tasks under the shipped unit (scripts/check-systemd) covers all features of the product. Each of these
+/// tests finds what was added to the product but not to the trial.
 @Suite struct SystemTrialTests {
-    /// Members of requests that the rules check as paths, with the method that takes them.
+    /// Returns the members of requests that the rules check as paths, with the method that accepts them.
     static func checkedMembers(in rules: String) -> [String] {
         rules.matches(of: #/checkFile\((\w+)[^"]*"([\w.]+)"/#).map { call in
             switch call.1 {
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// Members that the reference calls a path, by the object that has them: `netrc` of `UpdateTask`.
+    /// Returns the members that the reference describes as paths, by the object that has them: `netrc` of `UpdateTask`.
     static func documentedMembers(in reference: String, of section: String) -> [String] {
         let text = reference.components(separatedBy: "\n### \(section)\n").dropFirst().first ?? ""
         let end = text.range(of: "\n### ")?.lowerBound ?? text.endIndex
@@ -23,19 +23,19 @@ import Testing
             + text[..<end].matches(of: #/\| `(\w+)`\?? \| [^|]* \| Absolute path/#).map { String($0.1) }
     }
 
-    /// Options whose values the shell completes as files or folders: `add --netrc-file`.
+    /// Returns the options whose values the shell completes as files or folders: `add --netrc-file`.
     static func fileOptions(in completions: String) -> [String] {
         completions.split(separator: "\n").compactMap { line in
             guard line.hasSuffix("F") || line.hasSuffix("(__dlctl_complete_directories)'"),
                 let option = line.firstMatch(of: #/"dlctl ([a-z]+)[ a-z]*"[^"]* -l '([a-z0-9-]+)'/#),
-                // The daemon's own, which every command has.
+                // The option for the daemon, which every command has.
                 option.2 != "socket"
             else { return nil }
             return "\(option.1) --\(option.2)"
         }
     }
 
-    /// Whether a command of the trial uses the option.
+    /// Tells whether a command of the trial uses the option.
     static func uses(_ trial: String, _ option: String) -> Bool {
         let words = option.split(separator: " ")
         let commands = trial.replacing("\\\n", with: " ").split(separator: "\n")
@@ -59,7 +59,7 @@ import Testing
         #expect(missing == [], "Tests/Systemd/members needs lines of them")
     }
 
-    /// By what the reference says, so that a path that nobody checks is found too.
+    /// Uses the text of the reference, so that a path that nothing checks is found too.
     @Test(arguments: [
         ("TaskSpec", "task.add", ""), ("RequestBody", "task.add", "body."), ("Destination", "task.add", "destination."),
         ("Source", "task.add", "source."), ("ClientCertificate", "task.add", "clientCertificate."),

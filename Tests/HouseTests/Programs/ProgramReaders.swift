@@ -1,10 +1,10 @@
 import Foundation
 import TestSupport
 
-/// The programs that Swift and Python sources start by a name that is written there. Names that are built at run time are held
-/// to the table when they are started: by `Program` in Tests/Support, and by `bench.programs` in Python.
+/// The programs that Swift and Python sources start under a literal name. Names that are built at run time are checked
+/// against the table when they are started: by `Program` in Tests/Support, and by `bench.programs` in Python.
 enum ProgramReaders {
-    /// - Parameter file: in dlctlTests `Program` is dlctl with these arguments.
+    /// - Parameter file: In dlctlTests `Program` is dlctl with these arguments.
     static func swift(_ text: String, in file: String = "") -> Set<String> {
         let code = text.split(separator: "\n", omittingEmptySubsequences: false)
             .filter { !$0.drop(while: \.isWhitespace).hasPrefix("//") }.joined(separator: "\n")
@@ -15,7 +15,7 @@ enum ProgramReaders {
         words += code.matches(of: #/[\[(,=:?]\s*"(\/(?:usr\/)?(?:local\/)?(?:s?bin|lib\/openssh)\/[\w.+-]+)[ "]/#).map {
             String($0.1)
         }
-        // A command that is kept: a program and an option.
+        // A stored command: a program and an option.
         words += code.matches(of: #/: \["([a-z][\w.+-]*)", "-/#).map { String($0.1) }
         words += code.matches(of: #/\bsystemctl: String = "(\w+)"/#).map { String($0.1) }
         for list in code.matches(of: #/Requirements\.has\(([^()]*)\)/#) {
@@ -25,9 +25,10 @@ enum ProgramReaders {
         return Set(words.compactMap(ProgramTable.name))
     }
 
-    /// Texts that a shell gets: after `-c`, as a program of a test's own, or in a variable that goes to `sh -c`.
+    /// Returns the texts that a shell gets: after `-c`, as a program of a test's own, or in a variable that goes to `sh
+    /// -c`.
     private static func scripts(in code: String) -> [String] {
-        // What is put in is not known; its quotes would end the literal.
+        // Interpolated values are unknown, and their quotes would end the literal.
         let plain = code.replacing(#/\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/#, with: "$x")
         var scripts = plain.matches(of: #/(?:"-c",|\binstall\(|"#!\/bin\/sh\\n" \+)\s*"((?:[^"\\]|\\.)*)"/#).map {
             $0.1
@@ -49,14 +50,14 @@ enum ProgramReaders {
         var words = text.matches(of: starters).map { String($0.1) }
         words += text.matches(of: #/(?:^|[^.\w])run\("([^"]+)"/#).map { String($0.1) }
         words += text.matches(of: #/which\(\s*"([^"]+)"/#).map { String($0.1) }
-        // A command that is kept: a program and an option.
+        // A stored command: a program and an option.
         words += text.matches(of: #/: \(?\["([a-z][\w.+-]*)", "-/#).map { String($0.1) }
         return Set(words.compactMap { $0.split(separator: " ").first.map(String.init) }.compactMap(ProgramTable.name))
     }
 
     static func make(_ text: String) -> Set<String> {
         let recipes = text.split(separator: "\n").filter { $0.hasPrefix("\t") }.joined(separator: "\n")
-        // What make itself expands, then what it leaves to the shell.
+        // First the variables of make itself, then the text that make leaves to the shell.
         var plain = recipes.replacing("$$", with: "\u{1}")
         while case let simpler = plain.replacing(#/\$\([^()]*\)/#, with: "$x"), simpler != plain { plain = simpler }
         let script = plain.replacing("\u{1}", with: "$").replacing(#/(?m)^\t[@-]?/#, with: "")

@@ -1,7 +1,7 @@
 import TestSupport
 
 extension ProgramTable {
-    /// What starts the programs that a file names.
+    /// Returns the use that starts the programs named in a file.
     static func use(of file: String) -> String {
         let places = [
             ("Sources/", "product"), ("Tests/Torture/", "torture"), ("Tests/Fuzz/", "fuzz"),

@@ -1,14 +1,14 @@
-/// The programs that a shell script starts: the first word of each command, also in substitutions, and the word after one that
-/// starts another (`retry`, `env`, `xargs`). A name that the script only builds at run time is not seen.
+/// The programs that a shell script starts: the first word of each command, also in substitutions, and the word after a
+/// command that starts another one (`retry`, `env`, `xargs`). A name that the script builds at run time is not found.
 struct ShellReader {
-    /// First words of commands that are plain text, the shell's own and the script's functions among them.
+    /// The first words of commands that are plain text, including the shell's own commands and the script's functions.
     private(set) var commands: Set<String> = []
-    /// Names of the functions that the script defines.
+    /// The names of the functions that the script defines.
     private(set) var functions: Set<String> = []
 
     private let text: [Character]
     private var index = 0
-    /// Ends of the here-documents that begin after this line.
+    /// The end marks of the here-documents that begin after this line.
     private var documents: [String] = []
 
     init(_ script: String) {
@@ -16,7 +16,7 @@ struct ShellReader {
         _ = readList(until: nil)
     }
 
-    /// What the script starts beside the shell's own commands and its functions.
+    /// Returns the programs that the script starts, without the shell's own commands and the script's functions.
     func programs(defined: Set<String> = []) -> Set<String> {
         commands.subtracting(Self.ownCommands).subtracting(functions).subtracting(defined)
     }
@@ -24,9 +24,9 @@ struct ShellReader {
     private enum End { case text, closing, nextCase, lastCase }
 
     private struct Word {
-        /// Without quotes; what is expanded in it stays as it is written.
+        /// The text without quotes. Expansions stay as they are written.
         var text = ""
-        /// Whether all of it is known from the text.
+        /// Whether the entire word is known from the text.
         var isLiteral = true
         var isQuoted = false
         var isAssignment = false
@@ -75,7 +75,7 @@ struct ShellReader {
         return .text
     }
 
-    /// Whether a command is still to come after this word.
+    /// Returns true if the command is still to come after this word.
     private mutating func take(_ word: Word) -> Bool {
         if word.isAssignment { return true }
         if !word.isQuoted {
@@ -108,7 +108,7 @@ struct ShellReader {
         guard Self.starters.contains(word.text) else { return }
         var isScript = Self.evaluators.contains(word.text)
         while let argument = readArgument() {
-            // Of env, runuser and the like: a name or a user.
+            // The name or the user that follows -u of env, runuser and the like.
             if argument.text == "-u" {
                 _ = readArgument()
                 continue
@@ -128,7 +128,7 @@ struct ShellReader {
         }
     }
 
-    /// The next word of this command; nil at its end.
+    /// Returns the next word of this command, or nil at its end.
     private mutating func readArgument() -> Word? {
         while let next = peek() {
             switch next {
@@ -183,7 +183,7 @@ struct ShellReader {
     }
 
     private mutating func readCase() {
-        // The subject, and `in`.
+        // Skips the subject and `in`.
         for _ in 0..<2 {
             skipBlanks()
             _ = readWord()
@@ -282,7 +282,7 @@ struct ShellReader {
         index += 1
     }
 
-    /// `$name`, `${…}`, `$(…)`, `$((…))`, `$'…'` and what is between backticks.
+    /// Reads `$name`, `${…}`, `$(…)`, `$((…))`, `$'…'` and text between backticks.
     private mutating func readExpansion(into word: inout Word) {
         let start = index
         if peek() == "`" {
@@ -350,9 +350,9 @@ struct ShellReader {
 
     // MARK: words that are known
 
-    /// Their argument is a script.
+    /// The commands whose argument is a script.
     private static let evaluators: Set<String> = ["at_end", "eval", "trap"]
-    /// One of their arguments is a program.
+    /// The commands that take a program as an argument.
     private static let starters: Set<String> = evaluators.union([
         "as_root", "command", "env", "exec", "inside", "nohup", "nsenter", "retry", "runuser", "setpriv", "setsid",
         "sudo",
