@@ -2,9 +2,10 @@ import JSONRPC
 import NIOConcurrencyHelpers
 import TestSupport
 
-/// A service without meaning, for the tests of the wire.
+/// A service for the tests of the wire.
 ///
-/// `echo` answers with its parameters, `long` with 100,000 letters, `fail` with an error, `hold` when released, `burst` sends notifications.
+/// `echo` answers with its parameters, `long` with 100,000 letters, and `fail` with an error. `hold` answers when it is
+/// released, and `burst` sends notifications.
 final class EchoHandler: RequestHandler {
     private struct State {
         var begun: [String] = []
@@ -15,7 +16,7 @@ final class EchoHandler: RequestHandler {
         var peer: PeerIdentity?
         var mostHeld = 0
         var isReady = true
-        /// Connections that were told to wait, in order; one may stand here twice.
+        /// The connections that were told to wait, in order. A connection may be in it twice.
         var waiting: [RPCConnection] = []
     }
     private let state = NIOLockedValueBox(State())
@@ -25,7 +26,7 @@ final class EchoHandler: RequestHandler {
     var mostHeld: Int { state.withLockedValue { $0.mostHeld } }
     var opened: Int { state.withLockedValue { $0.opened } }
     var closed: Int { state.withLockedValue { $0.closed } }
-    /// Times that a connection was told to wait and has not been called since.
+    /// How many times a connection was told to wait and has not been called since.
     var waiting: Int { state.withLockedValue { $0.waiting.count } }
     var peer: PeerIdentity? { state.withLockedValue { $0.peer } }
 
@@ -69,7 +70,7 @@ final class EchoHandler: RequestHandler {
         }
     }
 
-    /// Has the requests of all connections wait, or calls those that do.
+    /// Makes the requests of all connections wait, or calls the connections that wait.
     func setReady(_ isReady: Bool) {
         let called = state.withLockedValue { state in
             state.isReady = isReady
@@ -84,7 +85,7 @@ final class EchoHandler: RequestHandler {
 
     func closed(_ connection: RPCConnection) { state.withLockedValue { $0.closed += 1 } }
 
-    /// Lets every `hold` answer, those to come too.
+    /// Lets every `hold` answer, including later ones.
     func release() {
         let held = state.withLockedValue { state in
             state.isReleased = true
@@ -108,7 +109,7 @@ final class EchoHandler: RequestHandler {
     }
 }
 
-/// Waits until `condition` holds; false after a generous time.
+/// Waits until `condition` is true. Returns false after a generous time.
 func eventually(_ condition: () async -> Bool) async -> Bool {
     for _ in 0..<12_000 {
         if await condition() { return true }
@@ -117,7 +118,7 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
     return false
 }
 
-/// Runs `body` with a server of an `EchoHandler`, and stops it.
+/// Runs `body` with a server of an `EchoHandler`, then stops the server.
 func withServer(
     limits: RPCLimits = RPCLimits(),
     _ body: (_ socket: String, _ handler: EchoHandler, _ server: RPCServer) async throws -> Void

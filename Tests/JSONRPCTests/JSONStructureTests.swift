@@ -49,13 +49,13 @@ struct JSONStructureTests {
         #expect(error?.offset == 64)
     }
 
-    /// JSON that the grammar allows and Foundation does not read: numbers beyond Double and `0e5`, halves of surrogate pairs.
+    /// Valid JSON that Foundation does not read: numbers beyond a Double, `0e5`, and lone surrogates.
     private static func isBeyondDecoders(_ text: [UInt8]) -> Bool {
         let text = String(decoding: text, as: UTF8.self)
         return text.contains(/[eE][+-]?[0-9]{3}/) || text.contains(/0e[0-9]/) || text.contains(/\\u[dD][89a-fA-F]/)
     }
 
-    /// Whatever it lets through, the decoder behind it can read: checked on mutations of a valid text.
+    /// The decoder can read every text that the structure accepts. The test checks this with mutations of a valid text.
     @Test func agreesWithADecoder() {
         var generator = SeededGenerator(state: 7)
         let seed = Array("{\"a\":[1,-2.5e3,\"x\\u00e9\\n\"],\"b\":{\"c\":null,\"d\":true},\"e\":\"\"}".utf8)
@@ -78,7 +78,7 @@ struct JSONStructureTests {
     }
 }
 
-/// Any JSON value; its parts are thrown away.
+/// Any JSON value. Its parts are discarded.
 private struct AnyJSON: Decodable {
     init(from decoder: any Decoder) throws {
         if let object = try? decoder.container(keyedBy: Name.self) {

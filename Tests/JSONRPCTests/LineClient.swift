@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A client that sends any bytes and reads lines: what a well-behaved one would never do can be tried with it.
+/// A client that sends any bytes and reads lines. It can do what a well-behaved client never does.
 final class LineClient: Sendable {
     private let channel: any Channel
     private let inbox: LineInbox
@@ -14,7 +14,7 @@ final class LineClient: Sendable {
         self.inbox = inbox
     }
 
-    /// - Parameter reads: false for a client that never reads.
+    /// - Parameter reads: False for a client that never reads.
     static func connect(to path: String, reads: Bool = true) async throws -> LineClient {
         let inbox = LineInbox()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -35,10 +35,10 @@ final class LineClient: Sendable {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// Sends without waiting until the kernel has taken it.
+    /// Sends without waiting until the kernel has accepted the bytes.
     func post(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
-    /// The next line, or nil if the server closed.
+    /// Returns the next line, or nil if the server closed the connection.
     func line() async -> String? { await inbox.next() }
 
     func shutOutput() async throws { try await channel.close(mode: .output).get() }

@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 
 struct LineFramerTests {
-    /// All pieces that come of `text` when it arrives in chunks of `size` bytes.
+    /// Returns all pieces of `text` when it arrives in chunks of `size` bytes.
     private func pieces(_ text: String, size: Int, limit: Int) -> [LineFramer.Piece] {
         var framer = LineFramer(limit: limit)
         var pieces: [LineFramer.Piece] = []

@@ -20,7 +20,7 @@ struct ListenerFarewellTests {
                 } closed: { _ in
                 })
         }
-        // Their requests are under way, or come later: both have the answer.
+        // Some requests are on their way, others come later. All of them get the answer.
         let asked = clients.prefix(3).map { client in Task { await Self.refusal(client) } }
         let told = try await Threads.run { ListenerFarewell.refuse(waitingAt: listener, with: Self.error) }
         #expect(told == 5)
@@ -48,7 +48,7 @@ struct ListenerFarewellTests {
         #expect(ListenerFarewell.refuse(waitingAt: listener, with: Self.error) == 0)
     }
 
-    /// The text of the refusal; empty where there is none.
+    /// Returns the text of the refusal, or an empty text if there is none.
     private static func refusal(_ client: RPCClientConnection) async -> String {
         do throws(RPCClientConnection.Failure) {
             _ = try await client.request("echo", Array("{}".utf8))

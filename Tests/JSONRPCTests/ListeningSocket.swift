@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A listening socket as a service manager would hand it over.
+/// Returns a listening socket as a service manager passes it.
 func listen(on path: String) throws -> Int32 {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_un()

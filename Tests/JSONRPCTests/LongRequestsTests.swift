@@ -48,7 +48,7 @@ struct LongRequestsTests {
     }
 }
 
-/// `LongRequests` as something that expectations can call.
+/// `LongRequests` in a form that expectations can call.
 private final class Room {
     private var long: LongRequests
 

@@ -111,7 +111,7 @@ struct RPCClientConnectionTests {
     }
 }
 
-/// Closes a connection when a request is there, and reads none of it.
+/// Closes each connection as soon as a request arrives, without reading it.
 private final class ResettingListener: Sendable {
     let path: String
     private let folder: TemporaryFolder

@@ -1,9 +1,9 @@
 import JSONRPC
 import Testing
 
-/// What a line may be, and how many bytes of lines may wait.
+/// What a line may contain, and how many bytes of lines may wait.
 extension RPCServerTests {
-    /// What long lines become in memory must not add up; short ones of others go on meanwhile.
+    /// The memory for long lines must not add up. Short requests of other users continue in the meantime.
     @Test func longRequestsOfAUserAreAnsweredOneAtATime() async throws {
         var limits = RPCLimits()
         limits.limitsRoot = true
@@ -33,7 +33,7 @@ extension RPCServerTests {
         }
     }
 
-    /// Room for lines is given back when they are answered: a client may send long ones all day.
+    /// A line releases its memory when it is answered, so a client may send long lines all day.
     @Test func roomForLongLinesIsGivenBack() async throws {
         var limits = RPCLimits()
         limits.limitsRoot = true

@@ -51,7 +51,7 @@ struct RPCServerTests {
         }
     }
 
-    /// A request that the rest of the answer has no room for is not begun, and says so.
+    /// A request whose answer has no room in the rest of the batch is not started, and its answer says so.
     @Test func theAnswersOfABatchAreBounded() async throws {
         var limits = RPCLimits()
         limits.outgoing = 1000
@@ -69,7 +69,7 @@ struct RPCServerTests {
         }
     }
 
-    /// Requests that came together must not bring more answers than a client is given the time to read.
+    /// Requests that arrive together must not produce more answers than the client has time to read.
     @Test func answersToManyRequestsAreNotPiledUp() async throws {
         var limits = RPCLimits()
         (limits.outgoing, limits.outgoingHighWater) = (1 << 20, 64 << 10)

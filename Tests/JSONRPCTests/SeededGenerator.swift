@@ -1,4 +1,4 @@
-/// SplitMix64: the same junk in every run.
+/// SplitMix64: the same random bytes in every run.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

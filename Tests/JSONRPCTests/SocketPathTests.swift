@@ -15,7 +15,7 @@ struct SocketPathTests {
         #expect(throws: SocketPath.Unusable.self) { try SocketPath("/folder/") }
     }
 
-    /// sun_path has 108 bytes: a folder that lies deeper is reached by its descriptor, on both sides.
+    /// sun_path has 108 bytes. Both sides reach a deeper folder through its descriptor.
     @Test func aDeepFolderIsReachedThroughItself() async throws {
         let folder = try TemporaryFolder()
         var deep = folder.path
@@ -56,7 +56,7 @@ struct SocketPathTests {
 
     @Test func removesAStaleSocketOnly() async throws {
         let folder = try TemporaryFolder()
-        // A socket whose listener is gone, as a crash leaves it.
+        // A socket without a listener, as a crash leaves it.
         Glibc.close(try listen(on: folder.file("s")))
         #expect(access(folder.file("s"), F_OK) == 0)
         let server = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
