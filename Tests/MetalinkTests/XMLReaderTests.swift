@@ -76,7 +76,7 @@ struct XMLReaderTests {
         #expect(problem(String(repeating: "<a>", count: deepest + 1))?.contains("deep") == true)
     }
 
-    /// Whatever is cut off or changed ends in a refusal or a document, never in a trap.
+    /// Every text that is cut off or changed gives a refusal or a document, never a trap.
     @Test func anyDamageIsBorne() {
         let whole = Array("<m xmlns='urn:m'><f n=\"a&amp;b\"><!-- c --><u p='1'>x</u><![CDATA[d]]></f></m>".utf8)
         for length in 0..<whole.count { _ = try? XMLReader.read(Array(whole.prefix(length))) }
