@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// More lanes hang than there are threads at full width, each with more jobs than it may run.
+    /// More lanes hang than a full pool has threads, and each lane has more jobs than it may run.
     @Test(.timeLimit(.minutes(1))) func aLaneThatHangsHoldsNoOther() {
         let queue = LaneQueue(name: "test", width: 2, limit: 4)
         let gate = Gate()
@@ -37,7 +37,7 @@ import Testing
             }
         }
         done.wait { $0 == 100 ? () : nil }
-        // Two lanes at full width, and one job of each of the others.
+        // Two lanes that started at full width, and one job of each other lane.
         gate.wait(forBegun: 6)
         #expect(gate.begun <= 4 + 6)
         gate.open()
@@ -99,7 +99,7 @@ import Testing
         #expect(lanes(&schedule, 1) == [nil])
     }
 
-    /// As many threads as jobs may begin, whether they have come or not.
+    /// There are as many threads as jobs may start, whether the jobs exist already or not.
     @Test func noThreadIsStartedForAJobThatMayNotBegin() {
         var schedule = LaneSchedule<String, Int>(width: 2, limit: 16)
         var started = 0

@@ -5,7 +5,7 @@ import Testing
 @testable import Threading
 
 @Suite struct NamedThreadTests {
-    /// Signals belong to the main thread: one that a worker took would be lost to whoever waits for it.
+    /// Signals belong to the main thread. If a worker took a signal, the thread that waits for it would miss it.
     @Test func signalsAreBlockedAndTheNameIsSet() {
         let seen = ConditionLock<(name: String, blocksTermination: Bool)?>(nil)
         let started = NamedThread.start("dld-example") {

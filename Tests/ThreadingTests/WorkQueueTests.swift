@@ -14,7 +14,7 @@ import Testing
         queue.close()
     }
 
-    /// The second time the threads are there already, and idle.
+    /// The second time the threads exist already and are idle.
     @Test(.timeLimit(.minutes(1))) func severalThreadsRunAtOnce() {
         let met = ConditionLock(0)
         let queue = WorkQueue<Int>(name: "test", threads: 3) { goal in
