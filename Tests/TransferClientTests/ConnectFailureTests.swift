@@ -16,7 +16,7 @@ struct ConnectFailureTests {
         #expect(error(ENOTDIR) == .noDaemon(socket: "/s", reason: "Not a directory"))
     }
 
-    /// It was lost again, so somebody is there.
+    /// The connection was made and then lost, so the daemon is there.
     @Test func aConnectionThatWasMadeIsNoAbsence() {
         let error = ConnectFailure.error(ChannelError.ioOnClosedChannel, at: "/s")
         guard case .connectionLost = error else {
@@ -34,7 +34,7 @@ struct ConnectFailureTests {
         #expect(reason.contains("may not connect to it") && reason.hasSuffix("serves the groups dld and dld-admin"))
     }
 
-    /// Root is kept out by no mode.
+    /// No file mode keeps root out.
     @Test func withoutABarrierThereIsNoMode() throws {
         let folder = try TemporaryFolder()
         #expect(Barrier(to: folder.file("absent")) == nil)

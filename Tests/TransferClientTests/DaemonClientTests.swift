@@ -27,7 +27,7 @@ struct DaemonClientTests {
         }
     }
 
-    /// However soon the daemon closes, and whatever the client has sent by then.
+    /// However early the daemon closes, and whatever the client has sent before.
     @Test func aRefusedConnectionSaysWhy() async throws {
         let folder = try TemporaryFolder()
         let daemon = FakeDaemon()
@@ -117,7 +117,7 @@ struct DaemonClientTests {
         }
     }
 
-    /// It accepts, and answers on no connection.
+    /// The daemon accepts connections, but never answers.
     @Test func aSilentDaemonIsGivenUp() async throws {
         try await withDaemon(patience: .seconds(2)) { client, _ in
             let error = await #expect(throws: ClientError.self) { try await client.call(DaemonInfo.self, .init()) }
@@ -132,7 +132,7 @@ struct DaemonClientTests {
             let pending = Task { try await client.call(DaemonStats.self, .init()) }
             #expect(await eventually { daemon.requests.count { $0.hasPrefix("daemon.info") } >= 2 })
             daemon.release()
-            // The empty object is not understood, so it has arrived.
+            // The client does not understand the empty object, which shows that it has arrived.
             let error = await #expect(throws: ClientError.self) { try await pending.value }
             guard case .protocolMismatch? = error else { Issue.record("\(String(describing: error))"); return }
             _ = try await client.call(AddTasks.self, .init(session: "work", tasks: [TaskSpec()]))
@@ -148,7 +148,7 @@ struct DaemonClientTests {
     }
 }
 
-/// A daemon that answers a few methods with fixed texts.
+/// A daemon that answers some methods with fixed texts.
 final class FakeDaemon: RequestHandler {
     static let eventCount: Int64 = 5000
 
@@ -160,7 +160,7 @@ final class FakeDaemon: RequestHandler {
     }
     private let state = NIOLockedValueBox(State())
 
-    /// Method and parameters of each.
+    /// The method and the parameters of each request.
     var requests: [String] { state.withLockedValue { $0.requests } }
 
     func serve(_ server: RPCServer) { state.withLockedValue { $0.server = server } }
@@ -170,7 +170,7 @@ final class FakeDaemon: RequestHandler {
         release()
     }
 
-    /// Answers what is held, each with an empty object.
+    /// Answers each held request with an empty object.
     func release() {
         state.withLockedValue { state in
             defer { state.held = [] }
@@ -230,7 +230,7 @@ final class FakeDaemon: RequestHandler {
     }
 }
 
-/// Waits until `condition` holds; false after a generous time.
+/// Waits until `condition` is true. Returns false after a generous time.
 func eventually(_ condition: () async -> Bool) async -> Bool {
     for _ in 0..<3000 {
         if await condition() { return true }
@@ -239,7 +239,7 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
     return false
 }
 
-/// Runs `body` with a client of a fake daemon, and ends both.
+/// Runs `body` with a client of a fake daemon, then ends both.
 func withDaemon(
     patience: Duration? = nil, _ body: (_ client: DaemonClient, _ daemon: FakeDaemon) async throws -> Void
 ) async throws {

@@ -17,7 +17,8 @@ struct SocketCandidatesTests {
         #expect(paths(environment, system: true) == ["/a"])
     }
 
-    /// Who runs is in the state folder; a socket in the runtime folder may be systemd's, and start a second daemon.
+    /// A running daemon has its socket in the state folder. A socket in the runtime folder may belong to systemd, and
+    /// would start a second daemon.
     @Test func theStateFoldersThenTheRuntimeFoldersThenTheSystems() {
         #expect(
             paths(["XDG_RUNTIME_DIR": "/run/user/1", "HOME": "/h"]) == [
