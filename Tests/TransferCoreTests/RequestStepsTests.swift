@@ -5,7 +5,7 @@ import TransferModel
 @Suite struct RequestStepsTests {
     typealias Interval = ExchangeMetrics.Interval
 
-    /// The metrics of steps that `change` makes of an exchange which ended after 1000 µs.
+    /// Returns the metrics of an exchange that ended after 1000 µs, with the steps that `change` sets.
     private func metrics(_ change: (inout RequestSteps) -> Void) -> ExchangeMetrics {
         var steps = RequestSteps(ended: 1000)
         change(&steps)
@@ -14,7 +14,7 @@ import TransferModel
         return metrics
     }
 
-    /// A new connection with TLS, as libcurl tells of it.
+    /// A new connection with TLS, as libcurl reports it.
     private func whole(_ steps: inout RequestSteps) {
         (steps.queued, steps.lookedUp, steps.connected, steps.secured) = (10, 20, 40, 90)
         (steps.madeConnection, steps.isSecure) = (true, true)
@@ -49,7 +49,7 @@ import TransferModel
         #expect(metrics.connect == Interval(20, 40) && metrics.secureConnection == nil)
     }
 
-    /// How far it came, and what it ended in.
+    /// How far the exchange came, and in which step it ended.
     @Test func aFailureHasWhatItHad() {
         let lookup = metrics { $0.hasFailed = true }
         #expect(lookup.domainLookup == Interval(0, 1000))

@@ -47,7 +47,7 @@ struct SpecRulesKindsTests {
         for other in ["put", "post", "multipart"] { #expect(refused(other) == "tasks[3].\(field)") }
     }
 
-    /// A session speaks of whichever of its tasks it concerns.
+    /// A setting of a session applies to those of its tasks that it fits.
     @Test func defaultsOfSessionsAreForNoKind() {
         var session = SessionConfiguration()
         (session.conflictPolicy, session.connectionsPerDownload, session.durability) = (.fail, 4, .relaxed)

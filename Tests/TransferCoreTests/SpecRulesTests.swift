@@ -85,7 +85,7 @@ struct SpecRulesTests {
         session.httpAdditionalHeaders = headers
         let error = #expect(throws: TransferError.self) { try SpecRules(path: "c").check(session) }
         #expect(error?.details["field"] == "c.httpAdditionalHeaders[1]")
-        // A data task asks for what it likes.
+        // A data task may send these fields.
         let isFraming = !["Range", "if-range", "Accept-Encoding"].contains(name)
         #expect((refusal { ($0.kind, $0.headers) = (.data, headers) } != nil) == isFraming)
     }

@@ -13,7 +13,8 @@ struct CacheControlTests {
         #expect(read("no-storex, xno-cache") == CacheControl([]))
     }
 
-    /// 1.2.2, 4.2.1: what is no number is stale, more than fits is for ever, of several the strictest counts.
+    /// Sections 1.2.2 and 4.2.1: a value that is no number means stale, a number that is too large means for ever, and
+    /// the strictest of several counts.
     @Test(
         arguments: [
             ("max-age=60", 60), ("max-age=\"60\"", 60), ("max-age= 60 ", 60), ("max-age=60, max-age=5", 5),
@@ -33,7 +34,7 @@ struct CacheControlTests {
         #expect(read("stale-if-error=10, stale-if-error=4").staleIfError == 4)
     }
 
-    /// Qualified forms count as unqualified ones.
+    /// Directives with field names count like those without.
     @Test func namedFieldsMeanAll() {
         let found = read("no-cache=\"set-cookie, max-age=9\", private=\"x\"")
         #expect(found.noCache && found.isPrivate && found.maxAge == nil)

@@ -33,7 +33,7 @@ struct CacheMemoryTests {
         #expect(memory.bytes == 3 * size && memory.count == 3)
     }
 
-    /// One answer for the same requests; what was counted is counted off.
+    /// There is one answer for the same requests, and the size of the old one is subtracted.
     @Test func aNewAnswerReplacesTheOldOne() throws {
         var memory = CacheMemory()
         for round in 0..<1000 { memory.put(answer(round % 7, at: Int64(round)), "http://a/", capacity: 1 << 20) }
@@ -69,7 +69,7 @@ struct CacheMemoryTests {
         #expect(memory.count == 1)
     }
 
-    /// A hundred thousand uses keep what they should, whatever the order (against a plain list).
+    /// A hundred thousand operations in random order give the same content as a plain list.
     @Test func itDoesWhatAListWould() throws {
         var memory = CacheMemory()
         var list: [String] = []

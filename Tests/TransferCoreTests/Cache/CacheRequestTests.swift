@@ -21,7 +21,7 @@ struct CacheRequestTests {
         try #require(CacheRequest(exchange(headers), policy))
     }
 
-    /// Stored 100 seconds ago.
+    /// An answer that was stored 100 seconds ago.
     private func stored(_ headers: [(String, String)]) -> StoredResponse {
         StoredResponse(
             status: 200, headers: headers.map { HeaderField($0.0, $0.1) }, requestTime: Self.now - 100,
@@ -71,7 +71,8 @@ struct CacheRequestTests {
         #expect(CacheRequest(named, policy)?.credentials != CacheRequest(other, policy)?.credentials)
     }
 
-    /// A caller's or a session's cookies, keys and certificates prove who asks; the owner's shared cookies are the owner's.
+    /// Cookies, keys and certificates of a caller or a session identify the requester. Shared cookies of the owner
+    /// belong to the owner.
     @Test func whatTheCallerAloneHasCountsAsCredentials() throws {
         let policy = RequestCachePolicy.useProtocolCachePolicy
         #expect(try request([("Cookie", "sid=a")]).credentials != nil)
@@ -90,7 +91,8 @@ struct CacheRequestTests {
         #expect(CacheRequest(trusting, policy)?.credentials != nil)
     }
 
-    /// Bodies are stored decoded for those that leave the codings to the daemon, and coded for those that name some.
+    /// The cache stores decoded bodies for requests that leave the codings to the daemon, and coded bodies for requests
+    /// that name codings.
     @Test func codedAndDecodedAnswersAreTwo() throws {
         var decoding = exchange([("Accept-Encoding", "gzip")])
         decoding.decodesBody = true
@@ -105,7 +107,7 @@ struct CacheRequestTests {
 
     // MARK: The protocol's policy
 
-    /// Each row: what the client says, what the server said, what is done 100 seconds later.
+    /// Each row: the client's field, the server's field, and what happens 100 seconds later.
     @Test(
         arguments: [
             ("", "max-age=101", "serve"), ("", "max-age=100", "validate"), ("", "no-cache, max-age=900", "validate"),
@@ -138,7 +140,8 @@ struct CacheRequestTests {
 
     // MARK: The other policies
 
-    /// Each row: the policy, what is done with nothing, with a fresh answer, with a stale one; the fields that go along.
+    /// Each row: the policy, what happens without a stored answer, with a fresh one and with a stale one, and the
+    /// fields that are added.
     @Test(
         arguments: [
             (.reloadIgnoringLocalCacheData, "load", "load", "load", ["Cache-Control: no-cache", "Pragma: no-cache"]),
@@ -196,7 +199,8 @@ struct CacheRequestTests {
         #expect(try request().isShared(head, requestTime: Self.now, responseTime: Self.now) == isShared)
     }
 
-    /// RFC 5861 section 4. Each row: the server's word, the client's, the failing status (0: no answer), whether it is used.
+    /// RFC 5861 section 4. Each row: the server's field, the client's field, the failing status (0 means no answer),
+    /// and whether the stored answer is used.
     @Test(
         arguments: [
             ("max-age=60, stale-if-error=40", "", 0, true), ("max-age=60, stale-if-error=39", "", 0, false),

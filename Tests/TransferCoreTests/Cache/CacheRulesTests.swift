@@ -20,7 +20,7 @@ struct CacheRulesTests {
             // Section 5.2.2.3.
             (200, [("Cache-Control", "no-store, must-understand")], true),
             (299, [("Cache-Control", "max-age=9, must-understand")], false),
-            // Parts, redirects, validations, and what is for who has no credentials.
+            // Parts, redirects, validations, and answers to requests without credentials.
             (206, [("Cache-Control", "max-age=9")], false), (304, [("Cache-Control", "max-age=9")], false),
             (301, [("Cache-Control", "max-age=9")], false), (308, [], false), (103, [], false),
             (401, [("Cache-Control", "max-age=9")], false), (407, [("Cache-Control", "max-age=9")], false),
@@ -57,7 +57,7 @@ struct CacheRulesTests {
                 "POST", 201, [("Location", "/y"), ("Content-Location", "http://a.org/z")],
                 ["http://a.org/x", "http://a.org/y", "http://a.org/z"]
             ),
-            // Another origin's answers are not touched.
+            // Stored answers of another origin do not change.
             (
                 "POST", 201, [("Location", "https://a.org/y"), ("Content-Location", "http://b.org/z")],
                 ["http://a.org/x"]

@@ -12,7 +12,7 @@ struct CacheSelectionTests {
 
     private func fields(_ request: [(String, String)]) -> [HeaderField] { request.map { HeaderField($0.0, $0.1) } }
 
-    /// Each row: Vary, the request that was answered, another request, whether it may have the answer.
+    /// Each row: Vary, the request that was answered, another request, and whether the answer matches it.
     @Test(
         arguments: [
             ([], [], [], true), ([], [("X", "1")], [("X", "2")], true),
@@ -20,10 +20,10 @@ struct CacheSelectionTests {
             (["X"], [("X", "1")], [], false), (["X"], [], [("X", "1")], false), (["X"], [], [], true),
             (["x, Y", "Z"], [("Z", "1")], [("z", " 1 ")], true),
             (["x, Y", "Z"], [("Z", "1")], [("y", "2"), ("z", "1")], false),
-            // Lines of one field are one list; an empty field is not an absent one.
+            // Several lines of a field are one list. An empty field is not the same as an absent one.
             (["X"], [("X", "1"), ("X", "2")], [("X", "1, 2")], true), (["X"], [("X", "")], [], false),
             (["X"], [("X", "1: 2")], [("X", "1")], false),
-            // Bodies are kept decoded for some.
+            // For some requests the stored body is decoded.
             ([], [("Accept-Encoding", "gzip")], [("Accept-Encoding", "identity")], false),
         ] as [([String], [(String, String)], [(String, String)], Bool)])
     func varyChooses(_ vary: [String], _ first: [(String, String)], _ other: [(String, String)], _ matches: Bool) throws

@@ -19,8 +19,8 @@ struct StoredResponseTests {
             selection: CacheSelection(text: "accept-encoding"))
     }
 
-    /// An independent reading of section 4.2.3, in whole seconds: the later of two views of the age when it came, and the
-    /// time since.
+    /// An independent reading of section 4.2.3 in whole seconds: the larger of two estimates of the age at arrival,
+    /// plus the time since then.
     private func expectedAge(dateOffset: Int64, age: Int64, asked: Int64, answered: Int64, now: Int64) -> Int64 {
         let byClock = answered > dateOffset ? answered - dateOffset : 0
         let byCaches = age + (answered - asked)
@@ -43,7 +43,7 @@ struct StoredResponseTests {
         }
     }
 
-    /// Section 5.1: of a list the first; what is no number is no age.
+    /// Section 5.1: the first item of a list counts. A value that is no number means no age.
     @Test(arguments: [("5, 900", 5), ("x", 0), ("-5", 0), ("1.5", 0), ("", 0)] as [(String, Int64)])
     func oddAges(_ value: String, _ age: Int64) {
         #expect(response([field("Age", value)]).age(at: Self.base) == age)
@@ -51,7 +51,7 @@ struct StoredResponseTests {
 
     @Test(
         arguments: [
-            // max-age goes before Expires, Expires before a guess.
+            // max-age comes before Expires, and Expires before an estimate.
             ([("Cache-Control", "max-age=60"), ("Expires", date(900))], 200, 60),
             ([("Cache-Control", "max-age=oops"), ("Expires", date(900))], 200, 0),
             ([("Expires", date(900)), ("Date", date(0))], 200, 900),
@@ -59,9 +59,9 @@ struct StoredResponseTests {
             ([("Expires", date(900))], 200, 900),
             ([("Expires", date(-900))], 200, 0), ([("Expires", "0")], 200, 0), ([("Expires", "-1")], 200, 0),
             ([("Expires", date(900)), ("Expires", date(9))], 200, 0),
-            // A shared cache's lifetime is not ours.
+            // The lifetime for shared caches does not apply to this cache.
             ([("Cache-Control", "s-maxage=60")], 200, 0),
-            // A tenth of the time since the last change, a day at most.
+            // A tenth of the time since the last change, but at most one day.
             ([("Last-Modified", date(-1000)), ("Date", date(0))], 200, 100),
             ([("Last-Modified", date(-1000))], 404, 100),
             ([("Last-Modified", date(-1000))], 500, 0), ([("Last-Modified", date(-1000))], 201, 0),
@@ -74,7 +74,7 @@ struct StoredResponseTests {
         #expect(response(headers.map { field($0.0, $0.1) }, status: status).lifetime == seconds)
     }
 
-    /// Section 4.2: fresh while its age is below its lifetime; nothing is if the clock went back.
+    /// Section 4.2: an answer is fresh while its age is below its lifetime. No answer is fresh if the clock went back.
     @Test func freshnessEnds() {
         let stored = response([field("Cache-Control", "max-age=60"), field("Age", "10")])
         #expect(stored.isFresh(at: Self.base + 49))
@@ -121,7 +121,7 @@ struct StoredResponseTests {
         #expect(response([field("ETag", "\"a\"")]).freshened(by: head, requestTime: 0, responseTime: 0) == nil)
     }
 
-    /// Section 4: the Age that a task sees is the present one.
+    /// Section 4: the Age that a task gets is the current age.
     @Test func theHeadTellsTheAge() {
         let head = response([field("Age", "3"), field("X", "1")]).head(of: "http://a/", age: 12)
         #expect(head.values("age") == ["12"] && head.values("x") == ["1"] && head.cachedAge == 12)

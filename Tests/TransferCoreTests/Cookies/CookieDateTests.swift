@@ -14,13 +14,13 @@ struct CookieDateTests {
         #expect(CookieDate.parse(text[...]) == Timestamp(milliseconds: 784_111_777_000))
     }
 
-    /// Two digits are of 1970 to 2069 (step 3 and 4).
+    /// Years of two digits are between 1970 and 2069 (steps 3 and 4).
     @Test(arguments: [("70", "1970"), ("99", "1999"), ("00", "2000"), ("69", "2069"), ("1601", "1601")])
     func yearsOfTwoDigits(short: String, long: String) {
         #expect(CookieDate.parse("1 Feb \(short) 00:00:00"[...]) == Timestamp("\(long)-02-01T00:00:00Z"))
     }
 
-    /// A day of two digits comes first: what is left over is the year.
+    /// The first number of two digits is the day, so the remaining one is the year.
     @Test(arguments: [
         "", "yesterday", "06 Nov 1994", "06 Nov 08:49:37", "Nov 1994 08:49:37", "06 1994 08:49:37",
         "32 Nov 1994 08:49:37",

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// RFC 6265bis sections 5.7 (what a server may set) and 5.8.3 (what a request is sent).
+/// RFC 6265bis sections 5.7 (what a server may set) and 5.8.3 (what a request contains).
 struct CookieJarTests {
     private static let now = Timestamp(milliseconds: 1_767_225_600_000)
 
@@ -22,10 +22,11 @@ struct CookieJarTests {
         return jar.field(for: CookieRequest(self.url(url)), at: Self.now.advanced(by: seconds))
     }
 
-    /// Each row: where it is set, the field, where a request goes, what that is sent.
+    /// Each row: the URL that sets the cookie, the field, the URL of a request, and the cookies that the request
+    /// contains.
     @Test(
         arguments: [
-            // 5.7 step 10, 5.8.3: host-only, and domain.
+            // 5.7 step 10, 5.8.3: host-only and domain.
             ("http://a.org/", "k=v", "http://a.org/", "k=v"), ("http://a.org/", "k=v", "http://b.a.org/", nil),
             ("http://a.org/", "k=v; domain=a.org", "http://b.a.org/", "k=v"),
             ("http://b.a.org/", "k=v; domain=.a.org", "http://a.org/", "k=v"),
@@ -48,7 +49,7 @@ struct CookieJarTests {
             ("http://a.org/x/y", "k=v", "http://a.org/x/z", "k=v"), ("http://a.org/x/y", "k=v", "http://a.org/z", nil),
             ("http://a.org/", "k=v; path=/x", "http://a.org/xy", nil),
             ("http://a.org/q", "k=v; path=x", "http://a.org/z", "k=v"),
-            // 5.7 steps 12 and 13, 5.8.3: secure. Ports and schemes divide nothing.
+            // 5.7 steps 12 and 13, 5.8.3: secure. Ports and schemes do not separate cookies.
             ("https://a.org/", "k=v; secure", "https://a.org/", "k=v"),
             ("https://a.org/", "k=v; secure", "http://a.org/", nil),
             ("http://a.org/", "k=v; secure", "https://a.org/", nil),
@@ -57,7 +58,7 @@ struct CookieJarTests {
             ("https://a.org/", "k=v; samesite=none", "https://a.org/", nil),
             ("https://a.org/", "k=v; samesite=none; secure", "https://a.org/", "k=v"),
             ("http://a.org/", "k=v; samesite=strict", "http://a.org/", "k=v"),
-            // 5.4, 5.7 steps 20 to 22: prefixes, in any case.
+            // 5.4, 5.7 steps 20 to 22: prefixes, in upper or lower case.
             ("https://a.org/", "__Secure-k=v", "https://a.org/", nil),
             ("https://a.org/", "__SECURE-k=v; secure", "https://a.org/", "__SECURE-k=v"),
             ("https://a.org/", "__Host-k=v; secure; path=/", "https://a.org/", "__Host-k=v"),
@@ -67,7 +68,7 @@ struct CookieJarTests {
             ("https://a.org/", "__Host-k=v; secure; path=/; domain=a.org", "https://a.org/", nil),
             ("https://a.org/", "=__Host-k=v; secure; path=/", "https://a.org/", nil),
             ("https://a.org/", "__secure-k; secure", "https://a.org/", nil),
-            // Nameless cookies (5.6 step 3, 5.8.3 step 4).
+            // Cookies without a name (5.6 step 3, 5.8.3 step 4).
             ("http://a.org/", "v", "http://a.org/", "v"), ("http://a.org/", "=v", "http://a.org/", "v"),
             ("http://a.org/", "k=", "http://a.org/", "k="),
         ] as [(String, String, String, String?)])
@@ -80,7 +81,8 @@ struct CookieJarTests {
         #expect(sent(jar, "http://a.org/x/y") == "b=2; c=3; d=4; a=5")
     }
 
-    /// Step 23: a cookie replaces one with its name, domain, path and host-only flag, and takes its place.
+    /// Step 23: a cookie replaces the cookie with the same name, domain, path and host-only flag, and keeps its
+    /// position.
     @Test func oneReplacesAnother() {
         let jar = jar("http://a.org/", "a=1", "b=2", "a=3", "a=4; domain=a.org", "a=5; path=/x")
         #expect(jar.count == 4)
@@ -97,7 +99,7 @@ struct CookieJarTests {
         #expect(jar.isEmpty)
     }
 
-    /// Step 16: what came unencrypted neither replaces nor hides a secure cookie, for any name around it.
+    /// Step 16: an unencrypted cookie neither replaces nor hides a secure cookie, for any related domain.
     @Test func nothingUnencryptedHidesASecureCookie() {
         var jar = jar("https://a.org/", "k=1; secure; path=/x; domain=a.org")
         for (url, field) in [
@@ -110,7 +112,7 @@ struct CookieJarTests {
         #expect(!jar.receive("k=2; path=/x", from: CookieURL("https://a.org/")!, at: Self.now).isEmpty)
     }
 
-    /// Section 5.2: after a redirect from another site a request counts as a navigation from there.
+    /// Section 5.2: after a redirect from another site, a request counts as a navigation from that site.
     @Test(arguments: [
         ("strict", true, false), ("lax", true, true), ("lax", false, false), ("odd", true, true),
         ("none; secure", false, true),
@@ -130,7 +132,7 @@ struct CookieJarTests {
 
     // MARK: Bounds
 
-    /// Cookies that are not secure give way first, then those that were not used for longest.
+    /// Cookies that are not secure are removed first, then the cookies that were not used for the longest time.
     @Test func aSiteHas180Cookies() {
         var jar = jar("https://a.org/", "first=1", "safe=1; secure")
         for index in 0..<180 {
@@ -141,7 +143,7 @@ struct CookieJarTests {
         #expect(sent(jar, "https://b0.a.org/") == nil && sent(jar, "https://b1.a.org/") == "n1=1")
     }
 
-    /// 10,000 cookies of one site, and a flood from many sites, cost nobody else a cookie.
+    /// 10,000 cookies of one site and a flood from many sites remove no cookie of another site.
     @Test func aFloodCostsOnlyItself() {
         var jar = jar("http://quiet.org/", "k=v")
         for index in 0..<10_000 { _ = jar.receive("n\(index)=1", from: CookieURL("http://loud.org/")!, at: Self.now) }
@@ -155,7 +157,7 @@ struct CookieJarTests {
         #expect(sent(jar, "http://quiet.org/") == "k=v")
     }
 
-    /// Over the bound of all, nothing that is in force gives way before what has ended.
+    /// When the jar is over its limit, expired cookies are removed before any valid cookie.
     @Test func whatHasEndedMakesRoom() {
         var jar = CookieJar(most: 3)
         for (site, field) in [("a", "k=v"), ("a", "l=v"), ("b", "short=v; max-age=10")] {

@@ -36,7 +36,7 @@ struct SetCookieTests {
         #expect(set.secure && set.httpOnly && set.sameSite == .lax && set.domain == "example.org" && set.path == "/p")
     }
 
-    /// The last attribute of a name counts (section 5.7); what cannot be read counts as absent.
+    /// The last attribute with a name counts (section 5.7). An unreadable attribute counts as absent.
     @Test func theLastAttributeCounts() throws {
         #expect(try #require(parse("a=b; domain=x.org; domain=y.org")).domain == "y.org")
         #expect(try #require(parse("a=b; path=/x; path=y")).path == nil)
@@ -44,14 +44,14 @@ struct SetCookieTests {
         #expect(try #require(parse("a=b; max-age=5; max-age=x")).expires == Self.now.advanced(by: 5))
     }
 
-    /// An attribute of more than 1024 bytes is ignored.
+    /// Attributes of more than 1024 bytes are ignored.
     @Test func longAttributesAreIgnored() throws {
         let set = try #require(parse("a=b; path=/x; path=/" + String(repeating: "y", count: 1024)))
         #expect(set.path == "/x")
         #expect(try #require(parse("a=b; path=/" + String(repeating: "y", count: 1023))).path?.utf8.count == 1024)
     }
 
-    /// Sections 5.6.1, 5.6.2 and 5.5: Max-Age goes before Expires, and no cookie lives longer than 400 days.
+    /// Sections 5.6.1, 5.6.2 and 5.5: Max-Age comes before Expires, and no cookie lives longer than 400 days.
     @Test(arguments: [
         ("max-age=10", 10), ("expires=Thu, 01 Jan 2026 00:01:00 GMT", 60),
         ("expires=Thu, 01 Jan 2026 00:01:00 GMT; max-age=10", 10),

@@ -59,7 +59,7 @@ import TransferModel
         #expect(space([("WWW-Authenticate", "Basic")], url: "ftp://h/x") == nil)
     }
 
-    /// libcurl's port of a proxy without one.
+    /// libcurl's default port for a proxy URL without a port.
     @Test func aProxyIsAPlaceOfItsOwn() {
         let found = space([("Proxy-Authenticate", "Basic realm=p")], status: 407, proxy: "http://u:p@P.example")
         #expect(found?.origin == "http://p.example:1080" && found?.isProxy == true)

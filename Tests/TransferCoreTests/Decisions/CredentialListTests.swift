@@ -17,7 +17,8 @@ import TransferModel
         StoredCredential(space: space, username: user, password: "of \(user)", persistence: .permanent)
     }
 
-    /// RFC 9110 section 11.5: a protection space is the origin and the realm; here also the method and whether it is a proxy's.
+    /// RFC 9110 section 11.5: a protection space is the origin and the realm. Here it also includes the method, and
+    /// whether it belongs to a proxy.
     @Test func aCredentialAnswersItsOwnSpaceAlone() {
         let others: [(inout CredentialSpace) -> Void] = [
             { $0.host = "b.org" }, { $0.port = 8443 }, { $0.protocol = "http" }, { $0.realm = "other" },
@@ -54,7 +55,7 @@ import TransferModel
         #expect(list.all.map(\.isDefault) == [false, false, true])
         list.keep(credential("carl", space()), isDefault: false)
         #expect(list.choice(for: Self.demand) == nil)
-        // Stored anew it keeps its place, with the new password.
+        // A credential that is stored again keeps its position, with the new password.
         var changed = credential("anna", space())
         changed.password = "new"
         list.keep(changed)
@@ -73,7 +74,7 @@ import TransferModel
         #expect(list.choice(for: Self.demand)?.username == "anna")
     }
 
-    /// Nobody else's password is tried because one was refused.
+    /// No other password is tried because one was refused.
     @Test func aRefusedDefaultStaysTheDefault() {
         var list = CredentialList()
         list.keep(credential("anna", space()))

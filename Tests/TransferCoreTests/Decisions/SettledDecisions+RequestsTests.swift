@@ -44,7 +44,8 @@ import TransferModel
         #expect(policy.url(of: Boxed(wrappedValue: TaskSpec())) == "https://b.example/y")
     }
 
-    /// A site that redirects elsewhere is the one that navigates, whatever the client answers (RFC 6265bis section 5.2).
+    /// After a redirect to another site, the redirecting site counts as the one that navigates, whatever the client
+    /// answers (RFC 6265bis section 5.2).
     @Test func crossedSitesStayCrossed() {
         var settled = SettledDecisions()
         #expect(!policy(settled).cookies.crossedSites)
@@ -56,7 +57,7 @@ import TransferModel
         #expect(policy(settled).cookies.crossedSites)
     }
 
-    /// A data task asks for codings, a download for none: the server's answers differ.
+    /// A data task asks for codings and a download does not, so the server's answers differ.
     @Test func whatBecomesAFileIsAskedAboutOnce() throws {
         func head(_ coding: String?) -> ResponseHead {
             let fields = coding.map { [HeaderField("Content-Encoding", $0)] } ?? []
@@ -72,7 +73,7 @@ import TransferModel
         }
     }
 
-    /// Where an answer is stored is settled for this answer, and for no other.
+    /// The choice whether to store an answer is settled for this answer only.
     @Test func whereAnAnswerIsStoredIsSettledForIt() throws {
         func head(_ tag: String) -> ResponseHead {
             ResponseHead(url: Self.own, status: 200, headers: [HeaderField("ETag", tag)])
@@ -156,7 +157,8 @@ import TransferModel
         #expect(settled.standing == nil, "nothing was proposed any more")
     }
 
-    /// The default is taken after so much time of the boot clock; after a reboot only what the new clock proves counts.
+    /// The default applies after the given time on the boot clock. After a reboot, only the time that the new clock
+    /// proves counts.
     @Test func timeIsLeftOnTheBootClock() {
         var record = DecisionRecord(
             id: DecisionID(1), task: TaskID(1), session: .shared(of: UserID(1)), state: .open,

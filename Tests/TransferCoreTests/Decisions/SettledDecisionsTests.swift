@@ -67,7 +67,8 @@ import TransferModel
         #expect(places == Bounds.decisions && hosts.spaces.count == Bounds.decisionSpaces)
     }
 
-    /// What the store had is not kept with the task: it may be gone, or refused to another task, by the next attempt.
+    /// A credential from the store is not kept with the task. By the next attempt it may be deleted, or refused to
+    /// another task.
     @Test func whatTheStoreHadIsLookedUpAnew() throws {
         var settled = SettledDecisions()
         settled.use(FoundCredential(username: "anna", password: "secret", source: .store), for: space("a"))
@@ -80,7 +81,7 @@ import TransferModel
         #expect(policy(gift.lookingUp { _ in nil }).network.answered.map(\.password) == ["given"])
         let refused = gift.lookingUp(isRefused: { found, _ in found.password == "given" }) { _ in nil }
         #expect(policy(refused).network.answered.isEmpty)
-        // Refused, it is counted as what a client gave is.
+        // If it is refused, it counts like a credential from a client.
         let again = settled.challenged(space("a"), ownUser: nil, response: nil)
         #expect(again?.previousFailureCount == 1 && again?.proposedUser == "anna")
     }
@@ -102,7 +103,7 @@ import TransferModel
         var settled = SettledDecisions()
         settled.answered(space("a"), with: DecisionAnswer(action))
         #expect(policy(settled).asks.isEmpty)
-        // Who wants the default gets what the store has; who rejects gets nothing.
+        // A client that wants the default gets the stored credential. A client that rejects gets nothing.
         let isRejected = action == .rejectProtectionSpace
         let asked = settled.challenged(space("a"), ownUser: nil, response: nil)
         #expect((asked == nil) == isRejected)

@@ -39,11 +39,11 @@ import TransferModel
         #expect(tls(settled, asks: false)?.isAsked == false)
         let questionAgain = settled.challenged(wish("k2", isAnother: true))
         let again = try #require(questionAgain)
-        // Two keys that take turns are both trusted.
+        // If two keys alternate, both are trusted.
         var both = settled
         both.answered(again, with: DecisionAnswer(.trust))
         #expect(tls(both)?.places.map(\.key) == ["k1;k2"])
-        // Until the answer, the key that is trusted stands: whoever asks once more is told of the change again.
+        // Until the answer, the old key stays trusted. A client that asks again is told of the change again.
         #expect(tls(settled)?.places.map(\.key) == ["k1"])
         settled.answered(again, with: DecisionAnswer(.performDefaultHandling))
         #expect(tls(settled)?.places.isEmpty == true)

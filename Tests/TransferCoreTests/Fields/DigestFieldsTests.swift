@@ -46,7 +46,8 @@ struct DigestFieldsTests {
         #expect(parse(["x-goog-hash": "crc32c=AAAAAA==", "x-goog-hash": "md5=\(md5)"]) == [.md5: md5Hex])
     }
 
-    /// "Decompressive transcoding": what is stored packed comes unpacked to whoever asks for identity.
+    /// "Decompressive transcoding": the server decodes an object that is stored compressed for requests that ask for
+    /// identity.
     @Test func googleTellsTheHashOfWhatItStores() {
         let stored = ("x-goog-hash", "md5=\(md5)")
         #expect(parse(["x-goog-stored-content-encoding": "gzip", stored.0: stored.1]).isEmpty)

@@ -20,7 +20,7 @@ struct RetryAfterTests {
         #expect(RetryAfter.parse(text, now: now) == nil)
     }
 
-    /// RFC 9110 section 5.6.3: spaces and tabs, whatever follows them.
+    /// RFC 9110 section 5.6.3: only spaces and tabs are blanks, whatever characters follow them.
     @Test(arguments: [
         ("", ""), (" ", ""), (" \t ", ""), ("a", "a"), ("\t a b\t", "a b"), ("  é ", "é"),
         ("\u{A0}a\u{A0}", "\u{A0}a\u{A0}"),

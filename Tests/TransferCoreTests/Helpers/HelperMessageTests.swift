@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Lines of helpers, as docs/helpers.md has them.
+/// Lines of helpers in the form of docs/helpers.md.
 struct HelperMessageTests {
     private func read(_ text: String) throws(HelperViolation) -> HelperMessage { try HelperMessage(Array(text.utf8)) }
 

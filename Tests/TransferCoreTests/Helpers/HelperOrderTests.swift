@@ -3,7 +3,8 @@ import TransferModel
 
 @testable import TransferCore
 
-/// A helper's answer goes through the strategy of HTTP: what is asked for, and what becomes of each answer.
+/// A helper's answer goes through the strategy of HTTP. The tests check the requests, and what happens with each
+/// answer.
 struct HelperOrderTests {
     private static let url = "demo://place/name"
 
@@ -38,7 +39,7 @@ struct HelperOrderTests {
         #expect(first.headers == [HeaderField("X-Own", "1")])
         let rest = HelperOrder(try exchange(held(40)))
         #expect(rest.offset == 40 && rest.validator == "v \"1\"" && rest.heldTotal == 100)
-        // Without a validator only a digest proves that the bytes belong together.
+        // Without a validator, only a digest proves that the bytes belong together.
         #expect(HelperOrder(try exchange(held(40, validator: nil))).offset == 0)
         let trusted = HelperOrder(try exchange(held(40, validator: nil), trustedDigest: true))
         #expect(trusted.offset == 40 && trusted.validator == nil)
@@ -74,13 +75,13 @@ struct HelperOrderTests {
         let rest = HelperResponse(offset: 40, length: 100, validator: "v \"1\"")
         #expect(accepted(try verdict(rest, after: held(40)))?.offset == 40)
         #expect(accepted(try verdict(rest, after: held(40)))?.expected == 60)
-        // The length of the rest is understood where the whole is known.
+        // If the total length is known, the length of the rest is accepted too.
         var short = rest
         short.length = 60
         #expect(accepted(try verdict(short, after: held(40)))?.expected == 60)
         short.length = nil
         #expect(accepted(try verdict(short, after: held(40)))?.expected == 60)
-        // Another version or another length: it begins again.
+        // With another version or another length the download starts over.
         for change in [{ $0.validator = "w" }, { $0.length = 99 }] as [(inout HelperResponse) -> Void] {
             var other = rest
             change(&other)
@@ -89,7 +90,7 @@ struct HelperOrderTests {
                 continue
             }
         }
-        // It starts over: the answer is taken from 0.
+        // The helper starts over, so the answer is written from 0.
         let over = accepted(try verdict(HelperResponse(offset: 0, length: 100, validator: "v \"1\""), after: held(40)))
         #expect(over?.truncate == true && over?.offset == 0)
         guard case .stop(.failure(let error, _)) = try verdict(HelperResponse(offset: 0, status: 404)) else {
@@ -99,7 +100,7 @@ struct HelperOrderTests {
         #expect(error.code == .httpStatus)
     }
 
-    /// What proves that a helper goes on with the bytes that are held.
+    /// What proves that a helper continues the held bytes.
     @Test func onlyTheSameValidatorContinues() throws {
         let order = HelperOrder(try exchange(held(40)))
         let rest = HelperResponse(offset: 40, length: 100, validator: "v \"1\"")
@@ -111,15 +112,15 @@ struct HelperOrderTests {
             change(&other)
             #expect(!order.isContinued(by: other), "\(other)")
         }
-        // A digest proves the whole, so that no validator is asked for.
+        // A digest proves the entire file, so no validator is needed.
         let trusted = HelperOrder(try exchange(held(40, validator: nil), trustedDigest: true))
         #expect(trusted.isContinued(by: HelperResponse(offset: 40)))
-        // Nobody knows where the rest ends.
+        // The end of the rest is unknown.
         let endless = HelperOrder(try exchange(held(40, of: nil)))
         #expect(!endless.isContinued(by: HelperResponse(offset: 40, validator: "v \"1\"")))
     }
 
-    /// A helper's fields cannot frame the body, nor set a validator or a cookie.
+    /// A helper's fields can neither frame the body nor set a validator or a cookie.
     @Test func framingIsTheProtocols() throws {
         let fields = ["Content-Length", "content-range", "ETag", "Date", "Transfer-Encoding", "Set-Cookie", "X-Other"]
         let response = HelperResponse(

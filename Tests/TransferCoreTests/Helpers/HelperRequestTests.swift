@@ -28,7 +28,7 @@ struct HelperRequestTests {
                 == [.challenge(realm: nil, .httpBasic), .response(response)])
     }
 
-    /// Bytes before the head, two heads, bytes in a file that there is none of, and bytes from elsewhere.
+    /// Bytes before the header, two headers, bytes for a file that does not exist, and bytes at a wrong offset.
     @Test func whatIsOutOfOrderFailsTheRequest() {
         for first in [HelperMessage.Content.data([1]), .wrote(1), .finished] {
             #expect(isViolation(answers([first]).first))
@@ -42,7 +42,7 @@ struct HelperRequestTests {
         #expect(isViolation(answers([.response(elsewhere)], offset: 8).last))
         #expect(answers([.response(elsewhere)], offset: 7) == [.response(elsewhere)])
         #expect(answers([.response(response)], offset: 7) == [.response(response)])
-        // What comes after that is of nobody.
+        // Later lines belong to no request.
         #expect(answers([.finished, .response(response), .finished]).dropFirst() == [nil, nil])
     }
 
@@ -63,7 +63,7 @@ struct HelperRequestTests {
         #expect(own?.message.contains("it is gone") == true)
         #expect(error("network.dns", "m", true)?.code == .networkDNS)
         #expect(error("network.dns", "m", true)?.retryable == true)
-        // Of the daemon's own affairs a helper says nothing.
+        // A helper cannot report errors of the daemon itself.
         for code in ["disk.full", "internal", "deadline.exceeded", "cancelled"] {
             #expect(error(code, "m", true)?.code == .helperFailed)
         }

@@ -4,7 +4,8 @@ import TransferModel
 
 @testable import TransferCore
 
-/// docs/states.md says what the machine does; with DLD_UPDATE_DOCS=1 in the environment the table is rewritten.
+/// docs/states.md describes what the machine does. With DLD_UPDATE_DOCS=1 in the environment the test rewrites the
+/// table.
 struct StateDocumentTests {
     private static let start = "<!-- table: checked by StateDocumentTests -->\n"
     private static let end = "\n<!-- end of table -->"

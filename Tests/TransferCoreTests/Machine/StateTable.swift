@@ -2,7 +2,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Every state times every event, as docs/states.md prints it: rendered from what the machine does.
+/// Every combination of state and event as docs/states.md prints it, rendered from what the machine does.
 enum StateTable {
     struct Row: Sendable {
         var name: String
@@ -70,7 +70,7 @@ enum StateTable {
         Row(name: "resourceTimeoutPassed", event: .resourceTimeoutPassed),
     ]
 
-    /// A status as the machine itself would leave it in `state`.
+    /// Returns a status that the machine itself could have in `state`.
     static func status(_ state: TaskState) -> TaskStatus {
         var status = TaskStatus(state: state, createdAt: reading(-1000).wall)
         switch state {
@@ -89,7 +89,7 @@ enum StateTable {
         return status
     }
 
-    /// `waiting: persist, task.waiting`, or `–` where the machine refuses.
+    /// Returns a text like `waiting: persist, task.waiting`, or `–` if the machine refuses the event.
     static func cell(_ row: Row, _ state: TaskState) -> String {
         var status = status(state)
         row.prepare(&status)

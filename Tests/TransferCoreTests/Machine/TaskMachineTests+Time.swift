@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Deadlines and the time that a task has.
+/// Deadlines and the time limit of a task.
 extension TaskMachineTests {
     @Test func deadlineFailsAlsoAPausedTask() throws {
         var machine = machine(.paused)
@@ -11,7 +11,7 @@ extension TaskMachineTests {
         #expect(machine.status.error?.code == .deadlineExceeded)
     }
 
-    /// The time was too short because of something, and that is what whoever asks wants to know.
+    /// The time was too short for a reason, and the error must name that reason.
     @Test(arguments: [TaskEvent.deadlinePassed, .resourceTimeoutPassed])
     func aTaskThatRunsOutOfTimeWhileItWaitsSaysWhatFor(_ event: TaskEvent) throws {
         var machine = machine(.waiting) { $0.error = TransferError(.networkConnect, "Nobody listens.") }
@@ -24,7 +24,7 @@ extension TaskMachineTests {
         #expect(running.status.error?.details == [:])
     }
 
-    /// Nobody has answered the question whether a server is to be trusted.
+    /// No client has answered whether a server is to be trusted.
     @Test func aServerThatNobodyTrustsIsRejectedWhenTimeIsOver() throws {
         func ended(_ event: TaskEvent, _ code: ErrorCode, _ reason: WaitReason = .authentication) throws -> ErrorCode? {
             var machine = machine(.waiting) {
@@ -40,7 +40,7 @@ extension TaskMachineTests {
         #expect(try ended(.deadlinePassed, .tlsUntrusted) == .deadlineExceeded)
     }
 
-    /// As for a new task: a date may lie further away than a task has time.
+    /// As for a new task, the date may be later than the task's time limit.
     @Test func budgetExcludesWhatAResumedTaskWaitsForItsDate() throws {
         var machine = TaskMachine(TaskMachine.added(startPaused: false, earliestBeginAt: nil, at: reading(0)).0)
         _ = try machine.handle(.pause, at: reading(30))

@@ -137,7 +137,7 @@ struct TaskMachineTests {
         }
     }
 
-    /// A server that says "now", or names a time that has passed, does not switch the back-off off.
+    /// A server that says "now" or gives a time in the past does not switch off the back-off.
     @Test func retryAfterNeverShortensTheBackOff() throws {
         var machine = machine(.running)
         for expected in [1.0, 1, 2, 4, 8, 16] {
@@ -198,7 +198,8 @@ struct TaskMachineTests {
         #expect(machine.status.error?.retryable == false)
     }
 
-    /// Five minutes are five minutes, whatever the wall clock was set to, and by whatever an older daemon stored.
+    /// The limit of five minutes does not depend on changes of the wall clock, or on the values that an older daemon
+    /// stored.
     @Test(arguments: [-3600, 3600, 34_560_000] as [Seconds])
     func aNameThatDoesNotResolveIsTimedOnTheBootClock(_ jump: Seconds) throws {
         var machine = machine(.running) { $0.budgetMark = reading().boot }
@@ -292,7 +293,7 @@ struct TaskMachineTests {
             try paused.handle(.cancel(keepPartial: true), at: reading()) == [.persist, .publish(.taskCancelled, [:])])
     }
 
-    /// What failed before was another server, or another request.
+    /// The earlier failures belong to another server or another request.
     @Test(arguments: [TaskState.queued, .running, .waiting, .paused])
     func whatIsAskedOtherwiseHasNotFailedYet(_ state: TaskState) throws {
         var machine = machine(state) {

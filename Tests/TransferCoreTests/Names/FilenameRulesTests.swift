@@ -16,7 +16,8 @@ struct FilenameRulesTests {
         #expect(FilenameRules.sanitize(name) == safe)
     }
 
-    /// Servers and `data:` URLs use other names than the registry; what they upload is called by the registry's.
+    /// Servers and `data:` URLs use other type names than the registry. They get the same extension as the registry's
+    /// name.
     @Test func typesHaveAnExtensionUnderTheNamesThatAreInUse() {
         let types = [
             "image/png": "png", "image/jpg": "jpg", "image/x-icon": "ico", "audio/x-wav": "wav",
@@ -28,7 +29,7 @@ struct FilenameRulesTests {
         #expect(["a.js", "a.jpg", "a.mp3"].map(MediaTypes.guess) == ["text/javascript", "image/jpeg", "audio/mpeg"])
     }
 
-    /// What is left out anyway keeps a name from the short way.
+    /// U+FEFF is removed in any case, but it prevents the fast path.
     @Test func plainNamesNeedNoChange() {
         let letters = ["c", "O", "1", ".", "-", "_", " ", "/", "\\", "é", "\u{301}"]
         var (names, newest) = ([""], [""])

@@ -3,7 +3,7 @@ import Testing
 @testable import TransferCore
 
 struct HostNameCanonicalTests {
-    /// A-labels as Python's codecs `punycode` and `idna` write them, and RFC 3492 section 7.1 (B, J).
+    /// A-labels as Python's codecs `punycode` and `idna` write them, and from RFC 3492 section 7.1 (B, J).
     @Test(arguments: [
         ("a.example", "a.example"), ("A.EXAMPLE.", "a.example"), ("localhost", "localhost"), (".", "."), ("", ""),
         ("bücher.example", "xn--bcher-kva.example"), ("BÜCHER.Example", "xn--bcher-kva.example"),
@@ -21,7 +21,7 @@ struct HostNameCanonicalTests {
         #expect(HostName.canonical(canonical) == canonical)
     }
 
-    /// A label that no name can have stays as it is, and costs little.
+    /// A label that no name can have stays as it is, and costs little time.
     @Test func aLongLabelStays() {
         let label = String(repeating: "ü", count: 100_000)
         #expect(HostName.canonical(label) == label && !HostName.isDomain(label))

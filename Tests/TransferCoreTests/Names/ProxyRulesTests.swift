@@ -20,7 +20,7 @@ import Testing
         #expect(address(named, "http", "Failed to connect to proxy port 8") == "proxy:8")
         #expect(address(named, "http", "Failed to connect to origin port 80") == nil)
         #expect(address(named, "https", "Failed to connect to other port 9") == "other:9")
-        // A request's header may set it in CGI programs, so libcurl does not take it.
+        // In CGI programs a request's header could set this variable, so libcurl ignores it.
         #expect(address(["HTTP_PROXY": "http://cgi:1"], "http", "Failed to connect to cgi port 1") == nil)
     }
 }

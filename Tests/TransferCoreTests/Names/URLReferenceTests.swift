@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferCore
 
 struct URLReferenceTests {
-    /// RFC 3986 section 5.4, where the result is an HTTP URL.
+    /// RFC 3986 section 5.4, for the references whose result is an HTTP URL.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),

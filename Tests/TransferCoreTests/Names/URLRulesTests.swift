@@ -57,7 +57,7 @@ struct URLRulesTests {
         #expect(try URLRules.parse("file://localhost/x").filePath == "/x")
     }
 
-    /// What follows a scheme that dld does not know is the helper's own language (RFC 3986 section 3).
+    /// The text after an unknown scheme belongs to the helper (RFC 3986 section 3).
     @Test func schemesOfHelpers() throws {
         let url = try URLRules.parse("Demo+1://u:p%40@Host:70/a%20b?q#f")
         #expect(url.scheme == .helper && url.schemeName == "demo+1" && url.host == "host" && url.port == 70)
@@ -155,11 +155,11 @@ struct URLRulesTests {
         #expect(URLRules.withoutUserInfo("https://h/x@y") == "https://h/x@y")
         #expect(URLRules.withoutUserInfo("u@h/x") == "u@h/x")
         #expect(URLRules.withoutUserInfo("https://a@b:c@h?x@y") == "https://h?x@y")
-        // A mark that combines with a sign does not hide it.
+        // A combining mark after a sign does not hide the sign.
         #expect(URLRules.withoutUserInfo("https://u:p@\u{301}h/x") == "https://\u{301}h/x")
     }
 
-    /// Most URLs are read in one pass; what that gives is what the rules for all of them give.
+    /// Most URLs are parsed in one pass. The result must be the same as that of the general rules.
     @Test(arguments: [
         "http://h/", "https://h/a/b.bin", "http://127.0.0.1:40123/counted/file-000123",
         "https://a.example.:8443/~u/x_y-z.tar.gz",

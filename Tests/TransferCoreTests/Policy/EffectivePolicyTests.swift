@@ -60,7 +60,7 @@ struct EffectivePolicyTests {
         #expect(policy.acceptsAnyStatus == (task ?? session ?? false))
     }
 
-    /// As in URLSession: a background session always waits.
+    /// As in URLSession, a background session always waits.
     @Test(arguments: [nil, true, false] as [Bool?], [nil, true, false] as [Bool?])
     func onlyOtherThanBackgroundSessionsFailForWantOfConnectivity(task: Bool?, session: Bool?) {
         var (spec, configuration) = (TaskSpec(), SessionConfiguration())
@@ -77,12 +77,12 @@ struct EffectivePolicyTests {
         own.firstDelay = 2
         (inherited.attempts, inherited.firstDelay) = (3, 1000)
         let policy = policy({ $0.retry = own }, { $0.retry = inherited })
-        // The session says nothing of the longest delay; that of its own first one is not the task's.
+        // The session does not set the longest delay. Its own first delay does not affect the task's.
         #expect(policy.retry.attempts == 3 && policy.retry.firstDelay == 2 && policy.retry.longestDelay == 600)
         #expect(policy.retry.waitsForConnectivity)
     }
 
-    /// What was made for one task must not be there for the next.
+    /// Data of one task must not be available to the next.
     @Test func tasksOfOneSessionShareNothingOfTheirOwn() {
         let left = EffectivePolicy(session: SessionConfiguration())
         var spec = TaskSpec()

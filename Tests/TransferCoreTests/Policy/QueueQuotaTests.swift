@@ -16,7 +16,7 @@ import TransferModel
         try quota.reserve(0)
     }
 
-    /// Whoever had more tasks when the limit was lowered adds none, and nothing overflows.
+    /// An owner that had more tasks when the limit was lowered can add none, and nothing overflows.
     @Test func aLoweredLimitLeavesNoRoom() throws {
         var quota = QueueQuota(limit: 1, unfinished: 1_000_000)
         #expect(throws: TransferError.self) { try quota.reserve(1) }

@@ -20,7 +20,7 @@ struct AttemptFailureRulesTests {
         #expect(failure(.networkLost, told).withoutNetwork.disposition == told)
     }
 
-    /// Every code with every disposition; timeouts by what libcurl says of them.
+    /// Every code with every disposition. For timeouts the message of libcurl decides.
     @Test func aFailureIsUnconnectedWithoutNetworkNameOrConnection() {
         for code in ErrorCode.allCases {
             #expect(failure(code, .network).isUnconnected)

@@ -10,7 +10,7 @@ struct CircuitBreakerTests {
         return breaker
     }
 
-    /// Seconds after the opening.
+    /// In seconds after the breaker opened.
     private func next(_ breaker: CircuitBreaker) -> Double? {
         breaker.nextProbeAt.map { Double($0 - reading(0).boot) / 1000 }
     }
@@ -97,7 +97,7 @@ struct CircuitBreakerTests {
         breaker.refused()
         breaker.attemptFailed(TaskID(1), at: reading(40))
         #expect(next(breaker) == 45, "the interval begins anew")
-        // It was a probe once; its run now began while the breaker was closed.
+        // The task was a probe once, but its current run began while the breaker was closed.
         breaker.attemptEnded(TaskID(10), at: reading(41))
         #expect(next(breaker) == 45)
     }

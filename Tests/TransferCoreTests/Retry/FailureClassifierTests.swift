@@ -54,7 +54,7 @@ struct FailureClassifierTests {
         #expect(failure.disposition == .permanent)
     }
 
-    /// RFC 959 section 4.2: a first digit 4, and the 120 of a greeting, are of the moment.
+    /// RFC 959 section 4.2: codes that begin with 4, and the greeting 120, are temporary.
     @Test(arguments: [
         (19, "RETR response: 450", true), (19, "RETR response: 425", true), (19, "RETR response: 553", false),
         (13, "Bad PASV/EPSV response: 425", true), (13, "Bad PASV/EPSV response: 500", false),
@@ -92,7 +92,7 @@ struct FailureClassifierTests {
         #expect(transport(97, "User was rejected by the SOCKS5 server").error.code == .authRequired)
         let demand = [HeaderField("Proxy-Authenticate", "Basic realm=\"x\"")]
         for (url, isProxy) in [("http://a/", true), ("https://a/", false)] {
-            // Through a tunnel the answer is the server's own, whatever it says.
+            // Through a tunnel the answer comes from the server itself, whatever its status is.
             let head = ResponseHead(url: url, status: 407, headers: demand)
             let outcome = ExchangeOutcome(
                 end: .stopped(.failure(TransferError(.authRequired, ""), retryAfter: nil)), head: head)
@@ -139,7 +139,7 @@ struct FailureClassifierTests {
         #expect(failure.error.details["certificate"] == .string(fault.rawValue))
     }
 
-    /// They may hold any word.
+    /// The messages may contain any word.
     @Test(arguments: [
         ("unable to get local issuer certificate, expired.example.org", "expired.example.org", "unknown_issuer"),
         ("expired.example.org:443: self-signed certificate", "expired.example.org", "self_signed"),

@@ -45,14 +45,14 @@ struct HostGatesTests {
         #expect(gates.permission(host: host, owner: owner, at: reading(7)) == .probe)
     }
 
-    /// Tasks of volatile sessions find out by themselves, and delay no probe of the others.
+    /// Tasks of volatile sessions try the host themselves, and do not delay the probes of other tasks.
     @Test func whoDoesNotHeedSilenceIsNotHeld() {
         var gates = silent()
         #expect(gates.permission(host: host, owner: owner, at: reading(), heedsSilence: false) == .any)
         #expect(gates.hold(host: host, owner: owner, at: reading(), heedsSilence: false) == nil)
         gates.attemptStarted(host: host, owner: owner, task: .firstVolatile, at: reading(4))
         #expect(gates.permission(host: host, owner: owner, at: reading(5)) == .probe)
-        // A pause that the host asked for holds them too.
+        // They also wait if the host itself asked for a pause.
         report(&gates, .throttled(retryAfter: 60))
         guard case .none = gates.permission(host: host, owner: owner, at: reading(), heedsSilence: false) else {
             return #expect(Bool(false), "it may begin")
@@ -103,12 +103,12 @@ struct HostGatesTests {
         #expect(gates.hold(host: host, owner: other, at: reading(1)) == nil)
         let isHeld = gates.tryNow(host: host, owner: other, task: TaskID(5), at: reading(1))
         #expect(!isHeld && gates.permission(host: host, owner: owner, at: reading(1)) != .any)
-        // What another owner is given does not end the pause.
+        // An answer to another owner does not end the pause.
         report(&gates, .answered, at: 2, owner: other)
         #expect(gates.hold(host: host, owner: owner, at: reading(2)) == .paced(nextStart: reading(60).boot))
         for task in 1...5 { report(&gates, .failed, task: Int64(task), at: 3) }
         #expect(gates.permission(host: host, owner: other, at: reading(4)) == .none(until: reading(8).boot))
-        // Each gate is told of at its own time.
+        // Each gate is reported at its own time.
         #expect(gates.takeReleased(at: reading(8)) == [host] && gates.nextChange() == reading(60).boot)
         #expect(gates.permission(host: host, owner: owner, at: reading(8)) == .none(until: reading(60).boot))
     }
@@ -124,7 +124,7 @@ struct HostGatesTests {
         for _ in 0..<9 { report(&gates, .answered, startedAt: 2, at: 2) }
         report(&gates, .throttled(retryAfter: nil), startedAt: 2, at: 3)
         gates.attemptStarted(host: host, owner: owner, task: TaskID(7), at: reading(4))
-        // Without the refusal the rate is above 4 a second.
+        // Without the refusal the rate is above 4 per second.
         #expect(gates.permission(host: host, owner: owner, at: reading(4.3)) != .any)
         guard case .none(let until) = gates.permission(host: host, owner: owner, at: reading(4.3)) else {
             Issue.record("the rate was not lowered")
@@ -153,7 +153,7 @@ struct HostGatesTests {
         #expect(gates.nextChange() == reading(16).boot)
         report(&gates, .answered, at: 8)
         #expect(gates.takeReleased(at: reading(8)) == [host])
-        // What was noted for it means nothing any more.
+        // The entry for the gate no longer means anything.
         #expect(gates.nextChange() == nil && gates.takeReleased(at: reading(100)) == [])
     }
 

@@ -31,7 +31,7 @@ struct HostReportTests {
         #expect(report(.httpStatus, status: 408, .transient(after: 7)) == .answered)
     }
 
-    /// It has answered: what its redirect leads to is not its fault.
+    /// The host has answered, and is not responsible for the target of its redirect.
     @Test func aPlaceThatARedirectNamesIsAnothers() {
         let error = TransferError(.networkConnect, "x", details: ["redirectedTo": "http://elsewhere:80"])
         #expect(HostGates.Report(AttemptFailure(error: error, disposition: .transient(after: nil))) == .answered)

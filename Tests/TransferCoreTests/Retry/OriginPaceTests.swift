@@ -17,7 +17,7 @@ struct OriginPaceTests {
         var pace = OriginPace(retryAfter: 1, at: reading())
         var time = 1.0
         for _ in 0..<6 {
-            // A second of starts that are all answered well.
+            // One second of starts that all get good answers.
             let rate = pace.rate
             for _ in 0..<Int(rate.rounded()) { pace.answered(startedAt: boot(time), at: reading(time)) }
             time += 1
@@ -26,7 +26,7 @@ struct OriginPaceTests {
         let before = pace.rate
         pace.refused(retryAfter: 1, startedAt: boot(time), at: reading(time))
         #expect(pace.rate == before / 2)
-        // Others that were on their way when it refused say nothing new.
+        // Refusals of other requests that were already on their way tell nothing new.
         pace.refused(retryAfter: 1, startedAt: boot(time - 0.1), at: reading(time + 0.1))
         pace.answered(startedAt: boot(time - 0.1), at: reading(time + 0.2))
         #expect(pace.rate == before / 2)
@@ -42,12 +42,12 @@ struct OriginPaceTests {
         pace.attemptStarted(at: reading(2))
         let gap = Double(pace.nextStartAt - boot(2)) / 1000
         #expect(abs(gap - 1 / pace.rate) < 0.002)
-        // What was not used is lost: no burst after a rest.
+        // Unused starts are lost, so there is no burst after a pause.
         pace.attemptStarted(at: reading(60))
         #expect(pace.nextStartAt >= boot(60.2))
     }
 
-    /// One URL that asks for a day must not shut out the others for a day.
+    /// One URL that asks for a pause of a day must not block the other URLs for a day.
     @Test func aLongHoldIsTriedOnceAMinuteAndEndsWithAGoodAnswer() {
         var pace = OriginPace(retryAfter: 86_400, at: reading())
         #expect(pace.nextStartAt == boot(60))
@@ -81,8 +81,8 @@ struct OriginPaceTests {
         #expect(pace.isOver(at: reading(21)))
     }
 
-    /// A server that takes five requests a second and answers 429 with `Retry-After: 2` beyond: sixty files cost at most 150
-    /// requests, in any order of its answers, and less than a minute.
+    /// A server accepts five requests per second and answers the rest with 429 and `Retry-After: 2`. Sixty files cost
+    /// at most 150 requests and less than a minute, in whatever order its answers come.
     @Test(arguments: [0.0, 0.05, 0.3]) func sixtyFilesCostAtMost150Requests(latency: Double) {
         var (served, requests, time) = (0, 0, 0.0)
         var pace: OriginPace?

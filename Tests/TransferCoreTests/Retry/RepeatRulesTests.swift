@@ -34,7 +34,7 @@ struct RepeatRulesTests {
         }
     }
 
-    /// A 303 says that the POST was done; that the GET after it found nobody does not undo it.
+    /// A 303 says that the POST was done. If the GET after it finds no server, the POST is still done.
     @Test(arguments: [7, 56])
     func whatWasRedirectedToAGetIsDone(_ code: Int) {
         var outcome = lost(code)

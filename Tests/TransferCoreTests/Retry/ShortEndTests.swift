@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// A length that is announced too large is told from a connection that breaks by repetition alone.
+/// Only repetition can tell an announced length that is too large from a connection that breaks.
 struct ShortEndTests {
     private func end(
         _ end: ExchangeOutcome.End = .transport(code: 18, message: ""), at offset: Int64, from start: Int64 = 0,
@@ -15,8 +15,8 @@ struct ShortEndTests {
             outcome, from: ByteCount(start), to: ByteCount(total), of: ByteCount(total), host: "example.org")
     }
 
-    /// Attempts one after the other, each with its failure.
-    /// - Returns: the attempt that was the last, from 1; nil if the task goes on.
+    /// Runs the attempts one after the other, each with its failure.
+    /// - Returns: The number of the last attempt (from 1), or nil if the task continues.
     private func attempts(_ ends: [ShortEnd?]) throws -> (last: Int?, status: TaskStatus) {
         var machine = TaskMachine(TaskStatus(state: .queued, createdAt: reading().wall))
         for (index, end) in ends.enumerated() {
@@ -43,10 +43,10 @@ struct ShortEndTests {
     @Test func connectionsThatBreakHereAndThereAreResumedForEver() throws {
         let cuts = (1...200).map { end(at: Int64($0), from: Int64($0 - 1)) }
         #expect(try attempts(cuts).last == nil)
-        // Without ranges each body begins again.
+        // Without ranges each body starts over.
         let bodies = (1...200).map { end(at: Int64(1 + $0 % 7)) }
         #expect(try attempts(bodies).last == nil)
-        // Another length is another file.
+        // Another length means another file.
         #expect(try attempts([end(at: 70, of: 1000), end(at: 70, of: 1001), end(at: 70, of: 1000)]).last == nil)
     }
 
@@ -56,7 +56,7 @@ struct ShortEndTests {
         #expect(try attempts([end(at: 70)] + Array(repeating: nothing, count: 9)).last == 6)
         for broken in [ExchangeOutcome.End.stalled, .transport(code: 56, message: "")] {
             #expect(try attempts(Array(repeating: end(broken, at: 70), count: 9)).last == 6)
-            // A black hole after what is held: the network may come back.
+            // A connection that gives no new bytes after the held ones: the network may come back.
             #expect(end(broken, at: 70, from: 70, received: 0) == nil)
             #expect(end(broken, at: 71, from: 70) == nil)
         }

@@ -51,7 +51,7 @@ struct ResumeProspectsTests {
         #expect(!mayResume(answer(), post))
     }
 
-    /// An answer of an empty or finished file is no reason to think otherwise.
+    /// An answer for an empty or a complete file changes nothing.
     @Test func theLengthDoesNotMatter() {
         var whole = answer()
         whole.acceptance.total = 0

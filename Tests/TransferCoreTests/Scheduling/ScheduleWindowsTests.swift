@@ -20,7 +20,8 @@ struct ScheduleWindowsTests {
             })
     }
 
-    /// What a look costs must not depend on them: 200 tasks of a session with 150,000 windows held up everybody's.
+    /// The cost of a check must not depend on the number of windows: a session with 200 tasks and 150,000 windows would
+    /// delay the tasks of everyone.
     @Test func overlappingWindowsAreOneOverMidnightAndTheWeeksEnd() throws {
         let schedule = try windows(
             ("22:00", "02:00", [6]), ("23:00", "01:00", [6]), ("01:30", "24:00", [0]), ("05:00", "05:00", [3]))
@@ -74,7 +75,7 @@ struct ScheduleWindowsTests {
     }
 
     @Test func clocksThatChangeAreFollowed() throws {
-        // On the second day at 01:00 UTC local time jumps from 02:00 to 03:00.
+        // On the second day at 01:00 UTC the local time jumps from 02:00 to 03:00.
         let change = time(1, 1)
         let offset: ScheduleWindows.UTCOffset = { $0 < change ? 3600 : 7200 }
         let schedule = try windows(("04:00", "05:00", nil))

@@ -145,7 +145,7 @@ extension SchedulerTests {
         #expect(pick([], running: running, SlotLimits(global: 2, perHost: 6)).preempt == [2])
     }
 
-    /// If a session is full, or a host within it, only a run of the same makes room.
+    /// If a session is full, or a host within it, only a run of the same session or host makes room.
     @Test func aVictimOfAnotherKindFreesNothing() {
         let others = [2, 3].map { task($0, host: "b", session: "t", priority: 0.1) }
         let urgent = [task(9, priority: 0.9)]
@@ -178,7 +178,7 @@ extension SchedulerTests {
         #expect(blocking(task(9), []) == [])
     }
 
-    /// Owners of any number of tasks at any hosts: each that has a task which could run gets a slot within one turn.
+    /// Owners have any number of tasks at any hosts. Each owner with a task that could run gets a slot within one turn.
     @Test func everyOwnerGetsASlotWithinATurn() {
         var generator = SeededGenerator(state: 11)
         for world in 0..<60 {
@@ -192,7 +192,7 @@ extension SchedulerTests {
                     canResume: Bool.random(using: &generator))
             }
             var (running, turns, served) = ([Scheduler.Candidate](), SlotTurns(), Set<UserID>())
-            // No run ever ends by itself.
+            // No run ends by itself.
             for second in 0..<(Int(owners) * 2 * 31) where served.count < Int(owners) {
                 let decision = Scheduler.pick(
                     candidates: queue, running: running, limits: limits, turns: turns, at: reading(Double(second)))

@@ -105,7 +105,8 @@ struct SchedulerTests {
         #expect(pick([task(3, priority: 0.9)], running: running, limits).preempt == [2], "all would lose: the least")
     }
 
-    /// Once stopped, the more important of the two would take the slot of the other: both would have been stopped.
+    /// If the more important task were stopped, it would then take the slot of the other one, and both would have been
+    /// stopped.
     @Test func aLowerPriorityYieldsFirstWhateverItLoses() {
         var running = [task(1, priority: 0.1), task(2, priority: 0.3)]
         running[0].canResume = false
@@ -142,7 +143,7 @@ struct SchedulerTests {
         #expect(pick(queue, gates: silent("a"), at: 4).start.sorted() == [7, 8, 9])
     }
 
-    /// Five failures of two tasks at 0 s: the first probe is due at 5 s.
+    /// Two tasks fail five times at 0 s, so the first probe is due at 5 s.
     private func silent(_ host: String) -> HostGates {
         var gates = HostGates()
         for id in 100...104 {
@@ -163,7 +164,8 @@ struct SchedulerTests {
         #expect(pick(queue, gates: silent("a"), at: 5).start == [1], "of those the most important")
     }
 
-    /// A host that takes one task a second: it refuses the urgent tasks of the first owner each time, and answers all others.
+    /// A host that accepts one task per second. It always refuses the urgent tasks of the first owner, and answers all
+    /// others.
     @Test func aPacedHostStarvesNobody() {
         var gates = HostGates()
         gates.report(
@@ -207,7 +209,7 @@ struct SchedulerTests {
         #expect(pick(Array(queue.prefix(3)), gates: gates, at: 1).start == [1], "it is not queued any more")
     }
 
-    /// The first owner's runs hold all slots, and its task at the silent host has failed less often.
+    /// The first owner's runs use all slots, and its task at the silent host has failed less often.
     @Test func aProbeIsLeftToAnOwnerWhoGetsASlot() {
         var queue = [task(1, host: "a"), task(2, host: "a", owner: 2)]
         queue[1].failures = 3

@@ -11,7 +11,7 @@ import TransferModel
             canResume: true, startedAt: 0)
     }
 
-    /// Lists of tasks alike and unlike, against limits that are reached, exceeded or not.
+    /// Lists of similar and different tasks, with limits that are reached, exceeded or not reached.
     @Test(arguments: 0..<200) func manyAreCountedAsOneByOne(seed: Int) {
         var state = UInt64(seed)
         func random(_ bound: Int) -> Int {

@@ -29,7 +29,7 @@ struct TokenBucketTests {
             taken += bucket.take(16_384, at: now).rawValue
             now = max(now + 1, bucket.nextAvailable(ByteCount(min(16_384, bucket.burst.rawValue)), at: now))
         }
-        // The last grant may be short by one chunk, which is much of a very low rate.
+        // The last grant may be short by one chunk, which is a large share at a very low rate.
         let tolerance = max(Double(rate) * 5 * 0.05, 16_384)
         #expect(abs(Double(taken) - Double(rate) * 5) <= tolerance)
     }

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferCore
 
 struct ConnectionPaceTests {
-    /// Lets `seconds` pass in which each connection brings its share of what `rate` says for their number.
+    /// Simulates `seconds` in which each connection brings its share of the `rate` for the number of connections.
     private func run(
         _ pace: inout ConnectionPace, seconds: Int, rest: Int64 = 1 << 40, spare: Int = 8,
         rate: (Int) -> Int64

@@ -17,7 +17,7 @@ struct OriginChoiceTests {
             count: count, held: held, sharesBytes: shares, failuresInRow: failures, integrityRestarts: restarts)
     }
 
-    /// Every place is asked once, in order, whatever the failure, where nothing is held.
+    /// If no bytes are held, every origin is tried once and in order, whatever the failure.
     @Test(arguments: [transient, network, permanent])
     func everyPlaceIsAskedOnce(_ failure: AttemptFailure) {
         for count in 1...5 {

@@ -15,7 +15,7 @@ struct OriginRosterTests {
         return roster
     }
 
-    /// Opens as many connections as there is room for, `limit` at most.
+    /// Opens as many connections as there is room for, but at most `limit`.
     private func open(_ roster: inout OriginRoster, _ limit: Int, at now: Int64 = 0) -> [OriginID] {
         var opened: [OriginID] = []
         while opened.count < limit, roster.room(at: now) > 0, let origin = roster.pick(at: now) {
@@ -34,7 +34,7 @@ struct OriginRosterTests {
         }
     }
 
-    /// Room says how many `pick` gives, whatever happened before.
+    /// The room is the number of origins that `pick` returns, whatever happened before.
     @Test(arguments: 1...40)
     func roomAndPickAgree(_ seed: UInt64) {
         var generator = SeededGenerator(state: seed)
@@ -80,7 +80,7 @@ struct OriginRosterTests {
         #expect(open(&roster, 3) == [1, 1, 1])
     }
 
-    /// Until it has answered, its share of the connections waits for it; not for long.
+    /// Until an origin has answered, its share of the connections is reserved for it, but not for long.
     @Test func aPlaceThatIsBeingAskedKeepsItsShare() {
         var roster = roster(2, bound: false)
         roster.bound(0)
@@ -126,7 +126,7 @@ struct OriginRosterTests {
         #expect(roster.pick(at: 60_000) == 0)
     }
 
-    /// A server with a limit of connections is no dead one.
+    /// A server with a limit on connections is not dead.
     @Test func refusedConnectionsLeaveThoseThatWork() {
         var roster = roster(2)
         #expect(open(&roster, 8).count == 8)
@@ -155,7 +155,7 @@ struct OriginRosterTests {
         #expect(roster.failure == nil, "it did nothing wrong")
     }
 
-    /// The fast ones are done; what is left hangs at the one that gives nothing.
+    /// The fast connections are done. The rest of the file depends on an origin that sends nothing.
     @Test func aSilentPlaceIsLeftAlsoWhereNobodyElseIsAtWork() {
         var roster = roster(2)
         _ = open(&roster, 2)
@@ -169,7 +169,7 @@ struct OriginRosterTests {
         var roster = roster(2)
         for _ in 0..<10 { roster.opened(0, at: 0) }
         roster.opened(1, at: 0)
-        // Ten connections bring as much together as one of the other place: each a tenth.
+        // Ten connections together bring as much as one connection to the other origin, so each brings a tenth.
         #expect(roster.sampled([0: 500_000, 1: 500_000], at: 5100) == [0])
     }
 

@@ -29,7 +29,7 @@ struct OriginsTests {
         #expect(origins.place(of: held) == nil)
     }
 
-    /// Bytes stay those of the place that gave them, whatever that is called in the task.
+    /// Held bytes stay with the origin that sent them, whatever its role in the task is.
     @Test func heldBytesKeepTheirPlaceWhenATaskChanges() {
         let (mirror, own) = ("https://m/f", "https://example.org/f")
         var held = checkpoint(5)
@@ -38,7 +38,7 @@ struct OriginsTests {
             new.url = url
             return Origins.renamed(held, from: spec([mirror]), to: new)
         }
-        // A new URL has to prove what it has; the old one may be a mirror now.
+        // A new URL has to prove that it has the same file. The old URL may be a mirror now.
         #expect(renamed("https://new/f", []) == nil)
         #expect(renamed("https://new/f", [own])?.origin == own)
         held.total = 5

@@ -27,7 +27,7 @@ struct PieceMapTests {
         #expect(error?.code == .integrityChecksum)
     }
 
-    /// Every subset of the pieces: what is kept and what is missing make up the file.
+    /// For every subset of the pieces, the kept and the missing ranges make up the file.
     @Test func allButSomeIsTheRest() throws {
         let map = try map(22, 4, 6)
         for subset in 0..<64 {

@@ -2,22 +2,22 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Plays server and engine for a `SegmentedDownload`: its exchanges move side by side, a few bytes at a time, into a
-/// file in memory, with an answer on order for each request.
+/// Plays server and engine for a `SegmentedDownload`. Its exchanges advance in parallel, a few bytes at a time, and
+/// write to a file in memory. A test can set the answer to each request.
 struct ScriptedParts {
     enum Answer: Hashable {
         case right
-        /// The connection breaks after so many body bytes.
+        /// The connection breaks after this many bytes of the body.
         case cut(after: Int)
-        /// A part that is shorter than asked for.
+        /// A part that is shorter than requested.
         case short(Int)
         case refused
         case status(Int, retryAfter: String?)
-        /// Everything, whatever was asked; of the version with this tag.
+        /// The entire file, whatever was requested, of the version with this tag.
         case whole(etag: String)
-        /// The part, of the version with this tag.
+        /// The requested part, of the version with this tag.
         case other(etag: String)
-        /// Everything where If-Range is there, the part where not.
+        /// The entire file if the request has If-Range, otherwise the part.
         case wholeToIfRange
         case wrongStart
         case wrongTotal
@@ -37,26 +37,26 @@ struct ScriptedParts {
         var end: ExchangeOutcome.End
     }
 
-    /// The version that each tag means.
+    /// The version for each tag.
     let versions: [String: [UInt8]]
     var etag = "\"v1\""
-    /// The version that each URL has, where it is another one.
+    /// The tag for each URL that has another version.
     var etags: [String: String] = [:]
-    /// Fields of every answer of a URL.
+    /// Fields in every answer of a URL.
     var fields: [String: [HeaderField]] = [:]
-    /// Further places of the download.
+    /// More origins of the download.
     var others: OtherOrigins?
-    /// Bytes at most of a step of a URL's exchange: what is slow.
+    /// The most bytes in one step of a URL's exchange. This makes an origin slow.
     var pace: [String: Int64] = [:]
     private var now: Int64 = 0
-    /// Decides by the number of the request (from 0) and its first byte; nil answers rightly.
+    /// Selects the answer from the number of the request (from 0) and its first byte. Nil means the right answer.
     var answer: (Int, Exchange) -> Answer? = { _, _ in nil }
-    /// Connections that the server serves at one time, and what the others get.
+    /// The number of connections that the server serves at the same time, and the answer to all others.
     var capacity: (count: Int, refusal: Answer)?
     var acceptRanges: String? = "bytes"
     private(set) var exchanges: [Exchange] = []
     private(set) var bytesSent = 0
-    /// Body bytes by URL.
+    /// Bytes of bodies by URL.
     private(set) var sent: [String: Int] = [:]
     private(set) var peak = 0
     private(set) var overwritten = ByteCount.zero
@@ -72,7 +72,7 @@ struct ScriptedParts {
     }
 
     var content: [UInt8] { versions[etag] ?? [] }
-    /// The file, where it has no gap.
+    /// The file if it has no gaps.
     var holdsExactly: [UInt8]? { written.covers(ByteCount(Int64(file.count))) ? file : nil }
 
     // MARK: An attempt
@@ -126,7 +126,7 @@ struct ScriptedParts {
         }
     }
 
-    /// What of the file would be in the store.
+    /// Returns what the store would have of the file.
     private func held(_ acceptance: Acceptance?) -> Checkpoint? {
         guard let acceptance else { return nil }
         return Checkpoint(
@@ -241,7 +241,7 @@ struct ScriptedParts {
         return last < first ? nil : first..<last + 1
     }
 
-    /// Some bytes of one exchange, or its end.
+    /// Advances one exchange by some bytes, or to its end.
     private mutating func advance(_ id: SegmentID, _ machine: inout SegmentedDownload, at time: Int64) -> Step<Arrival>?
     {
         guard var state = running[id] else { return nil }

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Segments that run in memory, with ends that may move.
+/// Segments that run in memory and whose ends may move.
 final class SimulatedEnds: SegmentEnds {
     struct Segment {
         var position: Int64
@@ -28,7 +28,7 @@ final class SimulatedEnds: SegmentEnds {
     }
 }
 
-/// A plan, and a server that does with its segments what a test says.
+/// A plan, and a server that advances its segments as a test says.
 struct SimulatedServer {
     var plan: SegmentPlan
     let ends = SimulatedEnds()
@@ -53,7 +53,7 @@ struct SimulatedServer {
         return opened
     }
 
-    /// The segment takes up to `count` bytes; true if it is over then.
+    /// The segment takes up to `count` bytes. Returns true if it has ended.
     mutating func advance(_ id: SegmentID, by count: Int64) -> Bool {
         guard var segment = ends.segments[id] else { return true }
         segment.position = min(segment.end, segment.position + count)
@@ -70,7 +70,7 @@ struct SimulatedServer {
         plan.ended(id, at: ByteCount(segment.position))
     }
 
-    /// Every byte is in exactly one place, and no connection too many is open.
+    /// Checks that every byte is in exactly one range, and that no more than `limit` connections are open.
     func check(atMost limit: Int) {
         let places = plan.held.ranges + plan.running.values.map(\.range).filter { !$0.isEmpty } + plan.gaps
         let sorted = places.sorted { $0.start < $1.start }
@@ -160,7 +160,7 @@ struct SegmentPlanTests {
     @Test func aSegmentThatIsAheadKeepsWhatItTook() throws {
         var server = server(100 * Self.mebibyte, .fixed(2))
         server.adopt(from: 0)
-        // It takes more between the plan's look and the new end.
+        // The segment takes more bytes between the plan's check and the new end.
         let ends = LateEnds(server.ends, ahead: 60 * Self.mebibyte)
         let opened = server.plan.open(ends)
         let second = try #require(opened.first)
@@ -180,7 +180,7 @@ struct SegmentPlanTests {
         }
     }
 
-    /// Sixteen equal connections: the last ends hardly after the first.
+    /// Of sixteen equal connections the last ends shortly after the first.
     @Test(arguments: [16, 40, 160, 1000] as [Int64], [250_000, 1_000_000, 8_000_000] as [Int64])
     func keepsAllConnectionsBusyToTheEnd(_ size: Int64, _ rate: Int64) {
         let total = size * Self.mebibyte
@@ -241,7 +241,8 @@ struct SegmentPlanTests {
         #expect(server.peak <= limit)
     }
 
-    /// One thing happens: bytes, an end, a failure, a look at the rate. The server takes `taken` connections only.
+    /// One random event happens: bytes, an end, a failure, or a rate sample. The server serves only `taken`
+    /// connections.
     private func step(
         _ server: inout SimulatedServer, taken: Int, steps: Int, at now: Int64, _ generator: inout SeededGenerator
     ) {

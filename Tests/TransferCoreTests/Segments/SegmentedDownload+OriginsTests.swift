@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Parts of one file from several places.
+/// Parts of one file from several origins.
 struct SegmentedDownloadOriginsTests {
     private static let size = 6 << 20
     private static let right = SegmentedDownloadTests.version(1)
@@ -82,7 +82,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(urls(without) == [Self.own])
     }
 
-    /// Whatever a mirror does, the file comes whole from the others, and nothing of another version is taken.
+    /// Whatever a mirror does, the others bring the complete file, and no bytes of another version are used.
     @Test(
         arguments: [
             ScriptedParts.Answer.refused, .status(404, retryAfter: nil), .status(503, retryAfter: "1"),
@@ -99,7 +99,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(origin.bytesSent == Self.size && origin.overwritten == 0)
     }
 
-    /// The place where it began fails for good in the middle.
+    /// The origin of the first bytes fails permanently in the middle.
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func theFirstPlaceMayFailToo(_ seed: UInt64) throws {
         var origin = parts(seed) { number, exchange in
@@ -137,7 +137,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(urls(origin) == [Self.own, Self.mirror])
     }
 
-    /// A file with gaps is filled from whatever place answers, when the one it is of is gone.
+    /// If the origin of the held bytes is gone, any origin that answers fills the gaps.
     @Test func gapsAreFilledFromAnotherPlace() throws {
         var origin = parts { number, exchange in
             number > 0 && exchange.url == Self.own ? .refused : .cut(after: 200_000)
@@ -152,12 +152,12 @@ struct SegmentedDownloadOriginsTests {
         #expect(origin.bytesSent == Self.size)
     }
 
-    /// What others brought, but for a piece from the middle.
+    /// A file without one piece from the middle, which other origins brought.
     private static let holed = Checkpoint(
         offset: .mebibytes(1), total: ByteCount(Int64(size)), validators: Validators(etag: "\"v1\""),
         partPath: "/tmp/part", device: 1, inode: 2, ranges: [ByteRange(.mebibytes(3), ByteCount(Int64(size)))])
 
-    /// Wrong pieces come from one place alone, and nothing else does, whatever version it says that it has.
+    /// Wrong pieces are replaced from one origin only, whatever version it says it has, and nothing else is requested.
     @Test(arguments: [ConnectionPolicy.fixed(1), .fixed(3)])
     func gapsMayBeFilledFromOnePlaceAlone(_ policy: ConnectionPolicy) throws {
         var origin = parts(mustNotMix: true, fillsGaps: true)
@@ -169,7 +169,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(origin.exchanges.first?.header("if-range") == nil, "its version is not known yet")
     }
 
-    /// A place that cannot fill the gap is another one's turn: what is held stays.
+    /// If an origin cannot fill the gap, another one is tried and the held bytes stay.
     @Test(arguments: [
         ScriptedParts.Answer.refused, .status(404, retryAfter: nil), .whole(etag: "\"v1\""), .wrongTotal, .unsatisfied,
         .cut(after: 70_000),

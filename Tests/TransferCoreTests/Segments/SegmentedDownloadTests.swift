@@ -75,7 +75,7 @@ struct SegmentedDownloadTests {
         #expect(try StrategyRegistry.segmented(for: request(), .automatic) != nil)
     }
 
-    /// The k-th part is of another version: everything begins anew, and nothing is mixed.
+    /// The k-th part belongs to another version. The download starts over, and versions are not mixed.
     @Test(arguments: 1...5)
     func aChangedPartRestartsEverything(_ part: Int) throws {
         for answer: ScriptedParts.Answer in [
@@ -100,7 +100,7 @@ struct SegmentedDownloadTests {
         }
     }
 
-    /// Behind one name are servers that do not agree: in the end one of them is listened to.
+    /// Behind one name are servers with different versions. In the end the download uses one stream.
     @Test func aTagForEachConnectionEndsInOneStream() throws {
         let names = (0..<40).map { "\"n\($0)\"" }
         var origin = ScriptedParts(Dictionary(uniqueKeysWithValues: names.map { ($0, Self.first) }))
@@ -137,7 +137,7 @@ struct SegmentedDownloadTests {
         #expect(origin.exchanges.contains { $0.header("range") != nil && $0.header("if-range") == nil })
     }
 
-    /// The server takes k connections; the rest of the work goes to them.
+    /// The server accepts k connections, and they do the rest of the work.
     @Test(arguments: [1, 2, 5], [429, 503, 7])
     func refusedConnectionsLeaveTheWorkToTheOthers(_ taken: Int, _ status: Int) throws {
         var origin = parts()
@@ -181,7 +181,7 @@ struct SegmentedDownloadTests {
         #expect(attempt.failure?.disposition == .disk && attempt.failure?.error.code == .diskFull)
     }
 
-    /// Wherever it was cut, and however many connections go on: nothing that is held is fetched again.
+    /// Wherever the file was cut, and however many connections continue, no held byte is requested again.
     @Test(arguments: [1, 2, 4, 16])
     func resumesWithGaps(_ connections: Int) throws {
         for seed in 1...5 as ClosedRange<UInt64> {

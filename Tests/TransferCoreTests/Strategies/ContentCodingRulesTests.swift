@@ -10,15 +10,15 @@ struct ContentCodingRulesTests {
             ("gzip", "page.html", [.gzip], "page.html"), ("x-gzip", "a", [.gzip], "a"),
             ("deflate", "a", [.deflate], "a"), ("gzip", "x.tar", [.gzip], "x.tar"),
             ("gzip, gzip", "a", [.gzip, .gzip], "a"), ("deflate, gzip", "a", [.gzip, .deflate], "a"),
-            // Said already.
+            // The name tells the coding already.
             ("gzip", "x.tar.gz", [], "x.tar.gz"), ("gzip", "x.TGZ", [], "x.TGZ"), ("br", "a.html.br", [], "a.html.br"),
             ("zstd", "x.tar.zst", [], "x.tar.zst"), ("br, gzip", "a.br.gz", [], "a.br.gz"),
             ("lz4", "a.lz4", [], "a.lz4"),
-            // One of them is the file's own, the other came on the way.
+            // One of the codings belongs to the file, the other one was added on the way.
             ("gzip, gzip", "x.tar.gz", [.gzip], "x.tar.gz"), ("br, gzip", "a.br", [.gzip], "a.br"),
             ("br", "page.html", [.br], "page.html"), ("zstd", "a", [.zstd], "a"), ("x-zstd", "a", [.zstd], "a"),
             ("br", "a.gz", [.br], "a.gz"), ("gzip, br", "a", [.br, .gzip], "a"), ("gzip, br", "a.gz", [.br], "a.gz"),
-            // What is not known is said.
+            // Unknown codings are added to the name.
             ("compress", "a", [], "a.Z"), ("lz4", "page.html", [], "page.html.lz4"), ("lz4", "a.gz", [], "a.gz.lz4"),
             ("gzip, lz4", "a", [], "a.gz.lz4"), ("lz4, gzip", "a", [.gzip], "a.lz4"),
             ("gzip, lz4", "a.gz", [], "a.gz.lz4"), ("lz4, br", "a.gz", [.br], "a.gz.lz4"),
@@ -31,11 +31,11 @@ struct ContentCodingRulesTests {
     ) {
         let plan = ContentCodingRules.plan(coding, name: name)
         #expect(plan == ContentCodingRules.Plan(undone: undone, name: said))
-        // A name that was made so stays: whoever looks for the delivered file finds it.
+        // Such a name stays the same, so a delivered file is found again under it.
         #expect(ContentCodingRules.plan(coding, name: plan.name) == plan)
     }
 
-    /// Whatever a server says: under a name that says nothing there is nothing coded.
+    /// Whatever a server sends, a file whose name tells no coding is not coded.
     @Test func noPlainNameIsGivenToWhatIsCoded() {
         let words = ["gzip", "x-gzip", "deflate", "br", "zstd", "compress", "foo", "bzip2"]
         for first in words {
@@ -76,7 +76,7 @@ struct ContentCodingRulesTests {
         #expect(ContentCodingRules.unstated(coding, names: names) == expected)
     }
 
-    /// Servers that know a file by its ending say its format twice.
+    /// Some servers report the format of a file twice because of its extension.
     @Test(arguments: [
         ("application/gzip", "gzip", nil), ("application/x-gzip; x=y", "x-gzip", nil),
         ("Application/GZIP", "gzip, gzip", "gzip"), ("application/gzip", "br", "br"), ("application/zstd", "zstd", nil),
@@ -106,7 +106,7 @@ struct ContentCodingRulesTests {
         for coded in [ByteCount(.max), ByteCount(.max / ratio + 1)] {
             #expect(ContentCodingRules.mostDecoded(of: coded) == ByteCount(.max))
         }
-        // The bomb among the answers that are kept is found before it is over their limit.
+        // A bomb among the answers in memory is detected before it is over their limit.
         #expect(Bounds.decodedAlways < Int64(Bounds.dataAnswer))
     }
 }

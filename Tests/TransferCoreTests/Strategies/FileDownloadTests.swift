@@ -33,7 +33,7 @@ struct FileDownloadTests {
         #expect(offset(verdict(held(40, time: nil), size: 100, time: nil, trusted: true)) == 40)
     }
 
-    /// A file of /proc: only its end says how long it is.
+    /// Only the end of a file in /proc tells its length.
     @Test func whatHasNoLengthIsWholeAtItsEnd() throws {
         var strategy = try StrategyRegistry.download(for: request("file:///proc/version"))
         _ = strategy.next(after: nil)

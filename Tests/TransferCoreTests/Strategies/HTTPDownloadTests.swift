@@ -89,7 +89,7 @@ struct HTTPDownloadTests {
         #expect(next.header("If-Range") == "\"a\"")
     }
 
-    /// "bytes 100-199/*" of a body whose length nobody told: there may be more, and only a 416 says that there is not.
+    /// "bytes 100-199/*" of a body of unknown length: there may be more bytes, and only a 416 says that there are none.
     @Test func aPartOfAnUnknownWholeIsContinuedToItsEnd() throws {
         var subject = try strategy(request(checkpoint: checkpoint(100, etag: "\"a\"")))
         _ = subject.next(after: nil)
@@ -215,7 +215,7 @@ struct HTTPDownloadTests {
 
     // MARK: Announced lengths
 
-    /// 416 without a validator: the last byte is asked for, and its answer says length and version.
+    /// After a 416 without a validator the last byte is requested. Its answer gives the length and the version.
     @Test func theLastByteProvesALengthThatWasAnnouncedWrongly() throws {
         var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
         var asked = try exchange(subject.next(after: nil))
@@ -241,7 +241,7 @@ struct HTTPDownloadTests {
             #expect(isRestart(step))
             #expect(try exchange(step).header("Range") == nil)
         }
-        // Nothing that could be proven: no strong validator, another length, or no question of ours.
+        // These cases prove nothing: a weak validator or another length.
         for (total, etag) in [(100, "W/\"a\""), (99, "\"a\"")] {
             var held = checkpoint(100, of: 1000, etag: etag)
             held.serverDigests = ["sha-256": "00"]
@@ -327,7 +327,7 @@ struct HTTPDownloadTests {
         #expect(other.upload == nil)
     }
 
-    /// Whether the daemon ends or the run is stopped: what the server may have acted on is not sent again unasked.
+    /// Whether the daemon ends or the run is stopped, a request that the server may have acted on is not sent again.
     @Test func aPostIsMarkedBeforeItLeaves() throws {
         let post = request { $0.body = RequestBody(text: "q") }
         var subject = try Steps<Arrival>(post)

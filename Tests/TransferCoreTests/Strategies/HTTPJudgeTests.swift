@@ -20,7 +20,7 @@ struct HTTPJudgeTests {
 
     // MARK: Any status
 
-    /// Without held bytes every final status is an answer; only a success may ever be continued.
+    /// Without held bytes every final status is an answer. Only a success can be resumed.
     @Test(arguments: 200...599)
     func whoAcceptsAnyStatusStopsAtNone(status: Int) {
         let judge = HTTPJudge(held: nil, mayTryBareRange: false, now: reading().wall, acceptsAnyStatus: true)
@@ -35,7 +35,7 @@ struct HTTPJudgeTests {
                     validators: isSuccess ? Validators(etag: "\"e\"") : Validators(), contentCoding: "gzip"))
     }
 
-    /// What answers our own range request is judged as ever where it is about the range; all else replaces what is held.
+    /// If bytes are held, an answer about the requested range is judged as usual. All others replace the held bytes.
     @Test(arguments: 200...599)
     func anyStatusEndsWhatWasHeld(status: Int) {
         let judge = HTTPJudge(held: strong, mayTryBareRange: true, now: reading().wall, acceptsAnyStatus: true)
@@ -119,7 +119,7 @@ struct HTTPJudgeTests {
         let both = accepted(
             judge(held).judge(head(206, ["Content-Range": range, "ETag": "\"b\"", "Last-Modified": modified])))
         #expect(both?.offset == 100)
-        // RFC 9110 section 15.3.7: after If-Range validators may be left out.
+        // RFC 9110 section 15.3.7: the answer to If-Range may leave out validators.
         #expect(accepted(judge(held).judge(head(206, ["Content-Range": range])))?.offset == 100)
     }
 
@@ -173,7 +173,7 @@ struct HTTPJudgeTests {
         #expect(accepted(judge(strong).judge(never))?.offset == 0)
     }
 
-    /// One of the two answers was wrong; which, nobody can know.
+    /// One of the two answers was wrong, but nobody can know which.
     @Test func theSameValidatorWithAnotherLengthRestarts() {
         let other: KeyValuePairs = ["Content-Length": "999", "ETag": "\"a\""]
         #expect(isRestart(judge(strong).judge(head(200, other))))
@@ -188,7 +188,7 @@ struct HTTPJudgeTests {
         #expect(isRestart(judge(strong).judge(head(205))))
     }
 
-    /// A captive portal answers for the server: what is held must outlive that.
+    /// A captive portal answers in place of the server. The held bytes must survive that.
     @Test(arguments: ["text/html", "text/html; charset=utf-8", "application/xhtml+xml"])
     func aPageWithoutAValidatorIsNoVersionOfAFileThatHasOne(_ type: String) {
         let page = head(200, ["Content-Type": type, "Content-Length": "700"])
@@ -230,7 +230,7 @@ struct HTTPJudgeTests {
         #expect(accepted(verdict)?.total == nil)
     }
 
-    /// Nothing was held: there is nothing to restart, and a server that answers so will do it again.
+    /// Without held bytes there is nothing to restart, and the server would send the same answer again.
     @Test func aPartThatNobodyAskedForIsFinal() {
         for fields: KeyValuePairs in [
             [:], ["Content-Range": "bytes 5-9/10"], ["Content-Range": "bytes 0-9/*"], ["Content-Range": "nonsense"],
@@ -282,7 +282,7 @@ struct HTTPJudgeTests {
         #expect(isRestart(judge(held).judge(head(416))))
     }
 
-    /// A length that was announced is wrong where the range's own answer, of the same version, says another.
+    /// An announced length is wrong if the answer to the range has the same version and gives another length.
     @Test func a416OfTheSameVersionCorrectsTheLength() {
         let held = HeldBytes(checkpoint(100, of: 1000, etag: "\"a\""), trustedDigest: false)
         #expect(judge(held).judge(head(416, ["Content-Range": "bytes */100", "ETag": "\"a\""])) == .stop(.complete))

@@ -82,7 +82,7 @@ struct ProbedDownloadTests {
         #expect(offset(strategy.next(after: ExchangeOutcome(end: .finished, head: head))) == 0)
     }
 
-    /// An HTTP proxy speaks FTP in our place.
+    /// An HTTP proxy speaks FTP for the client.
     @Test func aProxysPageOfAnErrorIsNotTheFile() throws {
         var (step, strategy) = try afterProbe(nil, size: nil, time: nil)
         guard case .run(let fetch) = step, case .stop(let reason) = fetch.judge.judge(head(502, url: fetch.url)) else {

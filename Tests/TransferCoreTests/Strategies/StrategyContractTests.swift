@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// What every strategy owes, whatever its protocol.
+/// What every strategy must do, whatever its protocol.
 struct StrategyContractTests {
     struct Subject: Sendable, CustomTestStringConvertible {
         var url: String
@@ -63,7 +63,7 @@ struct StrategyContractTests {
             var (origin, part) = (ScriptedOrigin(Self.content), [UInt8]())
             origin.faults = [.cut(after: cut)]
             let first = try ScriptedAttempt.run(subject.url, &origin, part: &part)
-            // All bytes of one version are a whole version, whatever the server has by now.
+            // All bytes of one version are a complete file, whatever version the server has now.
             let isWhole = cut == Self.content.count && ["http", "help"].contains(subject.url.prefix(4))
             origin.content = changed
             origin.version = 2

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferCore
 
 struct StrategyRegistryTests {
-    /// Parts would be answers too, and each might be the last.
+    /// Answers to parts would be accepted too, and each could end the task.
     @Test func whoAcceptsAnyStatusAsksForNoParts() throws {
         var several = request()
         #expect(try StrategyRegistry.segmented(for: several, .fixed(8)) != nil)
@@ -12,7 +12,7 @@ struct StrategyRegistryTests {
         #expect(try StrategyRegistry.segmented(for: several, .fixed(8)) == nil)
     }
 
-    /// What an exchange that was begun alone may turn into is what is parted from the start.
+    /// A single exchange can be split later exactly if the download could be segmented from the start.
     @Test func onlyWhatIsPartedFromTheStartMayBePartedLater() throws {
         func mayBeParted(_ request: StrategyRequest) throws -> Bool {
             try StrategyRegistry.download(for: request).parting != nil

@@ -36,12 +36,12 @@ struct RetentionGateTests {
         expect(&gate, reading(180).set(by: Self.year), false)
     }
 
-    /// The machine was off, or its clock is wrong: nobody can tell at once.
+    /// Either the machine was off or its clock is wrong. The daemon cannot tell these apart at once.
     @Test func afterALongTimeWithoutADaemonItWaitsToo() {
         var gate = RetentionGate(lastKnown: reading().wall.advanced(by: Seconds(-Self.year.rawValue)), at: reading())
         expect(&gate, reading(), false)
         expect(&gate, reading(3600), true)
-        // Its clock was wrong, and is set.
+        // The clock was wrong and is then corrected.
         var wrong = RetentionGate(lastKnown: reading().wall, at: reading().set(by: Self.year))
         expect(&wrong, reading(1).set(by: Self.year), false)
         expect(&wrong, reading(60), true)

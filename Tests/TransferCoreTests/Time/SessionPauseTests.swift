@@ -5,7 +5,7 @@ import TransferModel
 struct SessionPauseTests {
     private func at(_ boot: Int64) -> ClockReading { ClockReading(wall: Timestamp(milliseconds: 5), boot: boot) }
 
-    /// The clock of the tasks stands while the session is paused, and never jumps.
+    /// The clock of the tasks stands still while the session is paused, and never jumps.
     @Test func timeStandsWhileItIsPaused() {
         var pause = SessionPause()
         #expect(pause.reading(at(100)) == at(100))
@@ -21,7 +21,7 @@ struct SessionPauseTests {
         #expect(pause.reading(at(1600)) == at(300))
     }
 
-    /// No task fails early: what the new clock does not prove is not counted.
+    /// No task fails early: time that the new clock does not prove does not count.
     @Test func aPauseGoesOnAfterAReboot() {
         var pause = SessionPause(since: 5000, time: 1000)
         let recalled = [6000, 10].map { pause.recalled(at: at($0), isSameBoot: true) }
@@ -31,7 +31,7 @@ struct SessionPauseTests {
         #expect(pause.reading(at(4100)).boot - pause.reading(at(4000)).boot == 100)
     }
 
-    /// Else no time would count until the new clock has passed them.
+    /// Otherwise no time would count until the new clock has passed the earlier pauses.
     @Test func earlierPausesEndWithTheBoot() {
         var pauses = [SessionPause(time: 1000), SessionPause(time: 1000), SessionPause(since: 50, time: 1000)]
         let changes = [

@@ -27,7 +27,7 @@ struct WallClockWatchTests {
         expect(&watch, reading(5001), Seconds(-jump.rawValue))
     }
 
-    /// A clock that is slowly corrected is noticed when it adds up, however often it is looked at.
+    /// A slow correction of the clock is noticed when it adds up, however often the watch checks.
     @Test func manySmallStepsAddUp() {
         var watch = WallClockWatch(at: reading())
         let jumps = (1...30).compactMap { watch.jump(at: reading(Double($0)).set(by: Seconds(-0.1 * Double($0)))) }
@@ -37,6 +37,6 @@ struct WallClockWatchTests {
 }
 
 extension ClockReading {
-    /// The wall clock is set; the boot clock goes on.
+    /// Returns the reading after the wall clock is set. The boot clock does not change.
     func set(by jump: Seconds) -> ClockReading { ClockReading(wall: wall.advanced(by: jump), boot: boot) }
 }

@@ -18,7 +18,8 @@ struct HSTSListTests {
         list.isKnown(host, at: Self.now.advanced(by: Seconds(seconds)))
     }
 
-    /// Section 8.2: congruent, or a domain above it that includes its subdomains. Labels are compared, not letters.
+    /// Section 8.2: a host is known if it matches itself, or a domain above it that includes its subdomains. Labels are
+    /// compared, not letters.
     @Test mutating func theHostItselfOrWhatIsAboveIt() {
         #expect(learn("a.example.org") == ["a.example.org"])
         for host in ["a.example.org", "A.Example.ORG", "a.example.org."] { #expect(isKnown(host), "\(host)") }
@@ -32,7 +33,7 @@ struct HSTSListTests {
         for host in ["ba.example.org", "example.org", "x-a.example.org"] { #expect(!isKnown(host), "\(host)") }
     }
 
-    /// A name below that does not include its own subdomains takes nothing from the domain above it.
+    /// An entry for a subdomain without includeSubDomains does not weaken the domain above it.
     @Test mutating func aDomainAboveCountsBesideTheHostsOwn() {
         _ = learn("example.org", "max-age=1000; includeSubDomains")
         _ = learn("a.example.org", "max-age=1000")
@@ -61,14 +62,14 @@ struct HSTSListTests {
         _ = learn("a.org", "max-age=1000")
         #expect(isKnown("a.org", after: 999.9) && !isKnown("a.org", after: 1000))
         #expect(list.all(at: Self.now.advanced(by: 1000)).isEmpty)
-        // Each answer counts from when it came (section 8.1), and may take back what it said of subdomains.
+        // Each answer counts from its arrival (section 8.1), and may withdraw includeSubDomains.
         _ = learn("a.org", "max-age=1000; includeSubDomains", after: 500)
         #expect(isKnown("a.org", after: 1499) && isKnown("b.a.org", after: 1499) && !isKnown("a.org", after: 1500))
         _ = learn("a.org", "max-age=10", after: 600)
         #expect(isKnown("a.org", after: 609) && !isKnown("a.org", after: 611) && !isKnown("b.a.org", after: 601))
     }
 
-    /// Section 6.1.1: zero forgets, at once.
+    /// Section 6.1.1: zero removes the host at once.
     @Test mutating func zeroForgets() {
         #expect(learn("a.org", "max-age=0").isEmpty)
         _ = learn("a.org", "max-age=1000; includeSubDomains")
@@ -85,7 +86,7 @@ struct HSTSListTests {
         #expect(isKnown("b.a.org", after: 999))
     }
 
-    /// Every answer says it again: the store hears of it when it matters, and by then of all of it.
+    /// Every answer repeats the field. The store gets it only when the change matters, and then completely.
     @Test mutating func aRepetitionIsNotWorthAWrite() {
         #expect(learn("a.org", "max-age=31536000") == ["a.org"])
         for hour in 1..<24 {
@@ -100,7 +101,7 @@ struct HSTSListTests {
         #expect(learn("b.org", "max-age=50", after: 10) == ["b.org"])
     }
 
-    /// A server with a wildcard name takes no place from others: its own oldest goes.
+    /// A server with a wildcard name takes no entries from others: its own oldest entry is removed.
     @Test mutating func aSiteHasABound() {
         _ = learn("other.org")
         for number in 0...Bounds.hstsHostsOfSite {
@@ -109,7 +110,7 @@ struct HSTSListTests {
         let known = list.all(at: Self.now).map(\.domain)
         #expect(known.count == Bounds.hstsHostsOfSite + 1 && known.contains("other.org"))
         #expect(!known.contains("n0.evil.co.uk") && known.contains("n1.evil.co.uk"))
-        // One that asks again is not the oldest any more.
+        // A host that is renewed is no longer the oldest.
         _ = learn("n1.evil.co.uk", after: 200)
         #expect(learn("new.evil.co.uk", after: 201) == ["new.evil.co.uk", "n2.evil.co.uk"])
         #expect(isKnown("n1.evil.co.uk", after: 201))
@@ -119,7 +120,7 @@ struct HSTSListTests {
         for number in 0...Bounds.hstsHosts { _ = learn("n\(number).org", after: Double(number) / 100) }
         #expect(list.all(at: Self.now).count == Bounds.hstsHosts)
         #expect(!isKnown("n0.org") && isKnown("n1.org"))
-        // What has expired goes first.
+        // Expired entries are removed first.
         _ = learn("short.org", "max-age=1", after: 50)
         #expect(learn("late.org", after: 52) == ["late.org", "short.org"])
         #expect(isKnown("n2.org", after: 52))

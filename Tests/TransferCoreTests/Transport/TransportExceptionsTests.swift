@@ -23,7 +23,7 @@ struct TransportExceptionsTests {
         return EffectivePolicy(spec: spec, session: session).network
     }
 
-    /// As in NSExceptionDomains: a domain that is listed follows its exception, the others the session.
+    /// As in NSExceptionDomains, a listed domain follows its exception, and all others follow the session.
     @Test(arguments: [
         ("example.org", true), ("EXAMPLE.org.", true), ("a.b.example.org", true), ("strict.example.org", false),
         ("a.strict.example.org", true), ("bare.example", false), ("xn--bcher-kva.example", true),
@@ -57,7 +57,7 @@ struct TransportExceptionsTests {
         #expect(own.allowsPlaintext(to: "strict.example.org") && own.minimumTLSVersion(of: "example.org") == .v13)
     }
 
-    /// Where HSTS is obeyed, a URL of http may yet go over https: only the engine refuses it. FTP has no HSTS.
+    /// With HSTS an http URL may still use https, so only the engine refuses it. FTP has no HSTS.
     @Test func onlyTheEngineKnowsWhatIsKnown() throws {
         var options = NetworkOptions()
         options.allowsPlaintext = false

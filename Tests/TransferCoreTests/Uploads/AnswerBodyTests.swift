@@ -26,9 +26,9 @@ struct AnswerBodyTests {
     @Test func whatHasNoCodingStays() {
         #expect(use(answer(200, body: "x")) == .asItCame)
         #expect(use(Self.coded("identity")) == .asItCame)
-        // HEAD, 204 and 304 may say a coding and have no body; so do some servers of an empty one.
+        // HEAD, 204 and 304 may name a coding and have no body. Some servers name one for an empty body too.
         #expect(use(Self.coded("gzip", body: "")) == .asItCame)
-        // The caller asked for it.
+        // The caller asked for the coding.
         #expect(use(Self.coded("gzip"), decodes: false) == .asItCame)
         #expect(use(Self.coded("gzip", status: 206)) == .asItCame)
     }
@@ -44,7 +44,7 @@ struct AnswerBodyTests {
         #expect(outcome.body.isEmpty && outcome.end == .stopped(.failure(error, retryAfter: nil)))
     }
 
-    /// What ended the exchange says why there is no answer.
+    /// The reason why the exchange ended explains why there is no answer.
     @Test func aBodyThatIsNotWholeIsDropped() {
         for end in [ExchangeOutcome.End.transport(code: 18, message: ""), .aborted, .stalled] {
             var cut = Self.coded("gzip")

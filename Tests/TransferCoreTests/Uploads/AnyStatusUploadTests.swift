@@ -23,13 +23,13 @@ struct AnyStatusUploadTests {
         var subject = try stepper("put")
         #expect(subject.after(lost()).failure?.error.code == .networkLost)
         subject = try stepper("put")
-        // The rest of the answer is of no account once its status is there.
+        // The rest of the answer does not matter once its status is known.
         var cut = answer(413, sent: 7)
         cut.end = .transport(code: 55, message: "broken pipe")
         #expect(subject.after(cut).result?.total == 7)
     }
 
-    /// A success counts only for the whole file.
+    /// A success counts only for the complete file.
     @Test func aSuccessBeforeTheEndIsNoSuccess() throws {
         var subject = try stepper("put")
         var early = answer(200, sent: 7)
@@ -44,14 +44,14 @@ struct AnyStatusUploadTests {
         #expect(subject.after(answer(423)).result?.head?.status == 423)
     }
 
-    /// The protocols go on where they know how.
+    /// If a protocol can recover from an answer, it continues.
     @Test func whatTheProtocolKnowsHowToMendIsNoAnswer() throws {
         var subject = try stepper("contentRange", stored: begun(.contentRange, at: "https://example.org/s"))
         #expect(subject.after(answer(404)).restartCause != nil)
         #expect(subject.after(answer(503)).result?.head?.status == 503)
     }
 
-    /// The question what the server can do is not the request that the task is for.
+    /// The OPTIONS request for the server's protocol is not the request of the task.
     @Test func aServerThatCannotSayWhatItKnowsIsAskedLater() throws {
         var subject = try stepper(nil)
         #expect(try subject.exchange.method == "OPTIONS")

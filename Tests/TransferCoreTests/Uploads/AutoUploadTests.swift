@@ -47,7 +47,7 @@ struct AutoUploadTests {
         #expect(try subject.exchange.payload == .source(offset: 0, length: 100))
     }
 
-    /// Another protocol would put the file elsewhere, so who cannot say it now is asked later.
+    /// Another protocol would store the file elsewhere, so a server that cannot answer now is asked again later.
     @Test(arguments: [408, 425, 429, 500, 503])
     func whoCannotSayItNowIsAskedLater(_ status: Int) throws {
         let failure = try #require(try asked(answer(status, ["Retry-After": "7"])).step.failure)
@@ -65,7 +65,7 @@ struct AutoUploadTests {
         #expect(try subject.exchange.url == url)
         subject.after(answer(405))
         #expect(try subject.exchange.url == place)
-        // Services that speak an upload protocol name what they take.
+        // Services that speak an upload protocol name what they accept.
         var service = try Stepper(uploadRequest("auto", url: url))
         service.after(answer(204, ["Tus-Version": "1.0.0"]))
         #expect(try service.exchange.url == url)
@@ -82,7 +82,7 @@ struct AutoUploadTests {
         #expect(try subject.exchange.method == "OPTIONS")
         subject.after(lost(52))
         #expect(try subject.exchange.method == "PUT")
-        // Once may be an accident.
+        // One failure may be an accident.
         subject = try asked(lost(52))
         subject.after(answer(204, ["Tus-Version": "1.0.0"]))
         #expect(try subject.exchange.method == "POST")

@@ -14,7 +14,7 @@ struct ContentRangeUploadTests {
         return subject
     }
 
-    /// An upload that an earlier attempt began.
+    /// An upload that an earlier attempt started.
     private func continued(at offset: Int64 = 0) throws -> Stepper {
         var stored = begun(.contentRange, at: session, offset: offset)
         stored.knowsRanges = true
@@ -116,7 +116,7 @@ struct ContentRangeUploadTests {
             subject.after(isQuestion ? answer(308, ["Range": "bytes=0-59"]) : answer(status))
         }
         #expect(subject.step.failure?.disposition == .transient(after: nil))
-        // To the question itself it is no answer.
+        // It is not a valid answer to the offset request itself.
         subject = try continued()
         #expect(subject.after(answer(status)).failure?.disposition == .permanent)
     }

@@ -90,7 +90,7 @@ struct DataRequestTests {
         #expect(subject.after(cut).failure?.error.code == .networkLost)
     }
 
-    /// The length is of what has not changed.
+    /// The length belongs to the unchanged body.
     @Test func anAnswerWithoutABodyIsNotTooLong() throws {
         var subject = try Stepper(prepared())
         #expect(subject.after(answer(304, ["Content-Length": "1001"])).result != nil)
@@ -139,7 +139,7 @@ struct DataRequestTests {
         #expect(try Stepper(poor).exchange.header("Accept-Encoding") == "gzip")
         poor.codings = []
         #expect(try Stepper(poor).exchange.header("Accept-Encoding") == "identity")
-        // Part of a coded body cannot be decoded.
+        // A part of a coded body cannot be decoded.
         let part = try Stepper(prepared { $0.headers = [HeaderField("range", "bytes=5-")] }).exchange
         #expect(part.header("Accept-Encoding") == "identity" && part.decodesBody)
     }
@@ -164,7 +164,7 @@ struct DataRequestTests {
         bomb.dropBody(because: TransferError(.httpProtocol, "A bomb.", retryable: false))
         var subject = try Stepper(prepared())
         #expect(subject.after(bomb).failure?.disposition == .permanent)
-        // What the status says comes first.
+        // The status comes first.
         bomb = answer(404, ["Content-Encoding": "gzip"], body: "x")
         bomb.dropBody(because: fault)
         subject = try Stepper(prepared())

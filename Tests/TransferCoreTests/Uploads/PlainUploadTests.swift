@@ -107,7 +107,7 @@ struct PlainUploadTests {
         let subject = try Stepper(uploadRequest("post", stored: stored))
         #expect(subject.step.failure?.disposition == .permanent)
         #expect(subject.step.failure?.error.message.contains("not known") == true)
-        // A retry of the user begins again.
+        // A retry by the user starts over.
         #expect(subject.strategy.upload == nil)
     }
 

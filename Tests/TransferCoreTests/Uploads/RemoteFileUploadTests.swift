@@ -57,7 +57,7 @@ struct RemoteFileUploadTests {
         subject.after(lost(78))
         #expect(try subject.exchange.url == place)
         #expect(try subject.exchange.kind == .request)
-        // What was begun belongs to the URL of the task, which is the folder.
+        // The started upload belongs to the URL of the task, which is the folder.
         let stored = try #require(subject.step.stored)
         #expect(stored.belongs(to: try URLRules.parse(url)))
         var again = try Stepper(request(url, source: source, named: name, stored: stored))
@@ -107,7 +107,7 @@ struct RemoteFileUploadTests {
         }
     }
 
-    /// An HTTP proxy speaks FTP in our place.
+    /// An HTTP proxy speaks FTP for the client.
     @Test func aProxysRefusalIsNoSuccess() throws {
         var subject = try Stepper(uploadRequest(nil, url: url))
         subject.after(lost(78))

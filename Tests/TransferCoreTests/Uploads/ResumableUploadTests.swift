@@ -188,7 +188,7 @@ struct ResumableUploadTests {
         var subject = try appending(size: 1 << 20)
         for length in [512, 256, 128, 64] as [Int64] {
             subject.after(answer(413))
-            // What it says does not make them larger again.
+            // Later limits of the server do not make the pieces larger again.
             subject.after(
                 answer(204, ["Upload-Offset": "0", "Upload-Complete": "?0", "Upload-Limit": "max-append-size=9999999"]))
             #expect(try subject.exchange.payload.sourceLength == .kibibytes(length))

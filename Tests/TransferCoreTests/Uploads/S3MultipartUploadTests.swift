@@ -93,7 +93,7 @@ struct S3MultipartUploadTests {
         #expect(subject.strategy.upload?.awaitsAnswer == true)
     }
 
-    /// A 400 may be a RequestTimeout as well as an AccessDenied.
+    /// A 400 may be a RequestTimeout or an AccessDenied.
     @Test(arguments: ["", "<?xml", "<Error><Code>Inval", "<Error><Code>AccessDenied</Code><Mess"])
     func aRefusalThatBreaksOffIsAskedForAgain(_ body: String) throws {
         var cut = answer(400, body: body)
@@ -113,7 +113,7 @@ struct S3MultipartUploadTests {
         #expect(try subject.exchange.payload == .source(offset: 0, length: 40))
         for _ in 0..<3 { subject.after(answer(200, ["ETag": "\"n\""])) }
         #expect(subject.after(answer(400, body: body)).failure?.disposition == .permanent)
-        // Another attempt does not send everything once more.
+        // Another attempt does not send everything again.
         subject = try Stepper(prepared(stored: subject.strategy.upload))
         #expect(try subject.exchange.method == "POST")
         #expect(subject.after(answer(400, body: body)).failure?.disposition == .permanent)
@@ -144,7 +144,7 @@ struct S3MultipartUploadTests {
         #expect(subject.after(answer(404, body: body)).failure?.error.details["s3"] == "NoSuchUpload")
     }
 
-    /// Only an answer that tells of it closes the question what became of a completion.
+    /// Only an answer about the completion itself tells what became of it.
     @Test(arguments: [403, 409, 429, 503])
     func anotherAnswerDoesNotCloseTheQuestion(_ status: Int) throws {
         var subject = try completing(sent: true)
@@ -152,7 +152,7 @@ struct S3MultipartUploadTests {
         try expectQuestionIsOpen(subject)
     }
 
-    /// The store has begun to act when it says 200.
+    /// With the status 200 the store has already started to act.
     @Test(arguments: ["InternalError", "SlowDown"])
     func aFailureUnderA200LeavesTheQuestionOpen(_ code: String) throws {
         var subject = try completing()
@@ -164,7 +164,7 @@ struct S3MultipartUploadTests {
         var next = try Stepper(prepared(stored: subject.strategy.upload))
         let gone = next.after(answer(404, body: "<Error><Code>NoSuchUpload</Code></Error>")).failure
         #expect(gone?.error.message.contains("most likely") == true)
-        // Nor does what a client that tries it again is told.
+        // The failure that a client's retry reports does not settle it either.
         #expect(next.strategy.upload?.awaitsAnswer == true)
     }
 

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Which URLs lead to the upload that has begun: to end it by mistake would cost all that was sent.
+/// Which URLs lead to the same upload. Ending the upload by mistake would lose all bytes that were sent.
 @Suite struct S3UploadIdentityTests {
     private func upload(_ part: String, abort: String? = nil) -> S3Upload {
         S3Upload(partURLs: [part], partSize: 5, completeURL: "https://s/k", abortURL: abort)

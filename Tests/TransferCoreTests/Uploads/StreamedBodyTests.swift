@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Bodies that go to a client as they come: which are sent, and which are continued.
+/// Bodies that are streamed to a client: which are sent, and which are resumed.
 struct StreamedBodyTests {
     private func prepared(
         _ body: StreamedBody = StreamedBody(), _ change: (inout TaskSpec) -> Void = { _ in }
@@ -28,7 +28,7 @@ struct StreamedBodyTests {
 
     private struct Refused: Error { var verdict: Verdict }
 
-    /// The end of an exchange after which the client has so many bytes.
+    /// Returns the end of an exchange after which the client has `offset` bytes.
     private func ended(
         _ end: ExchangeOutcome.End, at offset: ByteCount, _ verdict: Verdict? = nil, status: Int = 200
     ) -> ExchangeOutcome {
@@ -114,7 +114,8 @@ struct StreamedBodyTests {
         #expect(failure?.error.details["delivered"] == 40)
     }
 
-    /// A 200 with the validator that is held, in spite of If-Range: asked once more with the range alone.
+    /// A 200 with the validator of the held bytes, in spite of If-Range. The strategy then asks once more with the
+    /// range alone.
     @Test func aServerThatIgnoresIfRangeIsAskedOnceMore() throws {
         var subject = try Stepper(prepared(StreamedBody(offset: 40, acceptance: try accepted())))
         let again = try subject.exchange.judge.judge(head(200, ["Content-Length": "100", "ETag": "\"a\""]))

@@ -96,7 +96,7 @@ struct TusUploadTests {
         #expect(network.netrcPath == nil && network.clientCertificate == nil)
         #expect(network.certificates.certificate == nil && network.certificates.key == nil)
         #expect(network.certificates.authorities == [1])
-        // What is for that origin by name goes there.
+        // A credential for that origin goes there.
         #expect(network.answered == [own])
     }
 
@@ -229,7 +229,7 @@ struct TusUploadTests {
         }
         subject.after(answer(status))
         #expect(subject.step.failure?.disposition == .transient(after: nil))
-        // The next attempt has one more try, not four, as long as nothing more arrives there.
+        // As long as no more bytes arrive, the next attempt has one more try, not four.
         subject = try Stepper(uploadRequest("tus", stored: subject.strategy.upload))
         #expect(try subject.exchange.method == "POST")
         subject.after(answer(201, ["Location": "/files/3"]))
@@ -243,7 +243,7 @@ struct TusUploadTests {
             #expect(subject.after(answer(404)).restartCause != nil)
             subject.after(answer(201, ["Location": "/files/2"]))
         }
-        // Further than in this upload is not further than ever.
+        // Progress counts only beyond the furthest offset ever reached, not within this upload.
         for offset in [10, 30] {
             subject.after(answer(204, ["Upload-Offset": "\(offset)"]))
             #expect(subject.after(answer(404)).restartCause != nil)
@@ -367,7 +367,7 @@ struct TusUploadTests {
 
     @Test func cancellingDeletesTheUpload() throws {
         var prepared = uploadRequest("tus", stored: begun(.tus, at: place, offset: 40))
-        // The file may have changed or be gone by now.
+        // The file may have changed or been deleted by now.
         prepared.source = nil
         let exchange = try #require(StrategyRegistry.cancellation(for: prepared))
         #expect(exchange.method == "DELETE")

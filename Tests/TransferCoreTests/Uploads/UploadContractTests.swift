@@ -3,16 +3,16 @@ import TransferModel
 
 @testable import TransferCore
 
-/// What every upload protocol owes: the right content at the server, or a failure that says why.
+/// What every upload protocol must do: the server has the right content, or the failure says why.
 struct UploadContractTests {
     struct Subject: Sendable, CustomTestStringConvertible {
         var name: String
         var dialect: ScriptedUploadServer.Dialect
         var url = "https://example.org/files"
         var version: Int?
-        /// Continues where the server is.
+        /// Whether the upload resumes at the server's offset.
         var canResume = true
-        /// May be repeated after its answer was lost.
+        /// Whether the upload may be repeated if its answer was lost.
         var canRepeat = true
         var testDescription: String { name + (version.map { " \($0)" } ?? "") }
     }
@@ -51,7 +51,7 @@ struct UploadContractTests {
         try ScriptedUpload.run(prepare(subject), &server, source: content, stored: stored)
     }
 
-    /// Exchanges of an undisturbed upload.
+    /// The exchanges of an undisturbed upload.
     private static func exchanges(_ subject: Subject) throws -> [Exchange] {
         var server = ScriptedUploadServer(subject.dialect)
         _ = try run(subject, &server)
@@ -85,7 +85,7 @@ struct UploadContractTests {
     func storesBeforeItSends(_ subject: Subject) throws {
         var server = ScriptedUploadServer(subject.dialect)
         let attempt = try Self.run(subject, &server)
-        // A PUT of the whole has nothing to store: it always begins again.
+        // A PUT of the entire file stores nothing, because it always starts over.
         #expect(attempt.sentBeforeStored == (subject.name == "put"))
     }
 
@@ -109,7 +109,7 @@ struct UploadContractTests {
         if case .cut = fault { #expect(first.failure?.disposition == .transient(after: nil)) }
         let second = try Self.run(subject, &server, stored: first.stored)
         if case .killed = fault, !subject.canRepeat {
-            // Nobody knows whether the server acted on it.
+            // Nobody knows whether the server acted on the request.
             #expect(second.failure?.disposition == .permanent)
             return
         }
@@ -222,7 +222,7 @@ struct UploadContractTests {
             var server = ScriptedUploadServer(subject.dialect)
             server.faults = Array(repeating: nil, count: index) + [.cut(after: 30)]
             let first = try Self.run(subject, &server)
-            // What it confirmed is forgotten before the next attempt asks.
+            // The server forgets bytes that it confirmed before the next attempt asks.
             server.faults = [.forgets(lost)]
             var attempt = try Self.run(subject, &server, stored: first.stored)
             if attempt.result == nil { attempt = try Self.run(subject, &server, stored: attempt.stored) }

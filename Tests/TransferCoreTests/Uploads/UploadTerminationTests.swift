@@ -21,7 +21,7 @@ struct UploadTerminationTests {
 
     @Test func aServerThatIsAwayIsAskedAgain() {
         for code in [6, 7, 28, 52, 56] { #expect(after(lost(code)) == .again(after: nil)) }
-        // A certificate does not become right by waiting.
+        // Waiting does not make a certificate valid.
         #expect(after(lost(60)) == .done)
     }
 
