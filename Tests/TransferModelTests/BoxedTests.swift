@@ -41,7 +41,7 @@ struct BoxedTests {
         #expect(Set([Holder(list: [1]), Holder(list: [1])]).count == 1)
     }
 
-    /// What a thousand waiting transfers hold many times.
+    /// A thousand waiting transfers have many copies of these.
     @Test func recordsAreSmall() {
         #expect(MemoryLayout<TaskRecord>.size <= 160)
     }

@@ -21,7 +21,7 @@ import TransferModel
         #expect(metrics.entries == entries(60..<160) && metrics.dropped == 60)
     }
 
-    /// What a run dropped is newer than all that was there before it.
+    /// The entries that a run dropped are newer than all earlier entries.
     @Test func aRunThatDroppedSomeReplacesAll() {
         var metrics = TaskMetrics(entries(0..<10), dropped: 2)
         metrics.add(TaskMetrics(entries(10..<120)))

@@ -44,7 +44,8 @@ struct StrictFieldsTests {
         }
     }
 
-    /// Each says which field, and what to say in it; nothing of the value, which may be a secret in the wrong place.
+    /// Each message names the field and the allowed values, but not the given value, which may be a secret in the wrong
+    /// field.
     @Test(arguments: [
         (#"{"rateLimit": 1.5}"#, "rateLimit", "whole numbers"),
         (#"{"connections": 9223372036854775808}"#, "connections", "too large"),
@@ -75,7 +76,8 @@ struct StrictFieldsTests {
     }
 
     @Test func everySpecMemberIsRead() throws {
-        // Two truths would be the key list and the reader: each key alone must be accepted or refused for its type only.
+        // The key list and the reader could disagree. Each key alone must be accepted, or refused only because of its
+        // type.
         for key in TaskSpec.CodingKeys.allCases {
             do {
                 _ = try decode("{\"\(key.stringValue)\": []}") as TaskSpec

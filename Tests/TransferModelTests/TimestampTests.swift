@@ -31,7 +31,7 @@ struct TimestampTests {
         }
     }
 
-    /// What one request may say must not be unreadable once it is stored.
+    /// A date that a request accepts must be readable after it is stored.
     @Test(arguments: [
         "9999-12-31T23:59:60Z", "9999-12-31T23:59:59.9995Z", "9999-12-31T23:59:59.9999Z", "9999-12-31T23:30:00-01:00",
         "9999-12-31T23:59:59.9994Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00",

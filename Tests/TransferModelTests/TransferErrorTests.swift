@@ -15,7 +15,7 @@ struct TransferErrorTests {
         }
     }
 
-    /// Of one table: docs/errors.md prints it, and no error says otherwise.
+    /// docs/errors.md prints this table, and every error follows it.
     @Test(arguments: ErrorCode.allCases, [true, false])
     func retryableIsWhatTheTableSays(_ code: ErrorCode, _ wanted: Bool) {
         var error = TransferError(code, "x", retryable: wanted)

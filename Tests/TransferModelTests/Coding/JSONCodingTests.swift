@@ -4,8 +4,8 @@ import Testing
 
 @testable import TransferModel
 
-/// FoundationEssentials' coders are the measure: whatever the quick ones take must mean the same to them, except that they
-/// refuse some numbers of RFC 8259 (`JSONNumbers`), which are made plain for them.
+/// FoundationEssentials' coders are the reference: every text that the fast coders accept must mean the same to them.
+/// The only exception are numbers of RFC 8259 that they refuse (`JSONNumbers`). These are rewritten for them.
 struct JSONCodingTests {
     private static var fullText: String {
         "{"
@@ -14,7 +14,7 @@ struct JSONCodingTests {
             + "}"
     }
 
-    /// What each decoder says of a text: the value, or the refusal a client would read.
+    /// Returns the result of a decoder: the value, or the refusal that a client would see.
     private func judged<T: Decodable & Hashable>(_ body: () throws -> T) -> Result<T, TransferError> {
         do { return .success(try body()) } catch { return .failure(TransferError(decoding: error)) }
     }
@@ -22,7 +22,8 @@ struct JSONCodingTests {
     private func expectSame<T: Decodable & Hashable>(_ text: String, as _: T.Type) {
         let quick = judged { try JSONCoding.decode(T.self, from: Array(text.utf8)) }
         let slow = judged { try JSONDecoder().decode(T.self, from: Data(JSONNumbers.plain(Array(text.utf8)))) }
-        // Of several unknown members any one may be named: the other decoder has them in no order.
+        // If there are several unknown members, either decoder may name any of them, because the other one has no
+        // order.
         if case .failure(let a) = quick, case .failure(let b) = slow, a.code == .unknownField, b.code == a.code {
             return
         }
@@ -32,7 +33,7 @@ struct JSONCodingTests {
     @Test func everyMemberIsReadAndWritten() throws {
         let spec = try JSONCoding.decode(TaskSpec.self, from: Array(Self.fullText.utf8))
         #expect(spec == (try JSONDecoder().decode(TaskSpec.self, from: Data(Self.fullText.utf8))))
-        // `kind` has a value anyway; all others are optional and must have been found.
+        // `kind` always has a value. All other members are optional and must have been found.
         for child in Mirror(reflecting: spec).children {
             #expect(
                 Mirror(reflecting: child.value).displayStyle != .optional
@@ -79,7 +80,7 @@ struct JSONCodingTests {
         }
     }
 
-    /// JSONDecoder ends the process on some of these.
+    /// JSONDecoder would crash the process with some of these.
     @Test(arguments: ["[", "{\"a\":", "[{\"a\\\"[\":"], [256, 257, 511, 512, 513, 5000])
     func whatIsNestedDeeplyIsRefused(opening: String, depth: Int) {
         let text = Array(String(repeating: opening, count: depth).utf8)
@@ -101,7 +102,7 @@ struct JSONCodingTests {
         }
     }
 
-    /// Every number that the grammar of RFC 8259 section 6 makes, short ones and long ones.
+    /// All numbers of the grammar in RFC 8259 section 6, short and long.
     @Test func everyNumberOfTheGrammarMeansTheSame() {
         var generator = SeededGenerator(announcing: "numbers")
         func digits(_ count: ClosedRange<Int>) -> String {
@@ -124,7 +125,7 @@ struct JSONCodingTests {
         }
     }
 
-    /// Also where the text takes the slow way, as one with an escaped name does.
+    /// This also holds for texts on the slow path, such as one with an escaped name.
     @Test(arguments: ["0e5", "0E5", "-0e0", "0.0e-7", "1e-400", "-3.25E-1234", "0.00000e2"])
     func numbersThatAreZeroAreReadOnBothWays(_ number: String) throws {
         #expect(try JSONCoding.decode(JSONValue.self, from: Array(number.utf8)).numberValue == 0)
@@ -165,7 +166,8 @@ struct JSONCodingTests {
         #expect(try JSONCoding.decode(JSONValue.self, from: text) == value)
     }
 
-    /// Wherever a byte stands that needs an escape, and beside whichever: eight are looked at together.
+    /// The encoder looks at eight bytes together. It must find a byte that needs an escape at every position, next to
+    /// any other byte.
     @Test func everyEscapeIsSeen() throws {
         func expected(_ text: String) -> String {
             text.unicodeScalars.reduce(into: "\"") { quoted, scalar in

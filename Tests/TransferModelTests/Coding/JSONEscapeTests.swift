@@ -3,7 +3,7 @@ import Testing
 @testable import TransferModel
 
 @Suite struct JSONEscapeTests {
-    /// Bytes are looked at eight together: none may hide at the end of a text or between two looks.
+    /// The search looks at eight bytes together. It must miss no byte at the end of a text or between two steps.
     @Test(arguments: 0...26) func everyByteIsEscapedWhereverItStands(length: Int) {
         var wrong: [[UInt8]] = []
         for place in 0..<max(1, length) {

@@ -6,7 +6,7 @@ import Testing
 struct JSONMembersTests {
     private enum Key: String, CodingKey, CaseIterable { case first, second, third }
 
-    /// As `FieldWriter` is used: members that are text, then further ones.
+    /// The way `FieldWriter` uses it: members that are text, then more members.
     private struct Spliced: Encodable {
         var members: JSONMembers
 
@@ -122,7 +122,7 @@ extension JSONMembersTests {
         #expect(String(decoding: JSONMembers(["b": 1, "a": 2]).object, as: UTF8.self) == #"{"a":2,"b":1}"#)
     }
 
-    /// Else an event would be told in one way when it happens and in another one from the log.
+    /// Otherwise the log would write an event differently from the live event.
     @Test(arguments: [0, 2, -3, 86_400, 1.5, 0.001, 1e300])
     func aNumberIsWrittenAsAfterItWasRead(_ number: Double) throws {
         let members: JSONMembers = ["a": .number(number)]

@@ -3,7 +3,7 @@ import Testing
 @testable import TransferModel
 
 @Suite struct TapeReaderTests {
-    /// Names of one length, first and last byte have one hash.
+    /// Names with the same length, first byte and last byte have the same hash.
     @Test func namesOfOneHashAreToldApart() {
         let names = "abcdefghijklmnopqrstuvwxyz".map { "a\($0)z" } + ["", "b", "az"]
         let table = KeyTable(names)
