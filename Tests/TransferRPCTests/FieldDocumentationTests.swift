@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferRPC
 
-/// Members as they are documented are the members as they are coded.
+/// The documented members match the coded members.
 struct FieldDocumentationTests {
     @Test func documentedFieldsAreTheCodedOnes() throws {
         try expectCoded(
@@ -42,7 +42,8 @@ struct FieldDocumentationTests {
         }
     }
 
-    /// What is encoded is documented, what must be encoded is, and it decodes to the same.
+    /// Checks that each encoded member is documented, that the `wanted` members are encoded, and that the text decodes
+    /// to the same value.
     private func expectCoded<Value: WireObject & Equatable>(_ value: Value, encodes wanted: Set<String>) throws {
         let text = try WireCoding.encode(value)
         guard case .object(let members) = try WireCoding.decode(JSONValue.self, from: text) else {
@@ -82,7 +83,7 @@ enum Samples {
         return response
     }
 
-    /// A task with every secret that a spec can hold.
+    /// A task with every secret that a spec can have.
     static var record: TaskRecord {
         var spec = TaskSpec()
         spec.url = "https://user:s3cret@example.org/f?a=1"
@@ -120,7 +121,7 @@ enum Samples {
 
     static var taskView: TaskView { TaskView(record).with(TaskMetrics([exchange], dropped: 1)) }
 
-    /// With everything that there may be.
+    /// An exchange with every possible member.
     static var exchange: ExchangeMetrics {
         var exchange = ExchangeMetrics(fetchStart: time.rawValue * 1000)
         let step = ExchangeMetrics.Interval(1000, 2999)

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferRPC
 
-/// The documents in docs/ are what the declarations say. `DLD_UPDATE_DOCS=1` writes them.
+/// The documents in docs/ match the declarations. `DLD_UPDATE_DOCS=1` writes them.
 struct ReferenceTests {
     @Test func protocolDocumentIsInSync() throws {
         try expectSync("protocol.md", ProtocolReference.markdown())

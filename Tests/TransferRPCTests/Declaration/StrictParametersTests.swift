@@ -41,7 +41,7 @@ struct StrictParametersTests {
         #expect(error.details["field"] == .string(path))
     }
 
-    /// FoundationEssentials says of these that the text is no JSON, and not where.
+    /// For these texts FoundationEssentials only says that they are no JSON, and not where.
     @Test(arguments: ["1e400", "-1e400", "1.5", "99999999999999999999", "1e30"])
     func namesANumberThatDoesNotFit(_ number: String) throws {
         func check<M: RPCMethod>(_ method: M.Type, _ text: String, _ field: String) throws {

@@ -30,7 +30,7 @@ struct EventViewTests {
                 == WireCoding.decode(JSONValue.self, from: WireCoding.encode(EventView(record, subscription: "s1"))))
     }
 
-    /// A payload goes out as it is, beside the fixed members.
+    /// A payload is sent unchanged, next to the fixed members.
     @Test(arguments: EventType.allCases)
     func noEventNamesAMemberOfItsOwnLikeAFixedOne(_ type: EventType) {
         let names = EventReference.members(type).split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }

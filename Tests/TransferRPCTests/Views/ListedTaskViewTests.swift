@@ -4,12 +4,12 @@ import TransferModel
 import TransferRPC
 
 struct ListedTaskViewTests {
-    /// Members that are never handed on as text.
+    /// Members that are never passed on as text.
     private static let hidden: Set<TaskSpec.CodingKeys> = [
         .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .cookies, .resumeData, .clientCertificate,
     ]
 
-    /// What a client reads of the task: by itself, and on a page as the handler makes it.
+    /// Compares what a client reads of the task in two ways: alone, and on a page as the handler makes it.
     private func expectSame(_ spec: TaskSpec, isText: Bool, response: ResponseInfo? = nil) throws {
         var record = Samples.record
         record.spec = spec
