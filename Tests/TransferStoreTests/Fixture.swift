@@ -5,12 +5,12 @@ import TransferModel
 
 @testable import TransferStore
 
-/// A state folder of its own for one test; removed with it.
+/// A state folder for one test. It is deleted with the fixture.
 final class Fixture: Sendable {
     let folder: String
     private let temporary: TemporaryFolder?
 
-    /// Where no folder can be made, `open` says so.
+    /// If no folder can be created, `open` reports the error.
     init() {
         temporary = try? TemporaryFolder()
         folder = temporary?.file("state") ?? "/dev/null/state"
@@ -69,7 +69,7 @@ extension TransferStore {
     }
 }
 
-/// Runs `body` and gives back the error that it must throw.
+/// Runs `body` and returns the error that it must throw.
 func transferError(
     _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async -> TransferError? {
@@ -100,18 +100,18 @@ extension Connection {
         try rows(sql, repeat each values).map { $0[0] }
     }
 
-    /// All rows, every value as text.
+    /// All rows, with every value as text.
     func table(_ sql: String) throws -> [[String?]] {
         try rows(sql).map { row in (0..<row.count).map { row[$0] } }
     }
 
-    /// How SQLite would go about a query.
+    /// Returns SQLite's plan for a query.
     func plan(_ sql: String, _ values: [any Bindable] = []) throws -> [String] {
         try rows("EXPLAIN QUERY PLAN " + sql, list: values).map { $0[3] }
     }
 }
 
-/// Counters, lanes and their heads are what a scan of the tasks gives.
+/// Checks that the counters, the lanes and their heads match a scan of the tasks.
 func expectDerivedRowsAgree(_ database: Connection) throws {
     let counted = try database.table("SELECT session, state, count FROM task_count WHERE count > 0 ORDER BY 1, 2")
     let grouped = try database.table(

@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// A store without files does what one with files does.
+/// A store without files behaves like a store with files.
 @Suite struct InMemoryStoreTests {
     @Test func itKeepsTasksAndEvents() async throws {
         let store = try TransferStore.inMemory()
@@ -35,7 +35,7 @@ import TransferModel
         #expect(try await second.read { try $0.counts()[.queued] } == 0)
     }
 
-    /// Reads use the connection that writes, between two commits.
+    /// Reads use the writing connection, between two commits.
     @Test func aReadSeesWhatIsCommittedAlone() async throws {
         let store = try TransferStore.inMemory()
         let (entered, release) = (Guarded(false), DispatchSemaphore(value: 0))

@@ -4,11 +4,11 @@ import TransferModel
 
 @testable import TransferStore
 
-/// SQLite would remove the log beside an empty file, and begin anew.
+/// SQLite would delete the log next to an empty file, and start over.
 @Suite struct LostContentTests {
     let fixture = Fixture()
 
-    /// As a daemon leaves it that was killed.
+    /// Leaves the files as a killed daemon does.
     private func leaveLog() async throws {
         let away = fixture.folder + ".copy"
         let store = try fixture.open()
@@ -72,7 +72,7 @@ import TransferModel
         #expect(!FileManager.default.fileExists(atPath: fixture.database))
     }
 
-    /// Its tables are in the log until the first checkpoint.
+    /// The tables are in the log until the first checkpoint.
     @Test(arguments: ["reserve", "offsets.journal"], [false, true])
     func aCopyWithoutItsLogIsRefused(_ proof: String, _ hasEmptyLog: Bool) async throws {
         try await leaveLog()
@@ -90,7 +90,7 @@ import TransferModel
         #expect(FileManager.default.contents(atPath: fixture.database) == before)
     }
 
-    /// Before its first write it has made these.
+    /// A daemon creates these files before its first write.
     @Test func aStartThatWasKilledAtOnceIsNoQueue() async throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         for name in ["dld.sqlite", "lock", "offsets.journal", "dld.log"] {
@@ -100,7 +100,7 @@ import TransferModel
         try await fixture.open().add(newTask())
     }
 
-    /// Its changes are gone, and SQLite would not say a word.
+    /// The changes in the log are lost, and SQLite would not report it.
     @Test func aLogThatIsGoneIsTold() async throws {
         try fixture.open().close()
         try await leaveLog()

@@ -4,15 +4,15 @@ import TransferModel
 
 @testable import TransferStore
 
-/// What a daemon leaves that dies while it creates the database.
+/// The files that a daemon leaves if it dies while it creates the database.
 @Suite struct RollbackJournalTests {
     private static let pageSize = 4096
     private let fixture = Fixture()
     private var database: String { fixture.folder + "/dld.sqlite" }
     private var journal: String { database + "-journal" }
 
-    /// A database whose first page was being changed when the process died; that page, as it was, is in the journal.
-    /// - Parameter isWhole: false if the journal's header has only begun, and the page was not touched yet.
+    /// Creates a database whose first page was being changed when the process died. The journal has the old page.
+    /// - Parameter isWhole: False if only a part of the journal's header was written and the page did not change yet.
     private func makeCutOff(pagesBefore: UInt32, sql: String, isWhole: Bool = true) throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         let queue = try Connection(database, .writing)
@@ -52,7 +52,7 @@ import TransferModel
         #expect(!FileManager.default.fileExists(atPath: journal))
     }
 
-    /// Death in the middle of the write that makes the journal count.
+    /// The process died in the middle of the write that makes the journal valid.
     @Test func soIsOneWhoseJournalWasNotFinished() async throws {
         try makeCutOff(pagesBefore: 1, sql: "PRAGMA user_version = 0; VACUUM", isWhole: false)
         let store = try fixture.open()

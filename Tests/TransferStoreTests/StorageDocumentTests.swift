@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferStore
 
-/// docs/storage.md names what the migrations make: the two must not drift apart.
+/// docs/storage.md names what the migrations create. Both must stay in step.
 @Suite struct StorageDocumentTests {
     let fixture = Fixture()
 
@@ -14,7 +14,7 @@ import Testing
             .split(separator: "\n")
     }
 
-    /// Cells of `| a | b | c |`, back quotes removed.
+    /// Returns the cells of `| a | b | c |` without back quotes.
     private func cells(_ line: Substring) -> [String] {
         line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().map {
             $0.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "`", with: "")

@@ -34,7 +34,7 @@ import TransferModel
         #expect(heard.withLock(\.count) == 3)
     }
 
-    /// No lock is held meanwhile: the observer may ask, and what happens meanwhile is told after it.
+    /// No lock is held during the call. The observer may ask, and a change during the call is reported after it.
     @Test func theObserverMayUseIt() {
         let health = StoreHealth()
         let heard = Guarded([String]())
@@ -49,7 +49,7 @@ import TransferModel
         #expect(heard.withLock { $0 } == ["began full", "ended full"])
     }
 
-    /// A damaged page is met by some reads only.
+    /// Only some reads hit a damaged page.
     @Test func whatGoesWellBetweenFailuresEndsNothing() {
         let health = StoreHealth(quiet: .seconds(3600))
         let heard = followed(health)
@@ -78,7 +78,7 @@ import TransferModel
         #expect(heard.withLock(\.isEmpty))
     }
 
-    /// A body that refuses is no failure of the store.
+    /// An error that a body throws is no failure of the store.
     @Test func theStoreTellsOfItsOwn() async throws {
         let fixture = Fixture()
         let store = try fixture.open()
@@ -91,7 +91,7 @@ import TransferModel
         #expect(heard.withLock { $0 } == ["began damaged"])
     }
 
-    /// Whoever asks is told which file it is and what to do, and that does not change by itself.
+    /// The error names the file and the remedy, and does not go away by itself.
     @Test func damageIsToldWithItsRemedy() async throws {
         let fixture = Fixture()
         let store = try fixture.open()
@@ -126,7 +126,7 @@ import TransferModel
         store.onTrouble { news in heard.withLock { $0.append(name(news)) } }
         let file = URL(fileURLWithPath: fixture.database)
         let before = try Data(contentsOf: file)
-        // In place: SQLite has it open.
+        // Writes in place, because SQLite has the file open.
         func write(_ data: Data) throws {
             let handle = try FileHandle(forWritingTo: file)
             try handle.write(contentsOf: data)

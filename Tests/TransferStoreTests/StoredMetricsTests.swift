@@ -39,7 +39,7 @@ import TransferModel
         #expect(StoredMetrics(TaskMetrics()) == nil)
     }
 
-    /// A usual exchange takes little room in its row.
+    /// A typical exchange takes little space in its row.
     @Test func aSmallDownloadTakesLessThanAHundredBytes() throws {
         var entry = Self.full
         (entry.proxy, entry.tls, entry.secureConnection) = (nil, nil, nil)
@@ -56,7 +56,7 @@ import TransferModel
         }
         #expect(StoredMetrics(bytes: [2] + bytes.dropFirst()).metrics == nil)
         #expect(StoredMetrics(bytes: [1, 0] + [UInt8](repeating: 0xFF, count: 20)).metrics == nil)
-        // Any byte may be any other: nothing stops the reader.
+        // Every byte may have any other value. The reader must not trap.
         for place in bytes.indices {
             for value in [0, 1, 0x7F, 0x80, 0xFF] as [UInt8] {
                 var changed = bytes

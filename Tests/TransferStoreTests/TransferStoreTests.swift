@@ -26,7 +26,7 @@ import TransferModel
             try transaction.append(event(.taskAdded, task: record.id))
             return record.id
         }
-        // The files as a killed process leaves them: nothing checkpointed, nothing closed.
+        // The files as a killed process leaves them: without a checkpoint and without a close.
         let copy = Fixture()
         try FileManager.default.createDirectory(atPath: copy.folder, withIntermediateDirectories: false)
         for name in ["dld.sqlite", "dld.sqlite-wal"] {
@@ -61,8 +61,8 @@ import TransferModel
         #expect(second > first)
     }
 
-    /// The caller hears of the commit, of its body's error, or of a store that is closed: once, and after those who listen to
-    /// commits.
+    /// The caller is told of the commit, of its body's error, or of a closed store. This happens once, and after the
+    /// observers of commits.
     @Test func callersThatDoNotWaitHearOfTheEnd() async throws {
         let store = try fixture.open()
         let heard = Guarded<[String]>([])

@@ -63,7 +63,7 @@ import TransferModel
         }
     }
 
-    /// A repeated token adds nothing, even after its task was removed, as long as the task's session lives.
+    /// A repeated token adds nothing as long as its session lives, even after its task was removed.
     @Test func anEndedSessionTakesOnlyItsOwnTokens() async throws {
         let store = try TransferStore.inMemory(isVolatile: true)
         for name in ["ending", "living"] {

@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// What the cache promises of its disk: what it gives back is what it was given, and nothing fails because of it.
+/// The cache returns what it stored, and its disk makes no transfer fail.
 struct CacheStoreTests {
     private let folder: TemporaryFolder
     private let place = CachePlace(alice, "")
@@ -100,7 +100,7 @@ struct CacheStoreTests {
         for number in 0..<3 { put(store, record("http://\(number)/"), in: CachePlace(alice, "s")) }
         put(store, record("http://0/"), in: CachePlace(bob, ""))
         let usage = await store.usage(of: alice)
-        // What nobody uses any more goes first, whichever session's it is.
+        // The answers that were not used for the longest time are removed first, whatever session they belong to.
         #expect(usage[""]?.entries == 1 && usage["s"]?.entries == 3)
         #expect(await find(store, "http://2/") != nil)
         #expect(await store.usage(of: bob)[""]?.entries == 1)
@@ -129,7 +129,7 @@ struct CacheStoreTests {
 
     // MARK: Damage
 
-    /// A body that is shorter, longer, other, or gone is never given back.
+    /// A body that is shorter, longer, different or missing is never returned.
     @Test(arguments: ["short", "long", "other", "gone", "folder"])
     func damagedBodiesAreNotServed(_ damage: String) async throws {
         let store = open()
@@ -163,7 +163,7 @@ struct CacheStoreTests {
         #expect(await find(second, "http://c/") != nil)
     }
 
-    /// Whatever the next daemon finds, it begins empty and works.
+    /// Whatever the next daemon finds, its cache starts empty and works.
     @Test(arguments: ["garbage", "form", "pages", "cut"])
     func aDamagedDatabaseBeginsEmpty(_ damage: String) async throws {
         let path = folder.file("cache/cache.sqlite")
@@ -186,7 +186,7 @@ struct CacheStoreTests {
             try bytes.write(to: URL(fileURLWithPath: path))
         }
         let second = open()
-        // Damage may show itself late; nothing wrong is ever served.
+        // Damage may become visible late, but no wrong body is ever returned.
         for number in 0..<200 {
             if let found = await find(second, "http://\(number)/") {
                 #expect(found.body == [UInt8](repeating: 3, count: 2000))
@@ -209,7 +209,7 @@ struct CacheStoreTests {
         #expect(await find(second, "http://b/") != nil)
     }
 
-    /// No folder can be made, or no file: there is no cache, and no failure.
+    /// If no folder or no file can be created, there is no cache and no failure.
     @Test func withoutDiskThereIsNothing() async throws {
         let store = CacheStore(path: "/dev/null/cache", ownersMost: 1 << 20, inPlace: true)
         put(store, record("http://a/"))
@@ -218,7 +218,7 @@ struct CacheStoreTests {
         await store.close()
     }
 
-    /// The folder of bodies is not what it was: the cache begins empty, and makes it anew.
+    /// If the folder of bodies is not what it was, the cache starts empty and creates the folder again.
     @Test(arguments: [true, false]) func withoutTheFolderOfBodiesItBeginsEmpty(isFile: Bool) async throws {
         let store = open()
         put(store, record("http://a/"))
@@ -232,7 +232,7 @@ struct CacheStoreTests {
         #expect(await find(store, "http://b/") == long)
     }
 
-    /// A daemon that died between the file and the commit left a file.
+    /// A daemon that died between writing the file and the commit left a file.
     @Test func filesOfNobodyAreSwept() async throws {
         let first = open()
         put(first, record("http://a/", body: [UInt8](repeating: 1, count: 20_000)))
@@ -243,7 +243,7 @@ struct CacheStoreTests {
         #expect(bodies.count == 1)
     }
 
-    /// With a thread of its own as in place.
+    /// The cache behaves the same on its own thread as in place.
     @Test func itsThreadDoesTheSame() async throws {
         let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
         for number in 0..<50 { put(store, record("http://\(number)/")) }
@@ -254,7 +254,7 @@ struct CacheStoreTests {
 
     // MARK: A disk that hangs
 
-    /// Holds the thread of the disk in a lookup of "http://held/" until `end` is called.
+    /// Blocks the disk thread in a lookup of "http://held/" until `end` is called.
     private func hang(_ store: CacheStore) async -> (end: () -> Void, found: Task<CacheRecord?, Never>) {
         put(store, record("http://held/"))
         let gate = DispatchSemaphore(value: 0)
@@ -274,14 +274,15 @@ struct CacheStoreTests {
         return ({ gate.signal() }, found)
     }
 
-    /// Beyond the bound nothing waits, and what should have been removed is not served: the disk starts empty.
+    /// Beyond the limit no request waits. An answer that should have been removed is not returned, because the disk
+    /// starts empty.
     @Test func removalsThatDoNotFitMakeItStartEmpty() async throws {
         let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
         for url in ["http://a/", "http://kept/"] { put(store, record(url)) }
         let disk = await hang(store)
         for number in 0..<5000 { store.touch(place, url: "http://\(number)/", selection: "") }
         store.forget(alice, "", url: "http://a/")
-        // Found before, and perhaps removed since: nothing is served until the disk is empty.
+        // The answer was stored, but may have been removed since. Nothing is returned until the disk is empty.
         #expect(await find(store, "http://kept/") == nil)
         disk.end()
         #expect(await disk.found.value == nil)
@@ -303,7 +304,7 @@ struct CacheStoreTests {
         await store.close()
     }
 
-    /// An answer that does not fit leaves no older one in its place.
+    /// An answer that does not fit removes the older answer in its place.
     @Test func anAnswerThatDoesNotFitReplacesNothing() async throws {
         let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
         for url in ["http://a/", "http://kept/"] { put(store, record(url)) }

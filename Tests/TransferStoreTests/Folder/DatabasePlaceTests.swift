@@ -14,7 +14,7 @@ import TransferModel
         try FileManager.default.moveItem(atPath: fixture.folder, toPath: away)
         let refused = await transferError { try await store.add(newTask()) }
         #expect(refused?.code == .diskIO)
-        // Nor where another store has taken its place.
+        // Writes fail too if another store has taken its place.
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         try Data().write(to: URL(fileURLWithPath: fixture.database))
         let refusedAgain = await transferError { try await store.add(newTask()) }

@@ -5,7 +5,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// A small file system of its own; nil if this process may not mount one.
+/// A small file system of its own. Nil if this process may not mount one.
 private final class SmallDisk: Sendable {
     private let folder: TemporaryFolder
 
@@ -22,7 +22,7 @@ private final class SmallDisk: Sendable {
 
     var path: String { folder.path }
 
-    /// Takes all free space but `kibibytes`.
+    /// Uses all free space except `kibibytes`.
     func fill(leaving kibibytes: Int64) throws {
         var info = statvfs()
         let known = statvfs(path, &info)
@@ -52,7 +52,7 @@ private final class SmallDisk: Sendable {
         #expect(blocks(fixture.folder + "/reserve") >= 16 << 20)
     }
 
-    /// Adds would be refused for want of room that is there.
+    /// Otherwise the store would refuse new tasks for lack of space that exists.
     @Test(arguments: [S_IFLNK, S_IFIFO, S_IFSOCK, S_IFDIR])
     func whatElseHasItsNameGivesWay(_ kind: mode_t) throws {
         let fixture = Fixture()

@@ -58,7 +58,7 @@ import TransferModel
         #expect(readOnly?.message.contains("/proc/self/dld") == true)
     }
 
-    /// The disk failed while the database was made, and took back what it had been given.
+    /// The disk failed while the database was created, and lost the bytes that it had accepted.
     @Test func aFileOfZerosIsTheBeginningOfADatabase() async throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         try Data(count: 12_288).write(to: URL(fileURLWithPath: fixture.database))
@@ -73,7 +73,7 @@ import TransferModel
         #expect(FileManager.default.contents(atPath: fixture.database) == other)
     }
 
-    /// SQLite would wait for the fifo's writer for ever.
+    /// SQLite would wait for ever for a writer of the FIFO.
     @Test(.timeLimit(.minutes(1)), arguments: ["", "-wal", "-shm"], [S_IFIFO, S_IFSOCK])
     func whatIsNoFileIsNamed(_ suffix: String, _ kind: mode_t) async throws {
         if !suffix.isEmpty { try fixture.open().close() } else { try makeFolder() }
@@ -98,7 +98,7 @@ import TransferModel
         #expect(error?.message.contains("Not a directory") == true, "\(error?.message ?? "")")
     }
 
-    /// Others could put a database of theirs in its place.
+    /// Other users could replace the database with their own.
     @Test(arguments: [0o777, 0o1777, 0o770, 0o702] as [mode_t])
     func aFolderThatOthersMayWriteInIsRefused(_ mode: mode_t) async throws {
         try makeFolder()

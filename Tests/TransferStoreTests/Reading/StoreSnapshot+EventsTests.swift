@@ -84,7 +84,8 @@ import TransferModel
         query.tasks = [TaskID(1), TaskID(2)]
         query.types = [.taskCompleted]
         #expect(try await plan(query, store) == ["SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"])
-        // One task's few events are not looked for among a million others; their order is that of the log all the same.
+        // The few events of one task are found without scanning a million others, and still come in the order of the
+        // log.
         query.tasks = [TaskID(1)]
         #expect(
             try await plan(query, store) == [

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 extension StoreSnapshot {
-    /// The tasks of one page.
+    /// Returns the tasks of one page.
     fileprivate func list(_ query: TaskQuery) throws -> [TaskRecord] {
         try page(query).tasks.map { try $0.whole() }
     }
@@ -13,7 +13,7 @@ extension StoreSnapshot {
 @Suite struct StoreSnapshotListTests {
     let fixture = Fixture()
 
-    /// 120 tasks of two owners in three sessions, all states, with ties in every sort key.
+    /// 120 tasks of two owners in three sessions, in all states, with equal values in every sort key.
     private func filledStore() async throws -> TransferStore {
         let store = try fixture.open()
         try await store.write { transaction in
@@ -81,7 +81,7 @@ extension StoreSnapshot {
                 let (x, y) = (a.status.finishedAt?.rawValue ?? -1, b.status.finishedAt?.rawValue ?? -1)
                 return x == y ? a.id > b.id : x > y
             case .activity:
-                // Parts of their own, below.
+                // Has its own comparison below.
                 return false
             }
         }
@@ -218,7 +218,7 @@ extension StoreSnapshot {
         }
     }
 
-    /// From the counters: no task is read for it.
+    /// The counters give the total, and no task is read for it.
     @Test func pagesCountTheWholeListing() async throws {
         let store = try await filledStore()
         var query = TaskQuery()
@@ -257,14 +257,14 @@ extension StoreSnapshot {
                     try database.plan(sql, values).joined(separator: "\n")
                 }
                 #expect(plan.contains("USING COVERING INDEX task_by_"))
-                // A range, not the whole stretch; and no sorting.
+                // The plan uses a range instead of all rows of the cell, and does not sort.
                 #expect(plan.contains(/kind=\? AND .*[<>]/), "\(plan)")
                 #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
             }
         }
     }
 
-    /// Claims and ends would write the index by rank.
+    /// Otherwise each start and end of a run would write to the index by rank.
     @Test func runningTasksAreSortedAsTheyAreListed() async throws {
         let store = try fixture.open()
         let running = TaskListing.Cell(session: 1, state: .running, kind: .download)

@@ -70,7 +70,7 @@ import TransferModel
         #expect(none.tasks.map(\.id) == [ids[0]] && none.heldLanes.isEmpty)
     }
 
-    /// Against sorting the whole queue: many lanes, ties in priority and position, several limits.
+    /// Compared with sorting the whole queue: many lanes, equal priorities and positions, several limits.
     @Test func theEarlyEndOfTheWalkLosesNothing() async throws {
         let store = try fixture.open()
         try await store.write { transaction in

@@ -78,7 +78,7 @@ import TransferModel
         #expect(tokens == (order == .oldest ? expected : expected.reversed()))
     }
 
-    /// A page looks at so many tasks of a tag, be they all passed over.
+    /// A page looks at only so many tasks with a tag, even if none of them matches.
     @Test func aPageEndsAfterSoManyThatDoNotMatch() async throws {
         let store = try fixture.open()
         let new = (0..<StoreSnapshot.mostSelected + 10).map { index in
@@ -96,7 +96,7 @@ import TransferModel
                 == [ids[StoreSnapshot.mostSelected + 5]])
     }
 
-    /// Not by looking at all that there is.
+    /// The query does not scan the table.
     @Test func anIndexFindsTags() async throws {
         let store = try fixture.open()
         for (table, column) in [("task_tag", "tag"), ("client_token", "token")] {

@@ -12,7 +12,7 @@ import TransferModel
         return session
     }
 
-    /// A database of before there were bounds may have a document of megabytes, which each task of the session asks for.
+    /// A database from before there were limits may have a document of megabytes, which each task of the session reads.
     @Test func aLongDocumentThatIsKnownIsTheOneThatIsStored() async throws {
         let store = try fixture.open()
         var long = session("long, \(fixture.folder)", windows: 100)

@@ -10,7 +10,7 @@ import TransferModel
 @Suite struct DatabaseTests {
     private let fixture = Fixture()
 
-    /// More than there are connections: the last ones wait for the first.
+    /// There are more readers than connections, so the last readers wait for the first.
     @Test func readersWaitForAConnection() async throws {
         let store = try fixture.open()
         let (entered, peak) = (Guarded(0), Guarded(0))
@@ -35,7 +35,8 @@ import TransferModel
         #expect(peak.withLock { $0 } == Database.readers)
     }
 
-    /// Nobody can open a socket by its name, so SQLite says what it says if no descriptor is left (SQLITE_CANTOPEN).
+    /// A socket cannot be opened by its name, so SQLite gives the same error as without a free descriptor
+    /// (SQLITE_CANTOPEN).
     @Test func whatCannotBeOpenedAgainIsReadByTheConnectionThatWrites() throws {
         let folder = try TemporaryFolder()
         let writer = try Connection(folder.file("a"), .writing)
@@ -47,7 +48,7 @@ import TransferModel
         let database = Database(writer, path: folder.file("socket"))
         #expect(try read(database) == [7])
         #expect(database.close())
-        // A database that is gone is not read from memory.
+        // If the database file is gone, it is not read from memory.
         let orphan = Database(try Connection(folder.file("a"), .writing), path: folder.file("gone"))
         #expect(throws: SQLiteError.self) { try read(orphan) }
         #expect(orphan.close())

@@ -6,7 +6,7 @@ import TransferModel
 @Suite struct Migration0009Tests {
     let fixture = Fixture()
 
-    /// Nobody knows a file of an older database again, so nobody deletes it.
+    /// A file of an older database cannot be recognized, so it is never deleted.
     @Test func olderResultsHaveNoMark() async throws {
         let store = try fixture.open()
         let id = try await store.add(newTask())

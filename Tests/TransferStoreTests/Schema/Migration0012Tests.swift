@@ -20,7 +20,7 @@ import TransferModel
         #expect(error?.code == .internal)
     }
 
-    /// The log of an older database is found by task too.
+    /// The events of an older database are found by task too.
     @Test func eventsOfAnOlderDatabaseAreIndexed() async throws {
         let store = try fixture.open()
         try await store.write { transaction in

@@ -11,7 +11,7 @@ import TransferModel
             owner: alice, folder: folder, name: name, task: TaskID(task), device: device, recordedAt: epoch)
     }
 
-    /// A name that both tables have is one.
+    /// A name that is in both tables becomes one row.
     @Test func whatMovedPartsLeftJoinsWhatWasLeft() async throws {
         let store = try fixture.open()
         try await store.write { transaction in

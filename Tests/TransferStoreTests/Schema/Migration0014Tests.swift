@@ -7,7 +7,7 @@ import TransferModel
 @Suite struct Migration0014Tests {
     let fixture = Fixture()
 
-    /// A database as the version before left it: one task of each of these specs, from id 1.
+    /// Creates a database as the previous version leaves it, with one task for each of these specs, from id 1.
     private func earlier(_ specs: [String], tokens: [(String, Int)]) throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         let queue = try Connection(fixture.database, .writing)
@@ -53,7 +53,7 @@ import TransferModel
         #expect(try await store.read { try $0.pausedSessions() } == [])
     }
 
-    /// A spec that is no JSON keeps no database from being taken.
+    /// A spec that is no JSON does not prevent the migration.
     @Test func aDamagedSpecIsPassedOver() async throws {
         try earlier([#"{"clientToken":"x","tags":["a"#, #"{"clientToken":7,"tags":{"a":1}}"#], tokens: [])
         let store = try fixture.open()

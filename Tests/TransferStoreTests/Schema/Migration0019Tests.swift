@@ -7,7 +7,7 @@ import TransferModel
 @Suite struct Migration0019Tests {
     let fixture = Fixture()
 
-    /// A database as the version before left it, with one task in each state.
+    /// Creates a database as the previous version leaves it, with one task in each state.
     private func earlier() throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         let queue = try Connection(fixture.database, .writing)
@@ -58,7 +58,7 @@ import TransferModel
         #expect(counts[.running] == 4 && counts[.queued] == 1)
     }
 
-    /// Both in a database that was migrated and in the schema that SQLite has in memory.
+    /// This holds for a migrated database, and for the schema that SQLite has in memory.
     @Test func wordsThatAreNoneAreStillRefused() async throws {
         try earlier()
         let refused = [
@@ -87,7 +87,7 @@ import TransferModel
         }
     }
 
-    /// A list of words would have SQLite make a table of them for each row.
+    /// With a list of words SQLite would build a table of them for each row.
     @Test func noRuleOfATaskHasAList() async throws {
         let store = try fixture.open()
         let lists = try store.database.read { database in

@@ -7,7 +7,7 @@ import TransferModel
 @Suite struct Migration0021Tests {
     let fixture = Fixture()
 
-    /// A database as the version before left it, with one task in each state.
+    /// Creates a database as the previous version leaves it, with one task in each state.
     private func earlier() throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         let queue = try Connection(fixture.database, .writing)

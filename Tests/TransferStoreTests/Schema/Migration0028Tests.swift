@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// Credentials of sessions move into the table of all.
+/// The credentials of sessions move into the common table.
 @Suite struct Migration0028Tests {
     @Test func credentialsOfSessionsGoOn() async throws {
         let fixture = Fixture()

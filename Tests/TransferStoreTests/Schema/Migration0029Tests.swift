@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// A state folder of before knows no hosts, and takes some.
+/// An older state folder knows no hosts, and accepts new ones.
 @Suite struct Migration0029Tests {
     @Test func anOlderStoreGoesOn() async throws {
         let fixture = Fixture()

@@ -8,8 +8,8 @@ import TransferModel
 @Suite struct SchemaTests {
     let fixture = Fixture()
 
-    /// FNV-1a of each shipped migration. A change here means that databases in the field differ from new ones: write a
-    /// further migration in its place.
+    /// The FNV-1a hash of each shipped migration. If a hash changes, existing databases differ from new ones. Write a
+    /// new migration instead.
     static let shipped: [String: UInt64] = [
         "0001": 18_350_904_048_117_850_936, "0002": 13_487_994_576_302_157_533,
         "0003": 8_251_469_719_918_677_020, "0004": 14_095_388_991_997_290_675,
@@ -93,7 +93,7 @@ import TransferModel
         try await store.add(newTask())
     }
 
-    /// Whoever moves away what is named can start.
+    /// After all named files are moved away, the daemon can start.
     @Test func everythingThatKeepsFromAnEmptyStartIsNamed() async throws {
         let store = try fixture.open()
         try await store.add(newTask())

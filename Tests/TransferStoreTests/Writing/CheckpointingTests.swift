@@ -8,7 +8,7 @@ import TransferModel
 @Suite struct CheckpointingTests {
     private let fixture = Fixture()
 
-    /// Writes about so many pages.
+    /// Writes about this many pages.
     private func write(_ store: TransferStore, pages: Int) async throws {
         try await store.write { transaction in
             var new = newTask(.paused)
@@ -23,7 +23,7 @@ import TransferModel
         let held = DispatchSemaphore(value: 0)
         checkpointing.thread.post(on: 0) { held.wait() }
         for _ in 0..<6 { try await write(store, pages: Checkpointing.due / 2) }
-        // All of it was answered, and none of it is in the database yet.
+        // All writes were answered, and none of them is in the database yet.
         #expect(checkpointing.length >= 2 * Checkpointing.due)
         let size = try FileManager.default.attributesOfItem(atPath: fixture.database)[.size] as? Int ?? 0
         #expect(size < 4096 * Checkpointing.due)
@@ -41,7 +41,7 @@ import TransferModel
         try await write(store, pages: 300)
         let length = checkpointing.length
         #expect(length >= 300)
-        // As where others wrote all the time while it was copied.
+        // Simulates other writers that wrote all the time during the copy.
         checkpointing.copied((length: Checkpointing.longest, copied: 0))
         try await write(store, pages: 1)
         try await write(store, pages: 1)

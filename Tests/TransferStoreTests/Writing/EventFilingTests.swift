@@ -23,7 +23,7 @@ import TransferModel
         }
     }
 
-    /// Whatever is filed, the events of one task are the same, in the order of the log.
+    /// However many events are filed, the list of one task's events is the same, in the order of the log.
     @Test func filedEventsAndLaterOnesAreOneList() async throws {
         let store = try fixture.open()
         try await append(1000, to: store)
@@ -63,7 +63,7 @@ import TransferModel
         #expect(upTo >= 5000 && upTo <= 15_000 && rows == upTo)
     }
 
-    /// Retention took what was never filed.
+    /// Retention deleted events that were never filed.
     @Test func filingBeginsWithTheOldestEventThatIsKept() async throws {
         let store = try fixture.open()
         try await append(100, to: store)
@@ -74,7 +74,7 @@ import TransferModel
         #expect(try await store.write { try $0.fileEvents(atMost: 30) } == 0)
     }
 
-    /// The index that an earlier version wrote is made anew when it is needed.
+    /// The index that an earlier version wrote is rebuilt when it is needed.
     @Test func eventsOfAnEarlierDatabaseAreFiledToo() async throws {
         let store = try fixture.open()
         try await append(300, to: store)

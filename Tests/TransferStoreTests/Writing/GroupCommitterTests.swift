@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// Counts what SQLite commits, for as long as it is kept.
+/// Counts SQLite's commits as long as it exists.
 private final class CommitCounter: Sendable {
     let count = Guarded(0)
 
@@ -27,7 +27,7 @@ private struct Refusal: Error, Equatable {}
 @Suite struct GroupCommitterTests {
     let fixture = Fixture()
 
-    /// Holds the writer in one body until `release`, so that what comes meanwhile must share the next commit.
+    /// Blocks the writer in one body until `release`, so that later bodies must share the next commit.
     private func hold(
         _ store: TransferStore
     ) async throws -> (done: Task<Void, any Error>, release: DispatchSemaphore) {
@@ -55,7 +55,8 @@ private struct Refusal: Error, Equatable {}
         release.signal()
         try await first.value
         for other in others { _ = try await other.value }
-        // One for the body that held, which changed nothing and still is a transaction, one for the hundred.
+        // One commit is for the blocking body, which changed nothing but is a transaction. The other one is for the
+        // hundred.
         #expect(counter.count.withLock { $0 } <= 2)
         let counts = try await store.read { try $0.counts() }
         #expect(counts[.queued] == 100)
@@ -168,7 +169,7 @@ private struct Refusal: Error, Equatable {}
         let (head, settings) = try await store.read { (try $0.eventHead(), try $0.settings()) }
         #expect(head == .zero)
         #expect(settings.isEmpty)
-        // A change that needs no new page still works, an add is refused, and both recover.
+        // A change that needs no new page still works, and a new task is refused. Both recover.
         let changed = try await store.write { try $0.update(id, from: .queued, to: status(.paused)) }
         #expect(changed)
         let refused = await transferError { try await store.add(newTask()) }
@@ -178,7 +179,7 @@ private struct Refusal: Error, Equatable {}
         try await store.add(newTask())
     }
 
-    /// An observer that is wrapped once more at each commit ends in an overflow of the stack.
+    /// An observer that is wrapped once more at each commit would overflow the stack.
     @Test func theHundredthCommitReachesItsObserverAsTheFirstDid() async throws {
         let store = try fixture.open()
         let depths = Guarded<[Int]>([])
@@ -214,7 +215,7 @@ private struct Refusal: Error, Equatable {}
     }
 }
 
-/// Polls until the condition holds; gives up after 30 s.
+/// Polls until the condition is true. Gives up after 30 s.
 func until(_ condition: () -> Bool) async throws {
     for _ in 0..<30_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
     try #require(condition())

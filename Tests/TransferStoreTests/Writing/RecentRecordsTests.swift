@@ -7,7 +7,7 @@ import TransferModel
 @Suite struct RecentRecordsTests {
     private let fixture = Fixture()
 
-    /// What the rows say.
+    /// Reads the record from its rows.
     private func read(_ id: TaskID, in transaction: StoreTransaction) throws -> TaskRecord? {
         try StoreSnapshot(transaction.connection).task(id)
     }
@@ -52,7 +52,7 @@ import TransferModel
         }
     }
 
-    /// Whoever changes a row, by whatever statement.
+    /// Every statement that changes a row must also update the memory.
     @Test(arguments: [
         "UPDATE task SET position = 9", "DELETE FROM task", "INSERT INTO response (task, document) VALUES (1, '{}')",
         "INSERT INTO upload VALUES (1, '{}')", "INSERT INTO source VALUES (1, 1, 1, 1, 1)",
@@ -91,7 +91,7 @@ import TransferModel
         #expect(position == 99)
     }
 
-    /// More than there is room for: what is asked for takes the place of what is not.
+    /// There are more records than the memory has room for. A record that is read replaces one that is not.
     @Test func isBounded() async throws {
         let store = try fixture.open()
         let count = RecentRecords.most / RecentRecords.least + 10
@@ -107,7 +107,7 @@ import TransferModel
         }
     }
 
-    /// Of a column that does not change, no index is touched.
+    /// If a column does not change, no index is written.
     @Test func theExpiryIsWrittenWhereItChanges() async throws {
         let store = try fixture.open()
         var task = newTask()

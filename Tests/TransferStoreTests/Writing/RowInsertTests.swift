@@ -18,7 +18,7 @@ struct RowInsertTests {
             try Self.rows.run(count, in: database) { row, index in
                 row.set(1, Int64(index))
                 row.set(2, Double(index) + 100.5)
-                // What one row leaves out must not come from the one before.
+                // A value that one row leaves out must not come from the row before.
                 row.set(3, index % 3 == 0 ? nil : index % 3 == 1 ? "" : "row \(index)")
             }
             let stored = try database.rows("SELECT id, number, word FROM t ORDER BY id").map {
@@ -42,7 +42,7 @@ struct RowInsertTests {
                 }
             }
             #expect(error?.primaryCode == SQLITE_CONSTRAINT)
-            // The statement is undone whole, and usable again.
+            // The statement is undone completely, and can be used again.
             #expect(try database.integer("SELECT count(*) FROM t") == 0)
             try Self.rows.run(8, in: database) { row, index in row.set(1, Int64(index)) }
             #expect(try database.integer("SELECT count(*) FROM t WHERE number IS NULL") == 8)

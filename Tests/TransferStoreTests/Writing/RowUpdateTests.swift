@@ -18,7 +18,7 @@ import TransferModel
             result: state == .completed ? TaskResult(file: "/f/\(id)", bytes: 7, sha256: "ab", verified: true) : nil)
     }
 
-    /// As many as fill statements of each size.
+    /// Enough rows to fill statements of each size.
     @Test(arguments: [1, 7, 8, 73, 150])
     func storesWhatOneAtATimeWouldStore(count: Int) async throws {
         let store = try fixture.open()
@@ -38,7 +38,7 @@ import TransferModel
         }
     }
 
-    /// Of each attempt, those of the earlier ones before it; a change without any leaves them alone.
+    /// The metrics of each attempt follow those of the earlier attempts. A change without metrics does not touch them.
     @Test func metricsOfAttemptsFollowEachOther() async throws {
         let store = try fixture.open()
         let ids = try await add(2, to: store)

@@ -29,7 +29,7 @@ import TransferModel
         #expect(try await store.read { try $0.openDecisions(owner: nil, tasks: [first], limit: 9).map(\.id) } == [a])
         try await store.write { _ = try $0.delete(second) }
         #expect(try await store.read { try $0.decision(b) } == nil)
-        // No id is given twice.
+        // No id is used twice.
         #expect(try await ask(first, store) > b)
     }
 
@@ -76,7 +76,7 @@ import TransferModel
         let record = try #require(try await store.read { try $0.decision(of: task) })
         #expect(record.state == .answered && record.settled == SettledDecisions())
         #expect(record.answer == answer.withoutSecrets && record.answer?.credential?.password == nil)
-        // What is deleted is overwritten, whatever SQLite was built with.
+        // Deleted bytes are overwritten, whatever options SQLite was built with.
         #expect(try await store.write { try $0.integer("PRAGMA secure_delete") } == 1)
     }
 

@@ -54,7 +54,7 @@ struct StoreTransactionInsertTests {
             try await store.write { try $0.insert([newTask(), newTask(session: "nobody's")]) }
         }
         let ids = try await store.write { try $0.insert([newTask()]) }
-        // The numbers that were taken came back.
+        // The ids that the failed batches used are free again.
         #expect(ids == [TaskID(1)])
         #expect(try await store.read { try $0.counts()[.queued] } == 1)
     }

@@ -17,7 +17,7 @@ import TransferModel
         try await store.read { try $0.candidates(query) }
     }
 
-    /// Steps of SQLite's machine for one walk over the lanes and their heads.
+    /// Returns the number of steps of SQLite's machine for one walk over the lanes and their heads.
     private func steps(_ store: TransferStore, _ query: CandidateQuery) async throws -> Int {
         try store.database.read { database in
             let statements = try [StoreSnapshot.sessionsSQL, StoreSnapshot.lanesSQL, StoreSnapshot.headsSQL].map {
@@ -44,7 +44,7 @@ import TransferModel
         let second = try await candidates(store, query)
         #expect(second.tasks.map(\.id) == [alive] && second.heldLanes.isEmpty)
         #expect(try await steps(store, query) < 150)
-        // One of them is let go: it alone is read again.
+        // When one lane is released, only that lane is read again.
         try await store.write { try $0.release(hosts: ["held7", "unknown"]) }
         #expect(try await candidates(store, query).heldLanes.count == 1)
         #expect(Set(try await candidates(store, CandidateQuery()).tasks.map(\.host)) == ["held7", "alive"])

@@ -40,7 +40,7 @@ import TransferModel
         }
         let old = try await store.read { try $0.tasks($0.history(before: after(6), limit: 10)) }
         #expect(old.map(\.id) == ids)
-        // Retried, and ended again later, since it was read.
+        // The task was retried after the read, and ended again later.
         _ = try await store.write { transaction in
             (
                 try transaction.update(ids[0], from: .failed, to: status(.queued)),
@@ -53,7 +53,7 @@ import TransferModel
         #expect(left.map(\.id) == [ids[0], ids[1]])
     }
 
-    /// Ten events, a second apart.
+    /// A store with ten events, one second apart.
     private func storeWithEvents() async throws -> TransferStore {
         let store = try fixture.open()
         try await store.write { transaction in
@@ -96,7 +96,7 @@ import TransferModel
         }
         #expect(counts == [alice: 1, bob: 4])
         #expect(starts == [9, 1, 9])
-        // Age takes what is left, across the holes, and tells only those who lose something.
+        // The limit on age removes the rest across the gaps, and reports only the owners that lose events.
         #expect(try await store.write { try $0.expireEvents(before: after(1), limit: 4) })
         #expect(try await store.read { try $0.firstEventKept(of: bob) }.rawValue == 5)
         while try await store.write({ try $0.expireEvents(before: after(1), limit: 4) }) {}
@@ -104,7 +104,7 @@ import TransferModel
         #expect(try await store.read { try $0.eventCounts() }.isEmpty)
     }
 
-    /// A body that throws takes its events back, and what was counted.
+    /// If a body throws, its events and its counts are undone.
     @Test func whatIsUndoneIsNotCounted() async throws {
         let store = try await storeWithEvents()
         _ = await transferError {
@@ -135,7 +135,7 @@ import TransferModel
         #expect(try await kept(store) == [2, 3, 4])
     }
 
-    /// Those of tasks that are there stay: a task is looked up by its token.
+    /// The tokens of existing tasks stay, because a task is looked up by its token.
     @Test func tokensOfRemovedTasksExpire() async throws {
         let store = try fixture.open()
         for (number, second) in [Int64(0), 10, 20].enumerated() {

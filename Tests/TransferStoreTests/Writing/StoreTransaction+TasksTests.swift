@@ -47,7 +47,7 @@ import TransferModel
         #expect(try await store.read { try $0.task(id)?.destinationDevice } == .max - 1)
     }
 
-    /// Whether its row is there, is another, or is gone: what is stored is what was given.
+    /// The given checkpoint is stored, whether the row exists, differs or was deleted.
     @Test(arguments: [1, 9, 70]) func checkpointsOfManyTasksAreStored(count: Int) async throws {
         let store = try fixture.open()
         let ids = try await store.write { transaction in
@@ -114,7 +114,7 @@ import TransferModel
         #expect(stored?.destinationDevice == .max)
     }
 
-    /// Also of those that a clock that stands still or goes back would mix up.
+    /// This also holds for times that a stopped clock repeats, or that a clock set back makes smaller.
     @Test func theOutermostPositionsStayOutermost() async throws {
         let store = try fixture.open()
         var ids: [TaskID] = []
@@ -197,7 +197,7 @@ import TransferModel
         #expect(task?.response == nil)
     }
 
-    /// A later answer without more than it shows leaves nothing of an earlier one.
+    /// A later answer without a whole header removes the one of an earlier answer.
     @Test func theWholeHeadIsOfTheLastAnswer() async throws {
         let store = try fixture.open()
         let id = try await store.add(newTask())
@@ -294,11 +294,11 @@ import TransferModel
                 try database.integer("SELECT count(*) FROM \($0)") ?? -1
             }
         }
-        // What the token added is remembered for a day.
+        // The task that the token added is remembered for a day.
         #expect(left == [0, 0, 0, 0, 0, 1, 1])
     }
 
-    /// Counters, lanes and their heads against what a scan of the tasks gives, after thousands of random changes.
+    /// Compares the counters, the lanes and their heads with a scan of the tasks, after thousands of random changes.
     @Test func countersAndHeadsAgreeWithTheTasks() async throws {
         let store = try fixture.open()
         try await store.write { transaction in
@@ -347,7 +347,7 @@ import TransferModel
         }
     }
 
-    /// What is known of tasks is what their rows say.
+    /// Checks that the records in memory match their rows.
     private func expectMemoryAgrees(_ transaction: StoreTransaction) throws {
         for id in try transaction.taskIDs("SELECT id FROM task") {
             guard let known = transaction.recent?.record(id) else { continue }
@@ -355,7 +355,7 @@ import TransferModel
         }
     }
 
-    /// The body is in what is stored and not in what is told.
+    /// The body is part of the stored document, but not of the reported one.
     @Test func aDocumentIsTheAnswerWithItsBody() throws {
         var response = ResponseInfo(url: "u", status: 200, headers: [HeaderField("A", "b")])
         (response.fromCache, response.age) = (true, 7)

@@ -53,7 +53,7 @@ import TransferModel
             try await store.write { try $0.endUpload(of: record, at: epoch) }
         }
         #expect(try await pending(store).isEmpty)
-        // What is known of an answer that is awaited stays.
+        // An upload that still awaits an answer stays.
         #expect(try await store.read { try $0.task(TaskID(1)) }?.upload != nil)
     }
 

@@ -11,7 +11,7 @@ import TransferModel
         try store.database.read { try expectDerivedRowsAgree($0) }
     }
 
-    /// A commit of many changes writes each counter once.
+    /// A commit with many changes writes each counter once.
     @Test func aCommitWritesEachCounterOnce() async throws {
         let store = try fixture.open()
         let ids = try await store.write { try $0.insert((0..<64).map { _ in newTask() }) }
@@ -26,7 +26,7 @@ import TransferModel
         try expectAgreement(store)
     }
 
-    /// Whatever is asked within a body sees what the body did.
+    /// Every query inside a body sees the body's changes.
     @Test func aBodySeesItsOwnCounts() async throws {
         let store = try fixture.open()
         let shared = SessionKey.shared(of: alice)
@@ -66,7 +66,7 @@ import TransferModel
         try expectAgreement(store)
     }
 
-    /// Its triggers count for it, and what is known here is forgotten.
+    /// The triggers in the database count the changes of another program, and the counts in memory are discarded.
     @Test func anotherProgramsChangesCount() async throws {
         let store = try fixture.open()
         let ids = try await store.write { try $0.insert((0..<4).map { _ in newTask() }) }

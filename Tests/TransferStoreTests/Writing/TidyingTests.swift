@@ -13,7 +13,7 @@ import TransferModel
         Int(try store.database.read { try $0.integer("PRAGMA page_count") } ?? 0)
     }
 
-    /// Tasks of some pages each.
+    /// Adds tasks of several pages each.
     private func fill(_ store: TransferStore, _ count: Int = 400) async throws -> [TaskID] {
         try await store.write { transaction in
             try (0..<count).map { _ in
@@ -39,7 +39,7 @@ import TransferModel
         let ids = try await fill(store)
         let full = try await pages(store)
         try await store.write { _ = try $0.delete(ids[0]) }
-        // What would shrink the file is over, whether it did or not.
+        // The job that could shrink the file has ended, whether it shrank the file or not.
         #expect(await eventually { !store.isTidying })
         #expect(try await pages(store) == full)
     }
