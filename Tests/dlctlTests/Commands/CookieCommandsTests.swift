@@ -10,7 +10,7 @@ import TransferRPC
         ".\(domain)\tTRUE\t/\tFALSE\t0\t\(name)\tv\n"
     }
 
-    /// What the daemon refuses is named, and costs the others nothing.
+    /// A cookie that the daemon refuses is named, and the others are still set.
     @Test func oneRefusedCookieCostsNoOther() async throws {
         let bench = try await Bench()
         let text =
@@ -34,7 +34,7 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
-    /// Neither command takes a page for a file of cookies, and says so in one line.
+    /// Neither command accepts a web page as a cookie file. Both say so in one line.
     @Test(arguments: [["cookies", "import", "page"], ["add", "--cookies", "page", "https://a.org/x"]])
     func aFileOfAnotherKindIsRefused(command: [String]) async throws {
         let bench = try await Bench()
@@ -50,7 +50,7 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
-    /// A cookie that the daemon does not take is named, and the task is added without it.
+    /// A cookie that the daemon does not accept is named, and the task is added without it.
     @Test func aTaskIsAddedWithoutARefusedCookie() async throws {
         let bench = try await Bench()
         try Files.write(

@@ -4,7 +4,7 @@ import Testing
 @testable import dlctl
 
 @Suite struct CredentialCommandTests {
-    /// Part of it would be taken for the password, in place of the one that was given.
+    /// A part of it would be taken as the password, in place of the given password.
     @Test func aUserNameHasNoColon() async throws {
         await #expect(throws: (any Error).self) {
             try await CredentialCommand.Add.asyncParse(["a.org", "--username", "a:b"])
@@ -13,7 +13,7 @@ import Testing
         #expect(command.username == "anna")
     }
 
-    /// Whatever the parser says of it.
+    /// This holds whatever the parser reports.
     @Test func aPasswordInTheServersPlaceIsNotShown() async throws {
         do {
             _ = try await CredentialCommand.Add.asyncParse(["https://anna:Zq7secretqZ@a.org/x"])

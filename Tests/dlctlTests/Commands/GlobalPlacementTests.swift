@@ -48,7 +48,7 @@ import Testing
     func wrongUsesAreRefused(words: [String]) async {
         await #expect(throws: (any Error).self) {
             var command = try await Dlctl.asyncParseAsRoot(words)
-            // A group of commands alone parses, and asks for help when it runs.
+            // A group of commands without a command parses, and prints help when it runs.
             if !(command is any DaemonCommand) { try command.run() }
         }
     }

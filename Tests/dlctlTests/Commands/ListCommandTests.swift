@@ -23,7 +23,7 @@ import TransferRPC
         #expect(ListCommand.more(shown: 2500, end) == nil)
     }
 
-    /// Such a task leaves its place for one that was read already.
+    /// Such a task moves to a position that was read already.
     @Test func aTaskThatStartsBetweenPagesIsNotMissed() async throws {
         let daemon = ScriptedDaemon(tasks: (1...1500).map { Sample.view($0, .queued) })
         daemon.setAfterList(Sample.view(1400, .running))

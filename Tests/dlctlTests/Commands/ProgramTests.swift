@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import dlctl
 
-/// The built program against a daemon on a real socket: what it prints, sends and exits with.
+/// The built program against a daemon on a real socket: its output, its requests and its exit status.
 @Suite(.serialized, .enabled(if: Program.path != nil, "the dlctl product is built")) struct ProgramTests {
     @Test func addPrintsIDsAndSendsAbsolutePaths() async throws {
         let bench = try await Bench()
@@ -177,7 +177,7 @@ import TransferModel
 
     // MARK: fetch
 
-    /// A fetch whose request has been made: its answer is `body`.
+    /// Runs a fetch with its request, which is answered with `body`.
     private func fetched(_ bench: Bench, _ body: [UInt8], _ arguments: String...) async throws -> Program.Outcome {
         let fetching = try Program(["fetch"] + arguments, environment: bench.environment, folder: bench.folder)
         try await follow(bench)
@@ -194,7 +194,7 @@ import TransferModel
         #expect(outcome.output == String(decoding: body, as: UTF8.self))
         let spec = try #require(bench.daemon.specs.first)
         #expect(spec.kind == .data && spec.method == "POST" && spec.body?.text == "x")
-        // Somebody waits, so not for a week.
+        // The user waits, so the limit is not a week.
         #expect(spec.timeoutIntervalForResource == 600)
         let again = try await bench.run("fetch", "1")
         #expect(again.status == 0 && again.output == outcome.output)
@@ -287,7 +287,7 @@ import TransferModel
         #expect(newest.lines == listed.lines)
         let oldest = try await bench.run("events", "--subscriber", "me", "-n", "1", "--json")
         #expect(oldest.lines.compactMap { JSONText.value($0)?["sequence"]?.integerValue } == [1])
-        // What is not for it does not keep it from its end.
+        // Events that do not match do not prevent it from reaching the end.
         let none = try await bench.run("events", "--subscriber", "me", "--type", "task.paused", "--json")
         #expect(none.status == 0 && none.lines.isEmpty)
         let first = try await bench.run("events", "--subscriber", "me", "--json")
@@ -304,7 +304,7 @@ import TransferModel
         await bench.daemon.stop()
     }
 
-    /// Nobody takes a gap for all there was.
+    /// A gap is not mistaken for a complete list.
     @Test(arguments: [["--after", "1"], ["--subscriber", "me"]])
     func eventsThatAreGoneAreMissed(_ options: [String]) async throws {
         let bench = try await Bench()
@@ -323,7 +323,7 @@ import TransferModel
         await bench.daemon.stop()
     }
 
-    /// The newest that are selected, however long ago that was.
+    /// The newest selected events, however old they are.
     @Test func theNewestEventsAreThoseThatAreAskedFor() async throws {
         let bench = try await Bench()
         for number in 1...3 { try bench.daemon.happen(.taskFailed, TaskID(Int64(number))) }
@@ -340,7 +340,7 @@ import TransferModel
         await bench.daemon.stop()
     }
 
-    /// The story of a task that failed often is its newest part.
+    /// For a task that failed often, the newest part of its history counts.
     @Test func explainTellsTheNewestOfALongStory() async throws {
         let bench = try await Bench()
         bench.daemon.put(Sample.record(1))

@@ -15,7 +15,7 @@ import TransferRPC
         RemovalReport.lines(files, byID: byID).map { Style.plain.render($0) }
     }
 
-    /// Whoever names tasks hears of each file that is gone; whoever names many, how many are.
+    /// If the user names tasks, each deleted file is reported. If the user selects many, their number is reported.
     @Test func onlyWhatWasDeletedIsCalledDeleted() {
         #expect(text(Self.files, byID: true) == ["deleted the file of 1", "deleted the file of 4"])
         #expect(text(Self.files, byID: false) == ["deleted 2 files"])
@@ -50,7 +50,7 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
-    /// A task that is refused does not hide what became of the others' files.
+    /// A refused task does not hide what happened to the files of the others.
     @Test func aRefusalHidesNoFile() async throws {
         let bench = try await bench()
         let outcome = try await bench.run("remove", "--delete", "1", "4", "3")
@@ -78,7 +78,7 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
-    /// The value has all of it; the status says that something stayed.
+    /// The JSON value contains everything, and the exit status says that some files remain.
     @Test func programsReadItAsOneValue() async throws {
         let bench = try await bench()
         let outcome = try await bench.run("remove", "--delete", "--json", "1", "3")
@@ -90,7 +90,7 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
-    /// -q silences what went as asked, and nothing else.
+    /// -q hides only the messages about success.
     @Test func whoWantsNoWordsHearsOfWhatStays() async throws {
         let bench = try await bench()
         let outcome = try await bench.run("remove", "--delete", "-q", "1", "3")

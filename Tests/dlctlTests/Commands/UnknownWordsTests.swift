@@ -69,7 +69,7 @@ import Testing
         #expect(UnknownCommand(["status"], of: Dlctl.self)?.message.contains("'dlctl info'") == true)
     }
 
-    /// A NUL is six bytes of JSON.
+    /// A NUL takes six bytes in JSON.
     @Test func bodiesAreSentTheShorterWay() throws {
         #expect(try FetchCommand.inline(Array("text".utf8)).text == "text")
         #expect(try FetchCommand.inline([UInt8](repeating: 0, count: 3_000_000)).base64?.count == 4_000_000)

@@ -21,7 +21,8 @@ import Testing
 
     private func outage(_ attempts: Int, _ waited: Duration) -> Outage { Outage(attempts: attempts, waited: waited) }
 
-    /// A path that was named may be another state folder's; a daemon that --no-start forbids is not started either.
+    /// A named path may belong to another state folder, so dlctl starts no daemon there. With --no-start it starts none
+    /// either.
     @Test(arguments: [true, false]) func anotherDaemonIsWaitedForWithAnEnd(isNamed: Bool) async throws {
         let place = isNamed ? folder.file("s") : folder.path + "/.local/state/dld/dld.sock"
         let reach = isNamed ? access(place) : access(mayStart: false)
@@ -36,13 +37,13 @@ import Testing
         #expect(failure?.message?.contains("the socket does not exist") == true)
     }
 
-    /// A service manager has a few seconds for it.
+    /// dlctl first waits a few seconds for a service manager.
     @Test func onesOwnIsStarted() async throws {
         let place = folder.path + "/.local/state/dld/dld.sock"
         #expect(try await access().reconnect(to: place, outage(3, .milliseconds(1750))) == nil)
         #expect(remarks.all.isEmpty)
         let reach = access(program: "absent-dld")
-        // A daemon that was stopped took its socket away; one that died left it.
+        // A daemon that stopped has removed its socket. A daemon that died has left it.
         #expect(try await reach.reconnect(to: place, outage(4, .milliseconds(3750))) == nil)
         for name in ["/.local", "/.local/state", "/.local/state/dld"] { #expect(mkdir(folder.path + name, 0o700) == 0) }
         try Files.write(place, "")
@@ -53,7 +54,7 @@ import Testing
         #expect(failure?.message?.contains("neither next to dlctl nor in PATH") == true)
     }
 
-    /// Tasks of the system's daemon are not in one's own.
+    /// The user's own daemon does not have the tasks of the system daemon.
     @Test func theSystemsIsNotReplacedByOnesOwn() async throws {
         #expect(try await access().reconnect(to: "/run/dld/dld.sock", outage(5, .seconds(9))) == nil)
         #expect(!remarks.all.contains("starting dld"))
@@ -69,7 +70,8 @@ import Testing
         #expect(other?.message?.contains("DLD_SOCKET has \(long.utf8.count) bytes") == true, "\(other?.message ?? "")")
     }
 
-    /// Another one with the usual state folder would have none of its tasks. One that used that folder may be started again.
+    /// A new daemon with the usual state folder would have none of its tasks. A daemon that used the usual folder may
+    /// be started again.
     @Test(arguments: [false, true]) func theDaemonOfAnotherStateFolderIsNotReplaced(isOfUsual: Bool) async throws {
         let place = folder.file("s")
         try Files.write(place, "")
@@ -82,7 +84,7 @@ import Testing
         #expect(failure?.message?.contains("--state-dir FOLDER") == !isOfUsual, "\(failure?.message ?? "")")
     }
 
-    /// A private daemon in the place of the system's would keep everybody else out.
+    /// A private daemon in the place of the system daemon would keep everyone else out.
     @Test(
         .enabled(if: geteuid() == 0, "only root gives folders away"),
         arguments: [
@@ -112,7 +114,7 @@ import Testing
         var starts: Bool
     }
 
-    /// Its folder may be missing while it is stopped.
+    /// The folder of the system daemon may be missing while it is stopped.
     @Test func noneIsStartedAtTheSystemsSocket() async throws {
         let failure = await #expect(throws: CommandFailure.self) {
             try await access("/var/lib/dld/dld.sock", program: "absent-dld").connect()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import dlctl
 
-/// Starting a daemon on demand, with scripts in the daemon's place.
+/// Starts a daemon on demand. Scripts replace the daemon.
 @Suite struct DaemonLauncherTests {
     private let temporary: TemporaryFolder
     private var folder: URL { URL(filePath: temporary.path) }
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// Users of services have no home.
+    /// Service users have no home folder.
     @Test func whereNoStateFolderCanBeMadeTheSystemsDaemonIsNamed() async throws {
         try await install("exit 0")
         var launcher = DaemonLauncher(

@@ -3,9 +3,9 @@ import Testing
 
 @testable import dlctl
 
-/// What is committed must be what the declarations make; `make docs` or `dlctl documentation` writes it anew.
+/// The committed documents must match the declarations. `make docs` or `dlctl documentation` writes them again.
 @Suite struct GeneratedDocumentsTests {
-    /// The repository, two folders above the tests (also where the tests are reached through a link).
+    /// The root of the repository, found from this file (even if the path contains a link).
     private let root = URL(filePath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 

@@ -24,7 +24,7 @@ import TransferModel
         #expect(lines.all.first == "1 f1: 50%, 512 KiB of 1.0 MiB, 1.0 KiB/s, ETA 8m 32s")
     }
 
-    /// Whoever only waits learns that somebody must decide, once for each question and beside the lines.
+    /// A user who only waits is told that a decision is needed: once for each question, and apart from the lines.
     @Test func aQuestionIsNamedOnce() {
         let (lines, remarks) = (Recorder<String>(), Recorder<String>())
         var display = LineDisplay(print: { lines.add($0) }, remark: { remarks.add($0) })
@@ -36,7 +36,7 @@ import TransferModel
         display.show(state.take(deciding), state, now: Sample.now)
         let question = "1 f1: it asks for a decision; 'dlctl decisions' shows it, and how to answer."
         #expect(lines.all.isEmpty && remarks.all == [question])
-        // One that was open before is named when the task is first seen.
+        // A question that was open before is reported when the task is first seen.
         var later = FollowState()
         display.show(later.take(deciding), later, now: Sample.now)
         #expect(remarks.all == [question, question])

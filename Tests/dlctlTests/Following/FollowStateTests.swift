@@ -154,7 +154,7 @@ import TransferModel
         #expect(state.linkRestored().isEmpty)
     }
 
-    /// Any event with any payload leaves a state that can be drawn.
+    /// Every event with any payload leaves a state that can be drawn.
     @Test func strangePayloadsNeverTrap() {
         let values: [JSONValue] = [
             .null, -1, 9_223_372_036_854_775_807, .number(.infinity), .number(-1e300), "x", [], ["code": 5], true,

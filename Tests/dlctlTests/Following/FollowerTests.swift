@@ -53,7 +53,7 @@ import TransferRPC
         let run = Task { try await follower(plan, then: second).run(first, display: RecordingDisplay(lines: lines)) }
         while first.subscriptions.isEmpty { await Task.yield() }
         first.crash()
-        // The new store has no such task.
+        // The new store does not have this task.
         let state = try await run.value
         #expect(state.hasFailure)
         #expect(second.subscriptions.map(\.after) == [.after(SequenceNumber(50)), .now])
@@ -74,7 +74,7 @@ import TransferRPC
         await #expect(throws: failure) { try await run.value }
     }
 
-    /// A connection made anew would be accepted as well.
+    /// The daemon would accept a new connection too, so a retry would not help.
     @Test func aDaemonThatHangsEndsIt() async throws {
         let silence = ClientError.noAnswer(socket: "/s", method: "events.subscribe", seconds: 30)
         let daemon = ScriptedDaemon(silence: silence)
@@ -84,7 +84,7 @@ import TransferRPC
         }
     }
 
-    /// The event that ends a task has come, and the daemon dies before the task is fetched for JSON.
+    /// The event that ends a task has arrived, and the daemon dies before dlctl fetches the task for JSON.
     @Test func anEndThatCouldNotBeFetchedIsToldAgain() async throws {
         let first = ScriptedDaemon(head: 5)
         let second = ScriptedDaemon(tasks: [Sample.view(1, .completed)], head: 7)

@@ -5,7 +5,7 @@ import TransferModel
 @testable import dlctl
 
 @Suite struct AddPlanTests {
-    /// Their names mean another file to the daemon.
+    /// For the daemon these names mean another file.
     @Test(arguments: ["/dev/stdout", "/dev/fd/2", "/proc/self/fd/1", "-"])
     func descriptorsOfThisProgramAreRefused(_ output: String) {
         var plan = plan()
@@ -185,7 +185,7 @@ import TransferModel
         #expect(spec.destination == nil)
     }
 
-    /// What is said beside it is not dropped without a word.
+    /// The other options are not dropped silently.
     @Test func optionsReplaceWhatResumeDataSays() throws {
         var plan = plan([])
         plan.resumeData = "abc"

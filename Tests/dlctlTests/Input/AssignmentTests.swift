@@ -22,7 +22,7 @@ import TransferModel
         #expect(try value("a=[{\"from\":\"01:00\"}]", .json) == [["from": "01:00"]])
     }
 
-    /// JSONDecoder ends the process on some.
+    /// JSONDecoder would crash the process with some of these.
     @Test func textThatIsNestedDeeplyIsNoValue() {
         #expect(JSONText.value(String(repeating: "[", count: 512)) == nil)
         #expect(JSONText.value("[[[]]]") == [[[]]])

@@ -13,7 +13,7 @@ struct CookieSourceTests {
         ] as [(String, CookieSource)])
     func isReadAsMeant(text: String, source: CookieSource) { #expect(CookieSource(text) == source) }
 
-    /// No other server's cookies leave the profile.
+    /// Cookies of other servers do not leave the profile.
     @Test(
         arguments: [
             ("https://www.example.org/a?b=//x", ["wide", "www"]), ("http://u:p@EXAMPLE.org:8080", ["wide", "own"]),

@@ -81,7 +81,7 @@ import TransferModel
         }
     }
 
-    /// Whatever bytes come, the parser answers or throws its own error, and quickly.
+    /// For any bytes the parser returns entries or throws its own error, and it is fast.
     @Test func randomBytesNeverTrap() {
         var generator = SplitMix(seed: 7)
         for _ in 0..<500 {

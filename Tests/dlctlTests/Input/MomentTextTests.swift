@@ -28,7 +28,7 @@ import TransferModel
         #expect(MomentText.timestamp("+90", now: now) == now.advanced(by: 90))
     }
 
-    /// Whatever the process's time zone is: the next such time of day, within 24 hours (25 where a clock went back).
+    /// In every time zone: the next such time of day, within 24 hours (25 if a clock went back).
     @Test func timesOfDayAreTheNextOnes() throws {
         for hour in 0..<24 {
             for minute in [0, 5, 34, 59] {

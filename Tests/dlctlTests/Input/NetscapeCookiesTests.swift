@@ -45,7 +45,7 @@ struct NetscapeCookiesTests {
         #expect(refusal.line == 2 && refusal.why.contains(why), "\(refusal)")
     }
 
-    /// A cookie is named, and its line.
+    /// The refusal names the cookie and its line.
     @Test func refusalsNameTheCookie() {
         let contents = parse("b.org\tFALSE\t/\tFALSE\t0\tn\tv\n\na.org\tTRUE\t/\tFALSE\t1\told\tv\nx\n")
         #expect(contents.lines == [1])
@@ -54,7 +54,7 @@ struct NetscapeCookiesTests {
         #expect(!parse("a.org\tTRUE\t/\tFALSE\t1\told\tv\n").isOther)
     }
 
-    /// Of whatever stands at the beginning of a line or of a name.
+    /// Whatever characters begin a line or a name.
     @Test(arguments: [
         ".#a.org", "#HttpOnly_.#a.org", "\u{301}a.org", ".\u{301}a.org", "#HttpOnly_\u{301}a.org", "#\u{301}a.org",
     ])

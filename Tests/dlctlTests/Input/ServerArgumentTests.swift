@@ -14,7 +14,7 @@ import TransferModel
         #expect(try ServerArgument(argument: text).reading.get().origin == origin)
     }
 
-    /// With the reason, and without what was given: there may be a password in it.
+    /// The error gives the reason but not the argument, which may contain a password.
     @Test(arguments: [
         ("", "HOST"), ("http://", "HOST"), ("ftp://a", "http and https"), ("Zq7/b", "path"), ("u@Zq7", "--username"),
         ("https://u:Zq7@a.org", "--username"), ("a:0", "65535"), ("a:Zq7", "65535"), ("a:70000", "65535"),

@@ -20,9 +20,9 @@ import Testing
         "http://h/[:]", "http://h/[99999999999999999999-3]", "http://h/[a-é]",
     ]
 
-    /// What the real curl makes of it; nil if it refuses the pattern.
+    /// Returns the URLs that the real curl makes of the pattern, or nil if curl refuses it.
     private func curl(_ arguments: [String]) async throws -> [String]? {
-        // No protocol is allowed: it only says what it would have asked for.
+        // No protocol is allowed, so curl only prints what it would request.
         let (status, output) = try await TestSupport.Program.run(["curl", "-q", "-s", "--proto", "=tftp"] + arguments)
         return status == 3 ? nil : output.split(separator: "\n").map(String.init)
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(urls(pattern) == expected)
     }
 
-    /// Texts made of what globs are made of, from a seed.
+    /// Random texts from the characters of globs, from a seed.
     @Test(.enabled(if: Requirements.has("curl"), "curl is installed"))
     func expandsAsCurlDoesWhateverIsWritten() async throws {
         var random = SplitMix(seed: 19)

@@ -14,7 +14,7 @@ import TransferModel
         #expect(ChangeLine.ending(failed, width: 12).width <= 12)
     }
 
-    /// Not of attempts before it, nor of what was waited.
+    /// Earlier attempts and waiting times do not count.
     @Test func timeAndRateAreOfTheLastAttempt() {
         var done = Sample.task(1, "f", .completed, received: 10 << 20)
         done.duration = 4

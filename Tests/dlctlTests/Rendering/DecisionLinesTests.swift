@@ -32,7 +32,7 @@ import TransferRPC
         #expect(lines(asked)[0].contains("https://h:443 shows another key than the one that you trusted: self-signed"))
     }
 
-    /// A realm is the server's text: it stays in its quotes.
+    /// A realm is the server's text and stays inside its quotes.
     @Test func aRealmDoesNotLeaveItsQuotes() {
         var asked = question(.httpBasic)
         asked.protectionSpace?.realm = "evil\" says: \u{1B}"

@@ -15,7 +15,7 @@ import TransferModel
         #expect(Figures.bytes(ByteCount(count)) == text)
     }
 
-    /// No number is wider than the columns made for it.
+    /// No size is wider than its column.
     @Test func sizesFitTheirColumn() {
         for shift in 0..<63 {
             for delta in [-1, 0, 1] as [Int64] {

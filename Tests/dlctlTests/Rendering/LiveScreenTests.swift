@@ -39,7 +39,8 @@ import Testing
         #expect(terminal.cursorVisible)
     }
 
-    /// What fits is found again by every terminal; what does not, some wrap and others cut: then the screen is cleared.
+    /// Lines that still fit can be redrawn in place on every terminal. Longer lines are wrapped by some terminals and
+    /// cut by others, so the screen is cleared.
     @Test(arguments: [true, false]) func aNarrowerTerminalLeavesNoRests(wraps: Bool) {
         var screen = LiveScreen(style: .plain)
         var terminal = TinyTerminal(columns: 60, wraps: wraps)
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    /// Rows of the block have left the screen.
+    /// Some rows of the block have left the screen.
     @Test func aLowerTerminalIsCleared() {
         var screen = LiveScreen(style: .plain)
         _ = screen.draw(block("a", "b", "c"), size: size)

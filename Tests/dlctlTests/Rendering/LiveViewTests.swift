@@ -14,7 +14,8 @@ import TransferModel
         LiveView.render(state, size: TerminalSize(columns: columns, rows: rows), now: Sample.now, tick: 3).map(\.plain)
     }
 
-    /// Every kind of task, every sort of name, every width: nothing is wider than the terminal or taller.
+    /// With every kind of task, every sort of name and every width, no line is too wide for the terminal and the view
+    /// is not too tall.
     @Test func fitsEveryTerminal() {
         let names = ["a", "plain.iso", String(repeating: "long", count: 60), "日本語の長いファイル名.tar.gz", "e\u{301}😀👨‍👩‍👧", ""]
         for name in names {
@@ -39,7 +40,7 @@ import TransferModel
         #expect(render(many, rows: 10).contains { $0.contains("and 493 more") })
     }
 
-    /// What is fetched is known by then.
+    /// The fetched bytes are known by then.
     @Test func whileItDecodesTheSizeGrows() {
         var task = Sample.task(12, "f", received: 5 << 20, expected: 5 << 20)
         (task.phase, task.decoded) = (.decoding, ByteCount(312 << 20))

@@ -25,7 +25,7 @@ import TransferRPC
         }
     }
 
-    /// Each in the order of use, and nothing of the summary said again.
+    /// The members are in the order of use, and none repeats the summary.
     @Test func showSaysFirstWhatAUserNeeds() throws {
         let lines = TaskSheet.render(Sample.view(7), events: [], now: Sample.now).map(\.plain)
         let names = lines.dropFirst().map { line in String(line.prefix { $0 != " " }) }
@@ -114,13 +114,13 @@ import TransferRPC
         #expect(advice.commands.allSatisfy { $0.hasPrefix("dlctl ") })
     }
 
-    /// Other rights do not make room.
+    /// Other permissions do not allow a larger file.
     @Test func aFileThatIsTooLargeNeedsAnotherFolder() {
         let error = TransferError(.destinationNotWritable, "so it is", details: [TransferError.tooLargeMember: true])
         #expect(Advice.on(error, task: TaskID(7)).text.hasPrefix("Choose a folder that takes files of this size"))
     }
 
-    /// Nothing happens to it by itself, whatever the cause.
+    /// The task does not continue by itself, whatever the cause.
     @Test(arguments: [ErrorCode.networkConnect, .networkLost, .networkTimeout, .integrityLength, .httpStatus])
     func whoFailedForGoodIsNotToldToWait(code: ErrorCode) {
         var view = Sample.view(7, .failed)
@@ -129,7 +129,7 @@ import TransferRPC
         #expect(Explanation.advice(view)?.sentence.contains("itself") == false)
     }
 
-    /// What it waits for, not what went wrong before.
+    /// The advice names what the task waits for, not the earlier error.
     @Test func whoWaitsForItsTimeIsToldSo() {
         var view = Sample.view(7, .waiting)
         view.error = TransferError(.networkDNS, "no such name", retryable: true)

@@ -4,7 +4,7 @@ import TransferRPC
 
 @testable import dlctl
 
-/// What `show` and `explain` say first, word for word.
+/// The first lines of `show` and `explain`, word for word.
 @Suite struct TaskSummaryTests {
     private func lines(_ view: TaskView, since: Timestamp? = Sample.now.advanced(by: -12), width: Int? = nil)
         -> [String]
@@ -160,7 +160,7 @@ import TransferRPC
         #expect(lines(checksum).contains("        dlctl update 7 --checksum ALG:HEX"))
     }
 
-    /// The page that comes with a refusal has a name too, which is not the file's.
+    /// The error page of a refusal has a name too, but it is not the name of the file.
     @Test func theNameOfAnErrorPageIsNotTheFiles() {
         func file(_ status: Int) -> String? {
             let view = view(.waiting) {
@@ -214,7 +214,7 @@ import TransferRPC
 
     // MARK: Form
 
-    /// Since when: the newest event that began a state, not one that came within it.
+    /// The time since the newest event that started a state, not since an event within the state.
     @Test func theStateBeganWithTheNewestEventThatChangedIt() {
         func event(_ number: Int64, _ type: EventType, _ age: Double) -> EventView {
             EventView(
@@ -246,7 +246,7 @@ import TransferRPC
         #expect(told.contains { $0.contains("after 2 attempts") }, "\(told)")
     }
 
-    /// In a terminal sentences are broken between words; commands are not.
+    /// In a terminal, sentences are broken between words, but commands are not broken.
     @Test func narrowTerminalsBreakSentencesAndNoCommands() {
         let failed = view(.failed) { $0.attempts = 2 }
         let said = lines(failed, width: 40)

@@ -7,7 +7,7 @@ import TransferRPC
 @Suite struct WaterfallTests {
     private typealias Interval = ExchangeMetrics.Interval
 
-    /// - Parameter start: milliseconds after the first.
+    /// - Parameter start: In milliseconds after the first entry.
     private static func entry(_ start: Int64, reused: Bool = false) -> ExchangeMetrics {
         var entry = ExchangeMetrics(fetchStart: (Sample.now.rawValue + start) * 1000)
         if !reused {
@@ -49,7 +49,7 @@ import TransferRPC
         #expect(lines.allSatisfy { $0.width <= width })
         let bars = lines.map(\.plain).filter { $0.contains("━") || $0.contains("╸") }
         #expect(bars.count == 11)
-        // Each begins no earlier than the one before, and is seen however short it is.
+        // Each bar starts no earlier than the one before, and is visible however short it is.
         let starts = bars.map { line in line.prefix { $0 != "━" && $0 != "╸" }.count }
         #expect(starts == starts.sorted())
         #expect(Style.ascii.render(lines[1]).allSatisfy { $0.isASCII })
