@@ -4,17 +4,17 @@ import Glibc
 import TransferModel
 import TransferStore
 
-/// Looks at a world from outside and says which promise is broken.
+/// Checks a world from outside and reports the promise that is broken.
 final class Checker: @unchecked Sendable {
     private unowned let world: World
-    /// Delivered files that were found right, by path in the world's folder.
+    /// Delivered files that were found correct, by path in the world's folder.
     private var proven: [String: UInt64] = [:]
 
-    /// What there was to look at.
+    /// The state at a check. If it changes, a new check is due.
     private struct Sight: Equatable {
         var event: SequenceNumber
         var changes: Int
-        /// When the folders of destinations last got or lost a name.
+        /// When the destination folders last got or lost a name.
         var named: [Int]
     }
 
@@ -26,7 +26,7 @@ final class Checker: @unchecked Sendable {
         uploads = UploadChecker(world)
     }
 
-    /// Hears of each commit.
+    /// Called for each commit.
     func committed(_ events: [EventRecord]) {
         for event in events {
             world.note("\(event.type.rawValue) \(event.task.map { "\($0)" } ?? "")")
@@ -41,7 +41,8 @@ final class Checker: @unchecked Sendable {
         }
     }
 
-    /// Whether there was a commit, an answer to a client, or another name in the folder of destinations since the last look.
+    /// Whether there was a commit, an answer to a client, or a new name in the destination folders since the last
+    /// check.
     var isDue: Bool { seen != sight() }
 
     private func sight() -> Sight {
@@ -53,7 +54,7 @@ final class Checker: @unchecked Sendable {
         return Sight(event: world.ledger.head, changes: world.client.changes, named: named)
     }
 
-    /// Everything that must hold at any moment.
+    /// Checks everything that must hold at any moment.
     func check() throws {
         seen = sight()
         try world.read(checkStore)
@@ -80,7 +81,8 @@ final class Checker: @unchecked Sendable {
         try world.fairness.check(snapshot)
     }
 
-    /// Whose pause was acknowledged runs nothing. Whose end was acknowledged takes no tasks; once everything had its time there is nothing left of it.
+    /// A session whose pause was acknowledged has no running task. A session whose end was acknowledged accepts no
+    /// tasks, and is gone in the end.
     private func checkSessions(_ snapshot: StoreSnapshot) throws {
         for (name, known) in world.client.sessions where known.isPaused {
             let running = TaskSelector(owner: Client.user, session: name, states: [.running])
@@ -102,7 +104,7 @@ final class Checker: @unchecked Sendable {
         if Set(tokens).count < tokens.count { throw Violation("two tasks have one token") }
     }
 
-    /// What must hold once nothing goes wrong any more, and everything had its time.
+    /// Checks what must hold after all faults have stopped and everything had its time.
     func checkEnd() throws {
         try check()
         try uploads.checkEnd()
@@ -123,7 +125,7 @@ final class Checker: @unchecked Sendable {
         }
     }
 
-    /// No wrong byte has a final name, and no other file lies about.
+    /// No wrong byte has a final name, and no other file is left behind.
     private func checkFiles() throws {
         let store = world.daemon?.store.identifier ?? ""
         var parts: [(path: String, task: TaskID)] = []
@@ -131,7 +133,7 @@ final class Checker: @unchecked Sendable {
         proven = proven.filter { paths.contains($0.key) }
         for path in paths {
             let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
-            // Those of a daemon that died are removed by their age.
+            // The part files of volatile tasks of a dead daemon are removed by age.
             if AbandonedParts.isVolatile(name) { continue }
             if PartName.isPartName(name) {
                 guard let task = PartName.task(of: name, store: store) else {
@@ -142,10 +144,10 @@ final class Checker: @unchecked Sendable {
                 try checkDelivered(path, name)
             }
         }
-        // Whoever removes a task, or ends it, drops its part at once or with what follows the answer.
+        // When a task ends or is removed, its part file is deleted before or soon after the answer.
         guard world.isCalm, !parts.isEmpty else { return }
         let records = try world.read { try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 1000)) }
-        // Its name may be newer than what the store could be told.
+        // The name may be newer than the one in the store.
         let held = Set(records.compactMap { $0.checkpoint?.inode })
         for (path, task) in parts where !held.contains(try inode(of: path)) {
             guard let record = records.first(where: { $0.id == task }) else {

@@ -4,17 +4,17 @@ import TestSupport
 import TransferModel
 import TransferRPC
 
-/// One `task.add` of a client, which it may say again. Like everything here it is touched by one thread only.
+/// One `task.add` of a client, which it may repeat. Only one thread uses it, as with everything here.
 final class AddCall: @unchecked Sendable {
     let specs: [TaskSpec]
     let known: [Client.Known]
     let session: String?
     let peer: Peer
-    /// When it was said first (virtual time since boot).
+    /// The time of the first request (virtual time since boot).
     let begun = sim_now()
-    /// What the answer said.
+    /// The ids in the answer.
     fileprivate(set) var ids: [TaskID]?
-    /// Times that it was said and not answered.
+    /// The number of requests that are not answered.
     fileprivate(set) var open = 0
 
     init(_ tasks: [(TaskSpec, Client.Known)], session: String?, by peer: Peer = Client.peer) {
@@ -27,9 +27,9 @@ final class AddCall: @unchecked Sendable {
     var hasTokens: Bool { specs.allSatisfy { $0.clientToken != nil } }
 }
 
-/// How clients add tasks: once, or, with tokens, until they hear what became of it.
+/// How clients add tasks: once, or with tokens until they get an answer.
 extension Client {
-    /// Nanoseconds; a day is promised, and wall clocks jump.
+    /// In nanoseconds. The daemon promises a day, but wall clocks jump.
     private static let tokensHold: Int64 = 12 * 3600 * 1_000_000_000
 
     func add(_ count: Int, _ daemon: SimulatedDaemon) {
@@ -51,11 +51,11 @@ extension Client {
         ask(call, daemon)
         guard hasTokens else { return }
         calls.append(call)
-        // Two of its programs at once.
+        // Two programs of the client at the same time.
         if world.random.chance(200) { ask(call, daemon) }
     }
 
-    /// More downloads than there are slots, from slow servers if there are any.
+    /// Adds more downloads than there are slots, from slow servers if there are any.
     func fillSlots(_ daemon: SimulatedDaemon) {
         let slow = world.resources.filter { $0.slowness > 0 }.map(\.number)
         guard !slow.isEmpty else { return }
@@ -63,13 +63,13 @@ extension Client {
         ask(AddCall(tasks, session: nil), daemon)
     }
 
-    /// A download of the other owner, when all slots may be taken.
+    /// Adds a download of the other owner, when all slots may be taken.
     func addLate(_ daemon: SimulatedDaemon) {
         let task = download("late", from: world.random.below(world.resources.count))
         ask(AddCall([task], session: nil, by: Self.other), daemon)
     }
 
-    /// Takes a download's resume data, adds another with it, and mostly removes the one that had it.
+    /// Takes the resume data of a download, adds another download with it, and usually removes the first one.
     func handOver(_ daemon: SimulatedDaemon) {
         let ids = tasks.filter { $0.value.file != nil && !$0.value.isRemoved }.keys.sorted()
         guard !ids.isEmpty, made < Self.mostTasks else { return }
@@ -82,11 +82,11 @@ extension Client {
             do {
                 var spec = TaskSpec()
                 spec.resumeData = try await daemon.supervision.updater.resumeData(id, by: Self.peer)
-                // One that has failed stays so.
+                // A task that has failed stays failed.
                 let state = try await daemon.supervision.reader.record(id, for: Self.peer).status.state
                 end(id)
                 if state != .failed { promise(.cancelled, id, number) }
-                // Both may be fetched to their ends.
+                // Both downloads may run to their ends.
                 for name in names(like: file) where !name.contains(" (") {
                     for place in 1...Self.mostTasks {
                         wanted["\(name) (\(place))", default: []].formUnion(wanted[name] ?? [])
@@ -98,13 +98,13 @@ extension Client {
             } catch {
                 end(id)
                 let code = (error as? TransferError)?.code
-                // It is over, or gone.
+                // The task has ended or is gone.
                 if code != .taskWrongState, code != .taskNotFound { refused("resume data of \(id)", error) }
             }
         }
     }
 
-    /// Says again what was answered already, as a client does that has lost the answer.
+    /// Repeats a request that was answered, as a client does that has lost the answer.
     func addAgain(_ daemon: SimulatedDaemon) {
         let unheard = calls.filter { $0.ids == nil }
         for call in unheard where !isFresh(call) && call.open == 0 { forget(call) }
@@ -115,7 +115,7 @@ extension Client {
 
     private func isFresh(_ call: AddCall) -> Bool { sim_now() - call.begun < Self.tokensHold }
 
-    /// Whether its tokens still mean its tasks.
+    /// Tells whether the tokens of a call still mean its tasks.
     private func isCertain(_ call: AddCall) -> Bool {
         guard let ids = call.ids, isFresh(call) else { return false }
         return ids.allSatisfy { tasks[$0]?.isRemoved == false }
@@ -139,7 +139,7 @@ extension Client {
                 heard(call, added)
             } catch {
                 call.open -= 1
-                // A task that was added is there, whatever became of its session.
+                // A task that was added stays, whatever happens to its session.
                 if !isCertain(call), let session = call.session, isEnded(session, error) {
                     if call.open == 0, call.ids == nil { forget(call) }
                     return
@@ -160,7 +160,7 @@ extension Client {
         settle(call)
     }
 
-    /// Its sources are what they were when it was answered, or was given up.
+    /// From the answer, or from giving up, the sources of the call no longer change.
     private func settle(_ call: AddCall) {
         for known in call.known { known.target.flatMap { world.server.targets[$0] }?.isAnswered = true }
     }
@@ -171,7 +171,7 @@ extension Client {
         settle(call)
     }
 
-    /// The daemon died. Whoever had no answer says it again, where that adds nothing twice.
+    /// The daemon died. A client without an answer repeats its request if that adds nothing twice.
     func addsCrashed() {
         for call in calls where call.open > 0 {
             call.open = 0

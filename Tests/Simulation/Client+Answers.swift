@@ -2,9 +2,9 @@ import DaemonKit
 import TransferModel
 import TransferRPC
 
-/// Clients answer what tasks ask: late, twice, otherwise than before, or never.
+/// Clients answer the questions of tasks: late, twice, differently than before, or never.
 extension Client {
-    /// - Parameter late: it may take its time.
+    /// - Parameter late: Whether the answer may be late.
     func answer(_ daemon: SimulatedDaemon, late: Bool = true) {
         Task {
             do {
@@ -19,7 +19,7 @@ extension Client {
                 let asked = open[world.random.below(open.count)]
                 if late, world.random.chance(200) { try await Task.sleep(for: .seconds(world.random.below(100))) }
                 guard try await answer(asked, action(asked), decisions) else { return }
-                // The same again is fine, as long as the task asks nothing else; another one never is.
+                // The same answer again is accepted unless the task asks something else. A different answer never is.
                 if world.random.chance(300), let same = answers[asked.decision] {
                     _ = try await answer(asked, same, decisions)
                 }
@@ -35,7 +35,7 @@ extension Client {
         let (isDownload, isFetch) = (tasks[asked.task]?.file != nil, tasks[asked.task]?.resource != nil)
         let actions = asked.question.actions.filter { action in
             switch action {
-            // What other data tasks are given is of no resource, so nobody could tell their files.
+            // Other data tasks get bodies of no resource, so the checker could not recognize their files.
             case .becomeDownload: isFetch
             case .followWith, .newRequest: isDownload || isFetch
             case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .cancel, .follow, .refuse,
@@ -46,7 +46,7 @@ extension Client {
         return actions[world.random.below(actions.count)]
     }
 
-    /// - Returns: whether it was taken.
+    /// - Returns: Whether the answer was accepted.
     private func answer(
         _ asked: DecisionView, _ action: DecisionAction, _ decisions: any DecisionServing
     ) async throws -> Bool {

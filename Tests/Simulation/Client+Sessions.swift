@@ -2,26 +2,26 @@ import DaemonKit
 import TestSupport
 import TransferModel
 
-/// How clients open sessions and end them.
+/// How clients open and end sessions.
 extension Client {
-    /// Besides the one that is always there.
+    /// The sessions besides the one that always exists.
     static let sessions = ["apart", "brief"]
 
     /// A session as its clients know it.
     struct KnownSession {
-        /// Requests that were made and not answered: of two at once either may be the last.
+        /// Requests without an answer. If two run at the same time, either may be the last.
         var open = 0
-        /// Somebody asked once for its end.
+        /// A client asked once for the end of the session.
         var wasEnded = false
-        /// It was acknowledged to take no tasks, and nobody has opened it since.
+        /// The daemon acknowledged that the session accepts no tasks, and no client has opened it since.
         var isOver = false
-        /// Times that somebody asked to open it.
+        /// How often clients asked to open the session.
         var openings = 0
-        /// Requests that may pause it, or let it go on.
+        /// Requests that may pause or resume the session.
         var pauseRequests = 0
-        /// Those of them that are not answered: of two at once either may be the last.
+        /// Those requests without an answer. If two run at the same time, either may be the last.
         var openPauseRequests = 0
-        /// It was acknowledged to be paused, and no other request may have changed that since.
+        /// The daemon acknowledged the pause, and no other request may have changed that since.
         var isPaused = false
     }
 
@@ -37,7 +37,7 @@ extension Client {
             Self.key(session), kind: .background, configuration: SimulatedPrograms.configuration, by: Self.peer)
     }
 
-    /// Ends one that was opened once, with its tasks or when they have ended.
+    /// Ends a session that was opened once: with its tasks, or after they have ended.
     func endSession(_ daemon: SimulatedDaemon) {
         let names = sessions.keys.sorted()
         guard !names.isEmpty else { return }
@@ -58,13 +58,13 @@ extension Client {
                 if sessions[name]?.open == 0 { sessions[name]?.isOver = true }
             } catch {
                 endedSession(name, own)
-                // One whose opening was not answered may not be there.
+                // If the request to open it was not answered, the session may not exist.
                 if (error as? TransferError)?.code != .sessionNotFound { refused("end of \(name)", error) }
             }
         }
     }
 
-    /// Pauses a session that was opened once, or lets it go on: what was acknowledged holds over every death.
+    /// Pauses or resumes a session that was opened once. An acknowledged pause survives every crash.
     func pauseSession(_ daemon: SimulatedDaemon) {
         let names = sessions.keys.sorted()
         guard !names.isEmpty else { return }
@@ -95,7 +95,7 @@ extension Client {
         return sessions[name]?.pauseRequests
     }
 
-    /// Nothing is paused any more.
+    /// Resumes all sessions.
     func resumeSessions(_ daemon: SimulatedDaemon) async throws {
         for name in sessions.keys.sorted() {
             askToPause(name)
@@ -110,7 +110,7 @@ extension Client {
         for id in tasks { end(id) }
     }
 
-    /// Whether something is refused because its session has ended, or was never there.
+    /// Tells whether a request was refused because its session has ended or never existed.
     func isEnded(_ session: String, _ error: any Error) -> Bool {
         switch (error as? TransferError)?.code {
         case .sessionInvalidated?: sessions[session]?.wasEnded == true

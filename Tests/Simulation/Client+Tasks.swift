@@ -3,7 +3,7 @@ import FileKit
 import TestSupport
 import TransferModel
 
-/// What clients hand to the daemon: downloads, uploads and short requests of all kinds.
+/// The tasks that clients add: downloads, uploads and short requests of all kinds.
 extension Client {
     func newTask() throws -> (TaskSpec, Known) {
         let name = "f\(made)"
@@ -83,14 +83,14 @@ extension Client {
         return (spec, Known(connections: 1, target: name))
     }
 
-    /// A body that the daemon keeps in its store.
+    /// A body that the daemon stores itself.
     private func kept(_ content: [UInt8]) -> RequestBody {
         var body = RequestBody()
         body.base64 = Base64Text.encode(content)
         return body
     }
 
-    /// What one try of a task may do, each one that a client asks for may do again.
+    /// Each retry that a client asks for may do again what the first run may do.
     func noteRenewal(_ action: TaskAction, _ id: TaskID) {
         guard let target = tasks[id]?.target.flatMap({ world.server.targets[$0] }) else { return }
         switch action {
@@ -99,14 +99,14 @@ extension Client {
         }
     }
 
-    /// What a client has begun at S3 it alone can end there.
+    /// Only the client itself can end an upload that it started at S3.
     func gaveUp(_ id: TaskID) {
         guard let store = tasks[id]?.target.flatMap({ world.server.targets[$0] })?.s3, world.random.chance(300)
         else { return }
         store.end()
     }
 
-    /// A client writes to a file while it is sent.
+    /// A client changes a file while it is sent.
     func changeSource() throws {
         guard !sources.isEmpty else { return }
         let source = sources[world.random.below(sources.count)]

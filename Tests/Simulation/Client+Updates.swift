@@ -3,7 +3,7 @@ import FileKit
 import TransferModel
 import TransferRPC
 
-/// Clients that change what a download asks for, or where its file goes, whatever it is doing.
+/// Clients that change the source of a download or the destination of its file, whatever state it is in.
 extension Client {
     func update(_ daemon: SimulatedDaemon) {
         let ids = tasks.filter { $0.value.file != nil && !$0.value.isRemoved }.keys.sorted()
@@ -21,20 +21,20 @@ extension Client {
                 }
             } catch {
                 let code = (error as? TransferError)?.code
-                // It is completed, as good as that, or gone.
+                // The task is completed, almost completed, or gone.
                 if code != .taskWrongState, code != .taskNotFound { refused("update of \(id)", error) }
             }
         }
     }
 
-    /// To another folder, which is another file system, or under another name, or both.
+    /// Moves the file to another folder (on another file system), to another name, or both.
     private func move(_ id: TaskID) -> UpdateTask.Parameters {
         let old = tasks[id]?.file ?? ""
         var name = old
         if world.random.chance(400) {
             name += "m"
         }
-        // Two tasks may want one name, where one was made of the other's resume data.
+        // Two tasks may want the same name if one was made from the other's resume data.
         for place in 0...Self.mostTasks {
             let ending = place == 0 ? "" : " (\(place))"
             wanted[name + ending, default: []].formUnion(wanted[old] ?? [])
@@ -46,7 +46,7 @@ extension Client {
         return change
     }
 
-    /// Names that the file may have, whatever became of the moves that were asked for.
+    /// Returns the names that the file may have, whatever happened to the requested moves.
     func names(like name: String) -> [String] {
         func stem(_ name: String) -> Substring {
             var stem = name[..<(name.firstIndex(of: " ") ?? name.endIndex)]
@@ -56,7 +56,8 @@ extension Client {
         return wanted.keys.filter { stem($0) == stem(name) }
     }
 
-    /// To another host that has the file, or to another file: of two not one byte may be mixed.
+    /// Changes the URL to another host with the same file, or to another file. The bytes of two files must never be
+    /// mixed.
     private func retarget(_ id: TaskID) -> UpdateTask.Parameters {
         let name = tasks[id]?.file ?? ""
         let known = wanted[name]?.filter { $0 != Self.refusal }.sorted() ?? []

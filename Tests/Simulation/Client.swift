@@ -1,41 +1,42 @@
 import DaemonKit
 import TransferModel
 
-/// Clients of a simulated daemon, and what they were told: the other side of the promises.
+/// The clients of a simulated daemon, and what it told them: the other side of the promises.
 final class Client: @unchecked Sendable {
     /// A task as its client knows it.
     struct Known {
         var connections: Int
-        /// The name that a download is to have.
+        /// The name that a download should get.
         var file: String?
-        /// What a data task asks for, if that is a resource.
+        /// The resource that a data task requests, if any.
         var resource: Int?
-        /// nil = shared.
+        /// Nil means the shared session.
         var session: String?
-        /// Where an upload or a data task sends to, by name.
+        /// The name of the target that an upload or a data task sends to.
         var target: String?
-        /// Requests that may change it: those that are not answered, and all. Of two at once either may be the last.
+        /// Requests that may change the task: `open` counts those without an answer, `asked` all of them. If two run at
+        /// the same time, either may be the last.
         var open = 0
         var asked = 0
         var isRemoved = false
-        /// State that the task was acknowledged to have, for as long as nobody asks for another.
+        /// The acknowledged state of the task, as long as no client asks for another one.
         var promised: TaskState?
     }
 
     unowned let world: World
     private(set) var tasks: [TaskID: Known] = [:] { didSet { changes += 1 } }
     var sessions: [String: KnownSession] = [:] { didSet { changes += 1 } }
-    /// Adds with tokens, in order.
+    /// The calls that add tasks with tokens, in order.
     var calls: [AddCall] = []
-    /// How often what clients know of tasks changed.
+    /// How often the clients' knowledge of tasks changed.
     private(set) var changes = 0
-    /// By name of the wanted file: resources that it may be of.
+    /// The resources that a file may come from, by the wanted name.
     var wanted: [String: Set<Int>] = [:]
-    /// Stands among them for the empty body of a refusal, which a task may take for its answer.
+    /// Stands for the empty body of a refusal, which a task may accept as its answer.
     static let refusal = -1
-    /// What was acknowledged to be the answer to a question.
+    /// The acknowledged answers to questions.
     var answers: [DecisionID: DecisionAction] = [:]
-    /// Of files that are sent.
+    /// The files that are sent.
     var sources: [Source] = []
     var made = 0
 
@@ -43,12 +44,12 @@ final class Client: @unchecked Sendable {
 
     static let user = UserID(1000)
     static let peer = Peer(uid: user, gid: 1000, pid: 1, isAdmin: true)
-    /// Adds some tasks too, in no session of its own; nobody subscribes for it.
+    /// Adds some tasks too, but in no session of its own, and does not subscribe.
     static let other = Peer(uid: UserID(1001), gid: 1001, pid: 2, isAdmin: true)
     static let mostTasks = 24
     static let mostConnections = 3
 
-    /// Whether the task was stopped, and its client told so.
+    /// Tells whether the task was stopped and the stop was acknowledged.
     func wantsQuiet(_ task: TaskID) -> Bool {
         switch tasks[task]?.promised {
         case .paused?, .cancelled?: true
@@ -56,24 +57,24 @@ final class Client: @unchecked Sendable {
         }
     }
 
-    /// The daemon died: what it had not answered is not done any more.
+    /// The daemon died. Requests that it did not answer are not processed any more.
     func crashed() {
         for id in tasks.keys { tasks[id]?.open = 0 }
         sessionsCrashed()
         addsCrashed()
-        // What was not added by now never will be, unless it is said again.
+        // Tasks that were not added by now are never added, unless the client repeats the request.
         let awaited = Set(calls.filter { $0.ids == nil }.flatMap(\.known).compactMap(\.target))
         for (name, target) in world.server.targets where !awaited.contains(name) { target.isAnswered = true }
     }
 
-    /// Its file may have this name from now on.
+    /// The file of the task may have this name from now on.
     func mayBeNamed(_ name: String, _ id: TaskID) { tasks[id]?.file = name }
 
     /// A task was acknowledged.
     func learn(_ id: TaskID, _ known: Known) { tasks[id] = known }
 
-    /// A client asks for something that may change the task: what it is promised to be from now on is not known.
-    /// - Returns: the request's number; nil if another is on its way.
+    /// A client sends a request that may change the task, so its acknowledged state no longer holds.
+    /// - Returns: The number of the request, or nil if another one is on its way.
     @discardableResult
     func begin(_ action: TaskAction, _ id: TaskID) -> Int? {
         guard let known = tasks[id] else { return nil }
@@ -87,8 +88,8 @@ final class Client: @unchecked Sendable {
 
     func end(_ id: TaskID) { tasks[id]?.open -= 1 }
 
-    /// A request was acknowledged: the task is so, unless somebody has asked for anything since.
-    /// - Returns: whether that is certain.
+    /// A request was acknowledged. The task has this state unless a client has sent another request since.
+    /// - Returns: Whether the state is certain.
     @discardableResult
     func promise(_ state: TaskState, _ id: TaskID, _ number: Int?) -> Bool {
         guard number == tasks[id]?.asked else { return false }
@@ -96,7 +97,7 @@ final class Client: @unchecked Sendable {
         return true
     }
 
-    /// Does something that clients do.
+    /// Performs a random action of a client.
     func act() {
         guard let daemon = world.daemon else { return }
         if world.random.chance(80) { return addAgain(daemon) }
@@ -120,7 +121,8 @@ final class Client: @unchecked Sendable {
         }
     }
 
-    /// Lets everything go on that was stopped, whatever became of the request to stop it, once those under way are over.
+    /// Resumes everything that was stopped, whatever happened to the request to stop it, after the running requests
+    /// have ended.
     func resumeAll() {
         guard let daemon = world.daemon else { return }
         Task {
@@ -142,7 +144,7 @@ final class Client: @unchecked Sendable {
 
     func control(_ action: TaskAction, _ id: TaskID, _ daemon: SimulatedDaemon) {
         guard tasks[id]?.isRemoved == false else { return }
-        // Its token may be on its way again, and would add another.
+        // Its token may be on its way again, and would add another task.
         if case .remove = action, calls.contains(where: { $0.open > 0 && $0.ids?.contains(id) == true }) { return }
         if case .remove = action { tasks[id]?.isRemoved = true }
         let number = begin(action, id)
@@ -166,7 +168,7 @@ final class Client: @unchecked Sendable {
         }
     }
 
-    /// Only a disk that failed is an excuse. What became of the request is then anybody's guess.
+    /// Only a failed disk excuses a refusal. What happened to the request is then unknown.
     func refused(_ what: String, _ error: any Error) {
         world.note("\(what) is refused: \(error)")
         if !world.hasDiskTrouble { world.violate("\(what) is refused: \(error)") }

@@ -4,25 +4,25 @@ import TestSupport
 import TransferCore
 import TransferModel
 
-/// One request on its way into a simulated server.
+/// One request on its way to a simulated server.
 final class Delivery {
     private unowned let world: World
     let method: String
     let headers: [HeaderField]
     let target: UploadTarget
-    /// What the URL names, or what the request makes.
+    /// The upload that the URL names or that the request creates.
     var upload: UploadTarget.Upload?
-    /// Bytes of the body.
+    /// The length of the body.
     let length: Int
-    /// Where they are to be in the source; nil if they are not just bytes of it.
+    /// The offset of the body in the source. Nil if the body is not just a part of the source.
     private let place: Int?
-    /// To an S3, what was signed.
+    /// The signed request to an S3 store.
     private let signed: S3Store.Request?
     private(set) var body: [UInt8] = []
     private(set) var taken = 0
     private var isOver = false
     private let isAppend: Bool
-    /// Said before the body is looked at; nil if that is wanted.
+    /// The answer that comes before the body is read. Nil if the server wants the body.
     private(set) var refusal: ServerAnswer?
 
     init(_ world: World, _ exchange: Exchange, _ target: UploadTarget, _ number: Int?, length: Int) {
@@ -36,7 +36,7 @@ final class Delivery {
         upload = number.flatMap { $0 < target.uploads.count ? target.uploads[$0] : nil }
         isAppend = length > 0 && number != nil
         refusal = number == nil ? target.s3?.refusal(of: signed, headers, length: length) : refused()
-        // The server tells at once where it is (104).
+        // The server announces the location of the upload at once (104).
         if number == nil, target.kind == .resumable, method == "POST" {
             upload = target.create(length: count("upload-length"))
         }
@@ -54,7 +54,7 @@ final class Delivery {
     func value(_ name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
     func count(_ name: String) -> Int? { value(name).flatMap { Int($0) } }
 
-    /// What can be said of a request to an upload by its head.
+    /// Returns the refusal that follows from the header of a request to an upload.
     private func refused() -> ServerAnswer? {
         guard let upload, !upload.isLost, !upload.isEnded else {
             return ServerAnswer(world.random.chance(500) ? 404 : 410)
@@ -67,7 +67,7 @@ final class Delivery {
         return ServerAnswer(409, target.kind == .resumable ? [("Upload-Offset", "\(upload.bytes.count)")] : [])
     }
 
-    /// Where the request says that its body goes; nil if it brings none.
+    /// The offset that the request gives for its body. Nil if it has no body.
     private var appendOffset: Int? {
         switch target.kind {
         case .put, .post, .form, .s3, .data: nil
@@ -76,7 +76,7 @@ final class Delivery {
         }
     }
 
-    /// `bytes a-b/T`: a.
+    /// The first number of `bytes a-b/T`.
     private var rangeBegin: Int? {
         value("content-range").flatMap { $0.dropFirst(6).split(separator: "-").first }.flatMap { Int($0) }
     }
@@ -95,11 +95,11 @@ final class Delivery {
         if let upload { upload.bytes.append(contentsOf: piece) } else { body.append(contentsOf: piece) }
     }
 
-    /// The connection is gone; of what had arrived the server keeps some.
+    /// The connection breaks. The server keeps some of the bytes that had arrived.
     func cut() {
         guard !isOver else { return }
         let kept = world.random.chance(400) ? taken : world.random.below(taken + 1)
-        // It has it all and acts on it, though nobody hears the answer.
+        // The server has the complete request and acts on it, although nobody gets the answer.
         if refusal == nil, kept == length, taken == length, world.random.chance(500) || isAppend {
             if let signed, target.s3?.actsLate(on: signed, body) == true {
                 isOver = true
@@ -116,7 +116,7 @@ final class Delivery {
         if world.random.chance(200) { upload.lockedUntil = sim_now() + Int64(world.random.below(30)) * 1_000_000_000 }
     }
 
-    /// The server says no and does nothing; an upload keeps some of what arrived.
+    /// The server refuses and does nothing. An upload keeps some of the bytes that arrived.
     func refuse() {
         guard !isOver else { return }
         isOver = true
@@ -125,18 +125,18 @@ final class Delivery {
         upload.isBusy = false
     }
 
-    /// What the daemon was told has reached it.
+    /// Called when an answer has reached the daemon.
     func wasHeard(_ head: ResponseHead) {
         if let signed, let status = head.status, (200..<300).contains(status) { target.s3?.wasHeard(signed, head) }
     }
 
-    /// An answer of a server that cannot act now, or does not know whether it has.
+    /// The answer of a server that cannot act now, or does not know whether it has acted.
     func trouble(_ status: Int, _ fields: [(String, String)] = []) -> ServerAnswer {
         guard let s3 = target.s3 else { return ServerAnswer(status, fields) }
         return s3.trouble(status, fields)
     }
 
-    /// An answer may come before all has arrived, and say how much did.
+    /// Whether the server may answer before all bytes have arrived, and report how many did.
     var mayEndEarly: Bool {
         switch target.kind {
         case .put, .post, .form, .s3, .data: false
@@ -146,7 +146,7 @@ final class Delivery {
 
     // MARK: The answer
 
-    /// To all that has arrived.
+    /// Returns the answer to everything that has arrived.
     func answer() -> ServerAnswer {
         isOver = true
         if refusal == nil, length > 0 { upload?.isBusy = false }
@@ -169,7 +169,7 @@ final class Delivery {
         }
     }
 
-    /// What the server says of itself.
+    /// The server's answer to OPTIONS.
     private func options() -> ServerAnswer {
         switch target.kind {
         case .tus: ServerAnswer(204, [("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,termination")])
@@ -188,7 +188,7 @@ final class Delivery {
             upload?.isEnded = true
             return ServerAnswer(204)
         default:
-            // Where uploads are made, nothing else is done.
+            // The URL that creates uploads does nothing else.
             guard upload != nil else { return ServerAnswer(405) }
             finishIfWhole()
             return ServerAnswer(method == "HEAD" ? 200 : 204, [("Upload-Offset", "\(upload?.bytes.count ?? 0)")])
@@ -230,7 +230,7 @@ final class Delivery {
         }
     }
 
-    /// The request says that nothing follows it.
+    /// Whether the request says that nothing follows it.
     private var isLast: Bool { value("upload-complete") == "?1" || value("upload-incomplete") == "?0" }
 
     private func state(of upload: UploadTarget.Upload) -> [(String, String)] {

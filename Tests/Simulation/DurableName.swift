@@ -1,38 +1,38 @@
 import TransferModel
 import TransferRPC
 
-/// What the store may hold under a subscriber's durable name, as far as its client can know: an answer that did not come
-/// leaves two possibilities.
+/// What the store may have under a subscriber's durable name, as far as the client can know. A missing answer leaves
+/// two possibilities.
 struct DurableName {
     let name: String
-    /// The lowest number that may be acknowledged; nil if the store certainly does not know the name.
+    /// The lowest number that may be acknowledged. Nil if the store certainly does not know the name.
     private(set) var lowest: SequenceNumber?
-    /// The highest one.
+    /// The highest number that may be acknowledged.
     private(set) var highest: SequenceNumber = .zero
-    /// Whether the client knows if the store knows the name.
+    /// Whether the client knows if the store has the name.
     private(set) var isCertain = true
 
     init(_ name: String) { self.name = name }
 
     var isKnown: Bool { isCertain && lowest != nil }
 
-    /// The name may be made by a subscription that is asked for.
-    /// - Parameter first: where it would begin at the earliest.
+    /// A requested subscription may create the name.
+    /// - Parameter first: The earliest number after which it may begin.
     mutating func asks(from first: SequenceNumber) {
         guard !isKnown else { return }
         lowest = min(lowest ?? first, first)
         isCertain = false
     }
 
-    /// It was answered.
-    /// - Parameter first: where a new one began at the latest.
+    /// The subscription was answered.
+    /// - Parameter first: The latest number after which a new subscription began.
     mutating func subscribed(from first: SequenceNumber) {
         guard !isKnown else { return }
         highest = max(highest, first)
         isCertain = true
     }
 
-    /// It was not, and never will be.
+    /// The subscription was not answered and never will be.
     mutating func lost(at head: SequenceNumber) {
         if !isKnown { highest = max(highest, head) }
     }
@@ -44,7 +44,7 @@ struct DurableName {
 
     mutating func forgotten() { self = DurableName(name) }
 
-    /// Compares with what the store holds.
+    /// Compares the name with what the store has.
     func check(_ stored: SequenceNumber?, head: SequenceNumber) throws {
         guard let stored else {
             if isKnown { throw Violation("the subscriber \(name) is forgotten") }

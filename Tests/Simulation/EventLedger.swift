@@ -2,27 +2,27 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Every event of a world, as it was said to be durable: what subscribers must be told, and what a crash must leave.
+/// Every event of a world as it was reported durable: what subscribers must be told, and what must survive a crash.
 final class EventLedger {
     private var events: [EventRecord] = []
-    /// As they are told; made when the first subscriber is.
+    /// The texts of the events as subscribers get them. Created when the first subscriber needs one.
     private var texts: [[UInt8]?] = []
     private(set) var trail = TaskTrail()
-    /// Of each owner: events of the whole log, and the first one still there when somebody looked last.
+    /// For each owner: the number of events in the whole log, and the first kept event at the last check.
     private var owners: [UserID: (count: Int, firstKept: SequenceNumber)] = [:]
-    /// Whoever asks for these owners' events was told that everything up to here is gone.
+    /// The daemon told the subscribers to these owners that everything up to this number is gone.
     private var claimedGone: [OwnerScope: SequenceNumber] = [:]
-    /// Events that are kept, whatever comes; nil = all.
+    /// The number of events that are always kept. Nil means all.
     let retention: Int?
 
     init(retention: Int?) { self.retention = retention }
 
     var head: SequenceNumber { SequenceNumber(Int64(events.count)) }
-    /// The number that the next event will have.
+    /// The number of the next event.
     var end: SequenceNumber { SequenceNumber(Int64(events.count + 1)) }
 
-    /// Takes in what one commit brought.
-    /// - Throws: `Violation` where it cannot follow what came before.
+    /// Adds the events of one commit.
+    /// - Throws: `Violation` if an event cannot follow the earlier ones.
     func commit(_ new: [EventRecord]) throws {
         for event in new {
             guard let sequence = event.sequence else { throw Violation("an event has no number") }
@@ -36,7 +36,7 @@ final class EventLedger {
 
     subscript(_ number: SequenceNumber) -> EventRecord { events[Int(number.rawValue) - 1] }
 
-    /// What follows `"params":{"subscription":"…"`.
+    /// Returns the text that follows `"params":{"subscription":"…"`.
     func text(of number: SequenceNumber) -> [UInt8] {
         let index = Int(number.rawValue) - 1
         if let text = texts[index] { return text }
@@ -45,7 +45,7 @@ final class EventLedger {
         return text
     }
 
-    /// The first event after `number`, and before `end`, that is selected; nil if there is none.
+    /// Returns the first selected event after `number` and before `end`, or nil if there is none.
     func first(
         of selector: EventSelector, after number: SequenceNumber, before end: SequenceNumber
     ) -> SequenceNumber? {
@@ -58,12 +58,12 @@ final class EventLedger {
 
     // MARK: What is kept
 
-    /// Whoever asks for these owners' events was told that retention has taken everything up to `number`.
+    /// The daemon told a subscriber to these owners that retention has removed everything up to `number`.
     func claimGone(upTo number: SequenceNumber, of scope: OwnerScope) {
         claimedGone[scope] = max(claimedGone[scope] ?? .zero, number)
     }
 
-    /// Nobody was told, and still the events that are selected among these were left out.
+    /// The daemon left out selected events in this range without telling the subscriber.
     func claimGone(_ selector: EventSelector, after number: SequenceNumber, upTo last: SequenceNumber) {
         guard number < last else { return }
         for gone in ((number.rawValue + 1)...last.rawValue).reversed()
@@ -72,7 +72,8 @@ final class EventLedger {
         }
     }
 
-    /// Retention has taken no more than it may, from those who have the most, and has taken what subscribers were told.
+    /// Checks that retention removed no more than allowed, only from the owners with the most events, and all events
+    /// that subscribers were told about.
     func check(_ snapshot: StoreSnapshot) throws {
         let counts = try snapshot.eventCounts()
         let kept = counts.values.reduce(0, +)
@@ -81,7 +82,7 @@ final class EventLedger {
             let first = try snapshot.firstEventKept(of: owner)
             if first < before.firstKept { throw Violation("event \(first) of \(owner) is there again") }
             owners[owner]?.firstKept = first
-            // An equal share only gets smaller: no owner loses all events.
+            // An equal share only gets smaller, and no owner loses all events.
             let (count, share) = (counts[owner] ?? 0, (retention ?? .max) / owners.count)
             if count < min(before.count, share) {
                 throw Violation("\(count) of \(before.count) events of \(owner) are kept")
@@ -93,7 +94,7 @@ final class EventLedger {
         }
     }
 
-    /// The store's log must be what was said to be durable, but for the oldest events of owners who had too many.
+    /// The store's log must match the durable events, except for the oldest events of owners with too many.
     func check(_ stored: [EventRecord], in snapshot: StoreSnapshot) throws {
         try check(snapshot)
         let kept = events.filter { event in
@@ -103,7 +104,7 @@ final class EventLedger {
             throw Violation("\(stored.count) events are kept, not the last \(kept.count) up to \(head)")
         }
         for (event, expected) in zip(stored, kept) where event != expected {
-            // A whole number comes back without its fraction.
+            // A whole number is read back without its fraction.
             guard let number = event.sequence, event.wireMembers == text(of: number) else {
                 throw Violation("event \(event.sequence ?? .zero) has changed since it was durable")
             }

@@ -3,14 +3,15 @@ import TestSupport
 import TransferModel
 import TransferRPC
 
-/// Which events a simulated subscriber asks for; what that means is said here once more, by other means than the daemon's.
+/// Which events a simulated subscriber asks for. The meaning is implemented here again, in another way than in the
+/// daemon.
 struct EventSelector {
     private(set) var owner: OwnerScope = .user(Client.user)
     private var sessions: [String]?
     private var tasks: [TaskID]?
     private var types: [EventType]?
 
-    /// Of a user whom nothing here belongs to.
+    /// A user who owns nothing here.
     private static let stranger = UserID(2000)
     private static let endings: [EventType] = [.taskCompleted, .taskFailed, .taskCancelled, .sessionDrained]
 

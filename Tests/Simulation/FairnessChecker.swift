@@ -3,13 +3,13 @@ import DaemonKit
 import TransferModel
 import TransferStore
 
-/// Looks at who waits for a slot: a task that could run at a host that answers, and an owner who has none, are served within
-/// a bounded time.
+/// Checks who waits for a slot. A task that could run at a host that answers gets a slot within a limited time, and so
+/// does an owner who has none.
 final class FairnessChecker: @unchecked Sendable {
     private unowned let world: World
-    /// Until when a host may hold its tasks back (nanoseconds since boot): it was silent, or asked for a pause.
+    /// Until when a host may delay its tasks (in nanoseconds since boot), because it was silent or asked for a pause.
     private var heldUntil: [Held: Int64] = [:]
-    /// Silence holds everybody's tasks, a pause those of the owner who was asked for it.
+    /// Silence delays the tasks of all owners. A pause delays those of the owner who was asked for it.
     private struct Held: Hashable {
         var host: String
         var owner: UserID?
@@ -18,13 +18,13 @@ final class FairnessChecker: @unchecked Sendable {
             task.host.contains("//" + host) && owner.map { $0 == task.session.owner } ?? true
         }
     }
-    /// Since when a task could have begun, and an owner with such a task has had no slot.
+    /// Since when a task could have run, and since when an owner with such a task has had no slot.
     private var tasks: [TaskID: Int64] = [:]
     private var owners: [UserID: Int64] = [:]
     private var lastLook: Int64 = 0
 
     private static let second: Int64 = 1_000_000_000
-    /// The longest time between probes, and the tasks that a paced host lets begin before.
+    /// The longest time between probes, plus the time for the tasks that a paced host starts first.
     private static let patience = 120 * second
     private static let betweenLooks = second / 2
 
@@ -60,7 +60,7 @@ final class FairnessChecker: @unchecked Sendable {
             return heldUntil.allSatisfy { $0.value < now || !$0.key.has(task) }
         }
         if ready.isEmpty { return forget() }
-        // A stream without credit, and an answer that a client is asked about, hold their slots as others do.
+        // A stream without credit and an answer that waits for a decision use slots like other tasks.
         let running = durable.running + (volatile?.running ?? [])
         let isFull = running.count >= SimulatedDaemon.mostRunning
         tasks = try waiting(isFull ? [] : ready.map(\.id), since: tasks, now) { "task \($0) of a host that answers" }

@@ -2,18 +2,19 @@ import ArgumentParser
 import CSimulation
 import TestSupport
 
-/// Processes that share a run's worlds, some dozens at a time: nothing of a world is freed before its process ends.
+/// Processes that share the worlds of a run, some dozens at a time. No memory of a world is freed before its process
+/// ends.
 struct Fleet {
     var workers: Int
-    /// What every process is told beside its seeds.
+    /// The arguments of every process besides its seeds.
     var options: [String]
 
-    /// Worlds of one process: more would run out of descriptors in the end.
+    /// The number of worlds in one process. With more, the descriptors would run out.
     static let chunk = 50
-    /// Seconds.
+    /// In seconds.
     private static let patience = 3600.0
 
-    /// Worlds that one process runs.
+    /// The worlds of one process.
     private struct Share: Sendable {
         var first: UInt64
         var count: Int
@@ -25,7 +26,7 @@ struct Fleet {
         var output: String
     }
 
-    /// - Throws: `ExitCode` where a world breaks a promise, or brings its process down.
+    /// - Throws: `ExitCode` if a world breaks a promise or crashes its process.
     func run(first: UInt64, count: Int) async throws {
         let begun = sim_real_nanoseconds()
         var shares = stride(from: 0, to: count, by: Self.chunk).map {
@@ -53,7 +54,7 @@ struct Fleet {
         return Ending(share: share, status: status, output: output)
     }
 
-    /// Prints what went wrong; where a process could not say so itself, looks for the seed.
+    /// Prints what went wrong. If the process crashed before it could report, looks for the seed.
     private func failure(_ ending: Ending) async throws -> ExitCode {
         print(ending.output, terminator: "")
         guard ending.status > 128 else { return ExitCode(ending.status) }

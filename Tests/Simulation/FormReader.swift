@@ -1,7 +1,6 @@
 import Glibc
 
-/// Reads a multipart/form-data body as servers do (RFC 7578, RFC 2046 section 5.1), and takes nothing that is not quite
-/// that.
+/// Reads a multipart/form-data body as servers do (RFC 7578, RFC 2046 section 5.1), and accepts only exact syntax.
 struct FormReader {
     struct Part {
         /// By name in lower case.
@@ -17,13 +16,13 @@ struct FormReader {
     private let body: [UInt8]
     private let contentType: String?
 
-    /// - Parameter contentType: the request's.
+    /// - Parameter contentType: The Content-Type of the request.
     init(_ body: [UInt8], contentType: String?) {
         self.body = body
         self.contentType = contentType
     }
 
-    /// - Throws: `Malformed`.
+    /// - Throws: `Malformed` if the body is no such form.
     func parts() throws(Malformed) -> [Part] {
         let boundary = try announcedBoundary()
         let first = Array("--\(boundary)".utf8)
@@ -42,7 +41,7 @@ struct FormReader {
         return parts
     }
 
-    /// Behind the last boundary: the end of the body, with or without a line end.
+    /// Tells whether the body ends here, after the last boundary, with or without a line break.
     private func isEnd(_ position: Int) -> Bool {
         let rest = body[position...]
         return rest.elementsEqual("--".utf8) || rest.elementsEqual("--\r\n".utf8)
@@ -74,7 +73,7 @@ struct FormReader {
         return part
     }
 
-    /// - Parameter wanted: begins with CR, of which a file has few.
+    /// - Parameter wanted: Begins with CR, which is rare in a file.
     private func find(_ wanted: [UInt8], from begin: Int) -> Int? {
         body.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }

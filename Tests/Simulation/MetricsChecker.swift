@@ -1,19 +1,19 @@
 import TransferModel
 import TransferStore
 
-/// Holds what the store keeps of exchanges against those that there were: each once, in order, with its own task.
+/// Compares the stored exchanges with the exchanges that happened: each occurs once, in order, with its own task.
 struct MetricsChecker {
-    /// The task of each exchange, by its number, which is its entry's time.
+    /// The task of each exchange. The index is the number of the exchange, which is the time of its entry.
     private var tasks: [TaskID] = []
 
-    /// An exchange is over.
-    /// - Returns: its number.
+    /// An exchange has ended.
+    /// - Returns: Its number.
     mutating func add(_ task: TaskID) -> Int64 {
         tasks.append(task)
         return Int64(tasks.count - 1)
     }
 
-    /// Those of attempts that died with a daemon are lost.
+    /// The exchanges of attempts that died with a daemon are lost.
     func check(_ task: TaskID, _ snapshot: StoreSnapshot) throws {
         let metrics = try snapshot.metrics(of: task)
         let numbers = metrics.entries.map(\.fetchStart)

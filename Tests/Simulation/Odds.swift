@@ -1,30 +1,30 @@
 import FileKit
 import TestSupport
 
-/// How often what happens in a world, drawn once for each: some have much of one thing and nothing of another, which brings
-/// about what a mean world never sees.
+/// How often each event happens in a world, drawn once per world. Some worlds have much of one kind and nothing of
+/// another, which leads to situations that an average world never reaches.
 struct Odds {
     enum Happening { case crash, client, clock, disk, version, subscriber, volatile }
 
     private let bounds: [(Happening, below: Int)]
-    /// Of 1,000 resources: many in some worlds, few in most.
+    /// Per thousand resources: many in some worlds, few in most.
     struct Traits {
         var sick: Int
         var slow: Int
     }
     let traits: Traits
-    /// Of 1,000 things that a client does.
+    /// Per thousand actions of a client.
     let resumeData: Int
     let sessionEnd: Int
     let sessionPause: Int
     let update: Int
-    /// Of 1,000 things that a client does, where it has looked for questions.
+    /// Per thousand actions of a client, if it has looked for questions.
     let answer: Int
 
     private static let range = 1600
 
     init(_ random: inout SeededGenerator) {
-        /// One that is drawn mostly, or another.
+        /// Returns the usual value in most cases, otherwise one of the others.
         func often(_ usual: Int, _ others: [Int]) -> Int {
             random.chance(600) ? usual : others[random.below(others.count)]
         }
@@ -45,7 +45,7 @@ struct Odds {
         answer = often(300, [0, 700])
     }
 
-    /// nil: whatever is due.
+    /// Returns nil for whatever is due.
     func draw(_ random: inout SeededGenerator) -> Happening? {
         let number = random.below(Self.range)
         return bounds.first { number < $0.below }?.0

@@ -1,48 +1,48 @@
 import ArgumentParser
 
-/// What may go wrong in a world. Shrinking a failure takes away what it does not need.
+/// What may go wrong in a world. When a failure is shrunk, the hazards that it does not need are removed.
 enum Hazard: String, CaseIterable, ExpressibleByArgument {
-    /// Refused and cut connections, stalls, 5xx, 429, servers without ranges.
+    /// Refused and broken connections, stalls, 5xx, 429, servers without ranges.
     case network
     /// The daemon dies between two steps.
     case crash
-    /// What was not synced is gone after a crash.
+    /// Bytes that were not synced are lost after a crash.
     case power
-    /// Calls that change files, or make them durable, fail for a while.
+    /// Calls that change files or sync them fail for a while.
     case disk
-    /// Resources change while they are fetched, and files while they are sent.
+    /// Resources change while they are fetched, and files change while they are sent.
     case version
-    /// Jobs that are ready run in any order.
+    /// Ready jobs run in any order.
     case order
     /// Clients pause, resume, cancel, retry and remove.
     case client
     /// The wall clock jumps.
     case clock
-    /// Subscribers follow the events, read slowly, go away and come back.
+    /// Subscribers follow the events, read slowly, leave and come back.
     case subscriber
-    /// Clients with sessions that end with their connections, streams among their tasks.
+    /// Clients with sessions that end with their connections, and with streams among their tasks.
     case volatile
 }
 
-/// Defects that are planted to see them found.
+/// Planted defects, which the simulation must find.
 enum Plant: String, CaseIterable, ExpressibleByArgument {
-    /// The engine goes on in the file where it was told to empty it.
+    /// The engine continues a file that it was told to empty.
     case splice
-    /// A crash takes back what was committed.
+    /// A crash undoes what was committed.
     case forget
-    /// A folder that was synced has not kept its names.
+    /// A synced folder has lost its names.
     case unname
     /// An exchange never ends.
     case stuck
-    /// The engine sends the beginning of a file where it was told to go on in the middle.
+    /// The engine sends the start of a file although it was told to resume in the middle.
     case misplace
-    /// An event is missing in what the store tells of its log.
+    /// The store leaves out one event of its log.
     case skip
-    /// What a subscriber acknowledges is taken for everything that there is.
+    /// An acknowledgement of a subscriber counts for all events.
     case overtake
-    /// Statuses of some URLs count as silence of their host, which is then probed once in ten hours.
+    /// Failures of some URLs count as silence of their host, which is then probed only every ten hours.
     case sick
-    /// No owner ever gives a slot up.
+    /// No owner ever gives up a slot.
     case greed
     /// No program is found to run.
     case relaunch
@@ -52,14 +52,14 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case gush
 }
 
-/// One world, completely: what a failure is replayed from.
+/// The complete description of one world. A failure is replayed from it.
 struct Scenario {
     var seed: UInt64
     var steps: Int
     var hazards: Set<Hazard>
     var plant: Plant?
 
-    /// As arguments of `simulate`.
+    /// The arguments for `simulate`.
     var arguments: String {
         var text = "--seed \(seed) --steps \(steps)"
         let without = Hazard.allCases.filter { !hazards.contains($0) }
@@ -69,7 +69,7 @@ struct Scenario {
     }
 }
 
-/// A promise that was broken.
+/// A broken promise.
 struct Violation: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

@@ -11,25 +11,25 @@ struct Resource {
     let validator: Validator
     let hasRanges: Bool
     let saysLength: Bool
-    /// Its URL gets 500 while the world has bad servers, whatever the host's other URLs get.
+    /// The URL answers with 500 while the world has bad servers, whatever the host's other URLs answer.
     let isSick: Bool
-    /// Who asks for it has to prove who it is.
+    /// A request needs credentials.
     let isLocked: Bool
-    /// Of the user "user".
+    /// The password of the user "user".
     static let password = "right"
-    /// Seconds that its server takes to answer at most, while the world has bad servers.
+    /// The longest time that its server takes to answer while the world has bad servers, in seconds.
     let slowness: Int
-    /// Of each version; versions of equal length are the hardest to tell apart.
+    /// The length of each version. Versions of equal length are the hardest to tell apart.
     private let lengths: [Int]
     private let seed: UInt64
-    /// Its Cache-Control; nil = none.
+    /// The Cache-Control field. Nil means none.
     let caching: String?
-    /// When a version was last said to be the answer, by the wall clock in milliseconds.
+    /// When a version was last given as the answer, by the wall clock in milliseconds.
     private(set) var confirmed: [Int: Int64] = [:]
     private(set) var version = 0
     private let made = Made()
 
-    /// Contents that were asked for already.
+    /// The contents that were requested already.
     private final class Made {
         var contents: [Int: [UInt8]] = [:]
     }
@@ -49,7 +49,7 @@ struct Resource {
         slowness = random.chance(traits.slow) ? 1500 : 0
     }
 
-    /// Whether the request is answered with 401.
+    /// Tells whether the request is answered with 401.
     func refuses(_ network: NetworkOptions) -> Bool {
         isLocked && !network.answered.contains { $0.password == Self.password }
     }
@@ -57,7 +57,7 @@ struct Resource {
     var path: String { "/r\(number)" }
     var host: String { "h\(number % 3).localhost" }
     var url: String { "http://\(host)\(path)" }
-    /// The same by another name of the host.
+    /// The same resource under another name of the host.
     var otherURL: String { "http://g\(number % 3).localhost\(path)" }
     static func number(inURL url: String) -> Int? { url.split(separator: "r").last.flatMap { Int($0) } }
 
@@ -73,7 +73,7 @@ struct Resource {
 
     var versions: Range<Int> { 0..<(version + 1) }
 
-    /// Seconds for which an answer may be used without asking; nil if its server does not say.
+    /// The time for which an answer may be used without validation, in seconds. Nil if the server does not give one.
     var freshness: Int64? {
         switch caching {
         case nil, "no-store": nil
@@ -90,12 +90,12 @@ struct Resource {
         }
     }
 
-    /// Versions are hours apart, files a month, and all of them old.
+    /// Versions are hours apart, files are months apart, and all of them are old.
     private var modified: String? {
         validator == .date ? httpDate(1_600_000_000 + number * 30 * 86400 + version * 3600) : nil
     }
 
-    /// The answer to a request, and the body that follows.
+    /// Returns the answer to a request, and the body that follows.
     mutating func answer(
         to headers: [HeaderField], at now: Timestamp
     ) -> (head: ResponseHead, body: ArraySlice<UInt8>) {
@@ -128,14 +128,15 @@ struct Resource {
         return (head, sent)
     }
 
-    /// The asking side has this version (RFC 9110 section 13.1).
+    /// Tells whether the client has this version (RFC 9110 section 13.1).
     private func isKnown(to headers: [HeaderField]) -> Bool {
         func value(_ name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
         if let known = value("if-none-match") { return known == tag }
         return modified != nil && value("if-modified-since") == modified
     }
 
-    /// nil if all is sent: none was asked for, or If-Range does not hold (RFC 9110 section 13.1.5).
+    /// Returns nil if the entire body is sent: no range was requested, or If-Range does not match (RFC 9110 section
+    /// 13.1.5).
     private func range(_ headers: [HeaderField], _ length: Int) -> Range<Int>? {
         guard hasRanges, let asked = headers.first(where: { $0.isNamed("range") })?.value,
             asked.hasPrefix("bytes=")

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What S3 reads and says in a completion, written down by its manual and not by the daemon's code.
+/// The documents that S3 reads and writes in a completion, based on its manual and not on the daemon's code.
 enum S3Documents {
     struct ListedPart {
         var number: Int
@@ -10,7 +10,7 @@ enum S3Documents {
     private static let begin = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
     private static let end = "</CompleteMultipartUpload>"
 
-    /// nil if the document is not what the daemon writes: some stores are stricter than XML.
+    /// Returns nil if the document is not what the daemon writes. Some stores are stricter than XML.
     static func parts(_ body: [UInt8]) -> [ListedPart]? {
         var rest = Substring(decoding: body, as: UTF8.self)
         guard take(begin, &rest) else { return nil }
@@ -49,7 +49,7 @@ enum S3Documents {
         document(200, "CompleteMultipartUploadResult", "<Key>k</Key><ETag>&quot;1-2&quot;</ETag>", &random)
     }
 
-    /// Blanks keep the connection alive while the store is at work.
+    /// Blanks keep the connection alive while the store works.
     private static func document(
         _ status: Int, _ root: String, _ content: String, _ random: inout SeededGenerator
     ) -> ServerAnswer {

@@ -4,10 +4,10 @@ import TestSupport
 import TransferCore
 import TransferModel
 
-/// One multipart upload at a simulated S3. A client has begun it and signed its requests; what the daemon makes of them
-/// arrives here.
+/// One multipart upload at a simulated S3. A client has started it and signed its requests. The requests that the
+/// daemon makes with them arrive here.
 final class S3Store {
-    /// What somebody signed.
+    /// A signed request.
     enum Request: Equatable { case part(Int), completion }
 
     private struct Part {
@@ -15,9 +15,9 @@ final class S3Store {
         var bytes: [UInt8]
     }
 
-    /// What was taken whole, and is acted on when nobody listens any more.
+    /// A request that arrived completely, and is processed when nobody waits for the answer any more.
     private struct Late {
-        /// Nanoseconds since boot.
+        /// In nanoseconds since boot.
         var due: Int64
         var request: Request
         var body: [UInt8]
@@ -25,36 +25,36 @@ final class S3Store {
 
     private unowned let world: World
     private unowned let target: UploadTarget
-    /// As the task gets them.
+    /// The presigned upload as the task gets it.
     let presigned: S3Upload
-    /// Nanoseconds since boot until which what was signed holds.
+    /// When the signatures expire, in nanoseconds since boot.
     private let expiry: Int64
     private var parts: [Int: Part] = [:]
-    /// All that a part was ever answered with.
+    /// All ETags that a part was ever answered with.
     private var etags: [Int: Set<String>] = [:]
     private var late: [Late] = []
-    /// What the completion made.
+    /// The object that the completion created.
     private(set) var object: [UInt8]?
-    /// Nobody knows the upload any more: it was lost, or its client has ended it.
+    /// Whether the upload no longer exists, because it was lost or its client has ended it.
     private var isGone = false
-    /// What a part is answered with is a digest of it: the same each time.
+    /// Whether the ETag of a part is a digest, which is the same each time.
     private let makesDigests: Bool
-    /// A completion that comes again is answered like the first.
+    /// Whether a repeated completion gets the same answer as the first one.
     private var remembersCompletion: Bool
 
     // MARK: What the daemon knows
 
-    /// Parts that it was told of, and of which it may not have stored that yet.
+    /// Parts that the daemon was told of, but may not have stored yet.
     private var heard: Set<Int> = []
-    /// Parts that it has stored: before the request that follows.
+    /// Parts that the daemon has stored before its next request.
     private var known: Set<Int> = []
     /// A completion arrived.
     private var wasAskedToComplete = false
-    /// Codes of errors that were said.
+    /// The error codes that were sent.
     private var said: Set<String> = []
     /// A part was answered without its ETag.
     private var hasWithheld = false
-    /// Nobody can tell whether what the daemon was about to ask has arrived.
+    /// The daemon died, so nobody can tell whether its last request has arrived.
     private var daemonHasDied = false
 
     private static let mostParts = 5
@@ -64,7 +64,7 @@ final class S3Store {
         self.target = target
         let size = target.source.contents[target.source.version].count
         let wanted = 1 + world.random.below(Self.mostParts)
-        // A file may grow before the daemon looks at it, and is not to need more parts than a client has signed.
+        // A file may grow before the daemon looks at it, and must not need more parts than a client has signed.
         let (least, most) = target.source.path == nil ? (1, size) : (25_000, max(size, Source.mostChanged))
         let more = [0, 0, 1, world.random.below(5000)][world.random.below(4)]
         let partSize = max(least, (size + wanted - 1) / wanted + more)
@@ -85,7 +85,7 @@ final class S3Store {
 
     // MARK: Requests
 
-    /// Nothing but what was signed may come.
+    /// Accepts only signed requests.
     func request(_ method: String, _ url: String) -> Request? {
         if method == "POST", url == presigned.completeURL { return .completion }
         if method == "PUT", let index = presigned.partURLs.firstIndex(of: url) { return .part(index + 1) }
@@ -93,7 +93,7 @@ final class S3Store {
         return nil
     }
 
-    /// Where a part is in the source.
+    /// Returns the offset of a part in the source.
     func place(of request: Request?) -> Int? {
         switch request {
         case .part(let number)?: (number - 1) * partSize
@@ -101,10 +101,10 @@ final class S3Store {
         }
     }
 
-    /// What can be said by a request's head; nil if its body is wanted.
+    /// Returns the refusal that follows from the header of a request, or nil if the server wants the body.
     func refusal(of request: Request?, _ headers: [HeaderField], length: Int) -> ServerAnswer? {
         settle()
-        // It takes no request that says twice who asks.
+        // The store refuses a request with two kinds of credentials.
         if headers.contains(where: { $0.isNamed("authorization") }) {
             world.violate("\(target.url): a signed request has credentials")
         }
@@ -126,7 +126,7 @@ final class S3Store {
         }
     }
 
-    /// A part is sent as it was signed for, and once.
+    /// Checks that a part is sent once, and with the signed length.
     private func checkPart(_ number: Int, length: Int) {
         known.formUnion(heard)
         if known.contains(number) { world.violate("\(target.url): part \(number) was there and is sent again") }
@@ -138,7 +138,7 @@ final class S3Store {
         if !fits { world.violate("\(target.url): part \(number) has \(length) bytes") }
     }
 
-    /// A request was taken whole.
+    /// A request arrived completely.
     func answer(to request: Request, _ body: [UInt8]) -> ServerAnswer {
         switch request {
         case .part(let number): return ServerAnswer(200, keep(number, body).map { [("ETag", $0)] } ?? [])
@@ -146,14 +146,14 @@ final class S3Store {
         }
     }
 
-    /// True if the server will act on what it has, some time.
+    /// Returns true if the server will act on the request at a later time.
     func actsLate(on request: Request, _ body: [UInt8]) -> Bool {
         guard world.random.chance(400) else { return false }
         late.append(Late(due: sim_now() + Int64(world.random.below(60)) * 1_000_000_000, request: request, body: body))
         return true
     }
 
-    /// Does what is due.
+    /// Performs the late requests that are due.
     private func settle() {
         let due = late.filter { $0.due <= sim_now() }
         late.removeAll { $0.due <= sim_now() }
@@ -162,9 +162,9 @@ final class S3Store {
 
     // MARK: Parts
 
-    /// - Returns: what is said of it; nil if that is forgotten.
+    /// - Returns: The ETag that is sent, or nil if the store leaves it out.
     private func keep(_ number: Int, _ bytes: [UInt8]) -> String? {
-        // Other stores than Amazon's make another one each time.
+        // Stores other than Amazon's make a new ETag each time.
         let etag = makesDigests ? "\"\(number)-\(bytes.count)\"" : "\"\(world.random.next())\""
         parts[number] = Part(etag: etag, bytes: bytes)
         let dice = world.hazards.contains(.network) ? world.random.below(1000) : 999
@@ -177,7 +177,7 @@ final class S3Store {
         return told
     }
 
-    /// Now and then a store loses a part, the upload, or the end of it.
+    /// Sometimes a store loses a part, the upload, or the fact that it has ended.
     func forgetSomething() {
         if object != nil {
             remembersCompletion = false
@@ -188,7 +188,7 @@ final class S3Store {
         }
     }
 
-    /// AbortMultipartUpload: a client's own request.
+    /// AbortMultipartUpload: the client's own request.
     func end() {
         isGone = true
         parts = [:]
@@ -207,7 +207,7 @@ final class S3Store {
             world.violate("\(target.url): part \(stray.number) never was \(stray.etag)")
         }
         let dice = world.hazards.contains(.network) ? world.random.below(100) : 99
-        // It says 200 before it knows.
+        // The store says 200 before it knows the result.
         if dice < 8 { return error(200, ["InternalError", "SlowDown"][world.random.below(2)], "Try again.") }
         guard object != nil || listed.allSatisfy({ parts[$0.number]?.etag == $0.etag }) else {
             (known, heard) = ([], [])
@@ -235,9 +235,9 @@ final class S3Store {
         return S3Documents.error(status, code, message, &world.random)
     }
 
-    /// It cannot act now, or does not know whether it has.
+    /// The store cannot act now, or does not know whether it has acted.
     func trouble(_ status: Int, _ fields: [(String, String)]) -> ServerAnswer {
-        // Whoever stands before it speaks no XML.
+        // A proxy in front of the store answers without XML.
         guard world.random.chance(700) else { return ServerAnswer(status, fields) }
         var answer = error(status, status == 500 ? "InternalError" : "SlowDown")
         answer.headers += fields.map { HeaderField($0.0, $0.1) }
@@ -246,7 +246,7 @@ final class S3Store {
 
     // MARK: What became of it
 
-    /// A part is there once its ETag was told: that of this answer, not one that nobody heard.
+    /// The daemon knows a part once it got the ETag of this answer. An answer that was lost does not count.
     func wasHeard(_ request: Request, _ head: ResponseHead) {
         switch request {
         case .part(let number): if head.headers.contains(where: { $0.isNamed("ETag") }) { heard.insert(number) }
@@ -259,10 +259,10 @@ final class S3Store {
         daemonHasDied = true
     }
 
-    /// Whether a task of this upload may have failed so.
+    /// Tells whether this failure of a task can come from this upload.
     func explains(_ failure: TransferError) -> Bool {
         if case .string(let code)? = failure.details["s3"] {
-            // Whoever may have completed it says that, instead of asking for another upload.
+            // If the upload may be complete, the task must say so in place of asking for another upload.
             if code == "NoSuchUpload", object != nil, target.renewals == 0 { return false }
             return said.contains(code)
         }

@@ -2,7 +2,8 @@ import CurlEngine
 import TransferCore
 import TransferModel
 
-/// One body on its way into memory or, by a sink, into its part file: what the reactor does with libcurl's bytes.
+/// One body on its way into memory, or through a sink into its part file. It does what the reactor does with libcurl's
+/// bytes.
 final class ScriptedBody: @unchecked Sendable {
     private unowned let world: World
     private let network: ScriptedNetwork
@@ -14,13 +15,13 @@ final class ScriptedBody: @unchecked Sendable {
     private let context: TransferContext
     private var offset: Int64
     private var received: Int64 = 0
-    /// Kept for a file that is only planned.
+    /// Kept in memory for a part file that is only planned.
     private var gathered: [UInt8]?
     private var sink: PartSink?
 
-    /// A body up to this length that comes at once reaches no part file.
+    /// A body up to this length that arrives at once needs no part file.
     private static let gatheredLength = ByteCount.kibibytes(64)
-    /// Seconds after which its bytes are to be safe from a crash.
+    /// In seconds. After this time the bytes should be safe from a crash.
     private static let gatheringTime: Seconds = 0.09
 
     init(
@@ -63,7 +64,7 @@ final class ScriptedBody: @unchecked Sendable {
         return await end(cut == nil ? .finished : .transport(code: 18, message: "the connection was cut"))
     }
 
-    /// Has the stored checkpoint replaced where the file is to be emptied, and chooses where bytes go.
+    /// If the file is to be emptied, replaces the stored checkpoint first. Then chooses the destination of the bytes.
     private func prepare(_ rest: inout ArraySlice<UInt8>) async {
         if acceptance.truncate, part.mayHoldBytes {
             if world.plant == .splice, let held = world.size(of: part.path), held > 0 {
@@ -100,7 +101,7 @@ final class ScriptedBody: @unchecked Sendable {
         submit(bytes[...], to: sink)
     }
 
-    /// True if the segment is over although its answer is not.
+    /// Returns true if the segment has ended although its answer continues.
     private func take(_ piece: ArraySlice<UInt8>) -> Bool {
         received += Int64(piece.count)
         if gathered != nil {

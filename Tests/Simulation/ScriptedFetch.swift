@@ -2,7 +2,8 @@ import CurlEngine
 import TransferCore
 import TransferModel
 
-/// One request for a resource whose answer is kept, or goes to a client as it comes: what the reactor does with libcurl.
+/// One request for a resource, whose answer is kept or streamed to a client. It does what the reactor does with
+/// libcurl.
 final class ScriptedFetch {
     private unowned let world: World
     private let network: ScriptedNetwork
@@ -80,7 +81,7 @@ final class ScriptedFetch {
         var isWoken = false
     }
 
-    /// As long as the receiver takes nothing nothing is read, and the connection may be lost.
+    /// While the receiver takes nothing, nothing is read and the connection may break.
     private func stream(
         _ body: ArraySlice<UInt8>, to receiver: any BodyReceiver, _ head: ResponseHead, cutAfter cut: Int?
     ) async -> ExchangeOutcome.End {

@@ -4,13 +4,13 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// The engine of a simulated daemon: servers that answer by the script of a seed, before the engine's own file side.
+/// The engine of a simulated daemon: servers that answer by the script of a seed, and the engine's own file side.
 ///
-/// Like everything here it is touched by one thread only.
+/// Only one thread uses it, as with everything here.
 final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
     private unowned let world: World
     private let files: FileSide
-    /// Exchanges that run, by task.
+    /// The number of running exchanges of each task.
     private var active: [TaskID: Int] = [:]
     private var hasStuck = false
 
@@ -37,7 +37,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         _ exchange: Exchange, _ part: PartFile?, _ segment: Segment?, _ source: UploadSource?,
         _ context: TransferContext
     ) async -> ExchangeOutcome {
-        // That an upload is not wanted any more is said beside whatever its task does.
+        // The DELETE of an unwanted upload runs in parallel to its task.
         if exchange.method == "DELETE" { return await request(exchange, source, context) }
         if segment == nil, active[context.task] != nil { world.violate("task \(context.task) runs twice at once") }
         return await counted(exchange, part, segment, source, context)
@@ -82,10 +82,10 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         return outcome
     }
 
-    /// What the host may be held back for.
+    /// Records the reasons why the host may be delayed.
     private func noteHost(of exchange: Exchange, _ outcome: ExchangeOutcome, _ owner: UserID) {
         let host = exchange.url.split(separator: "/").dropFirst().first.map(String.init) ?? ""
-        // The daemon is to believe that it was silence, which it was not.
+        // The daemon must take this for silence, although it was not silence.
         let isPlanted = world.plant == .sick && isSick(exchange)
         switch outcome.end {
         case .transport, .stalled: if !isPlanted { world.fairness.silent(host) }
@@ -107,7 +107,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         return outcome
     }
 
-    /// Whether an exchange of the task runs.
+    /// Tells whether an exchange of the task runs.
     func isActive(_ task: TaskID) -> Bool { active[task] != nil }
 
     func checkWanted(_ task: TaskID) {
@@ -116,7 +116,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         }
     }
 
-    /// Time passes; false if the exchange is to end.
+    /// Lets time pass. Returns false if the exchange must end.
     func pass(atMost milliseconds: Int) async -> Bool {
         do {
             try await Task.sleep(for: .milliseconds(world.random.below(milliseconds + 1)))
@@ -130,9 +130,9 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         var isOpen = false
     }
 
-    /// Waits at the head of an answer for as long as a client decides about it.
-    /// - Parameter mayLose: the connection may be lost meanwhile.
-    /// - Returns: how the exchange ends instead; nil if the body may come.
+    /// Waits after the header of an answer while a client decides about it.
+    /// - Parameter mayLose: Whether the connection may break while it waits.
+    /// - Returns: How the exchange ends instead, or nil if the body may come.
     func held(
         _ exchange: Exchange, _ head: ResponseHead, at offset: ByteCount, _ context: TransferContext, mayLose: Bool
     ) async -> ExchangeOutcome.End? {

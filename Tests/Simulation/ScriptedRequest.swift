@@ -3,18 +3,18 @@ import FileKit
 import TransferCore
 import TransferModel
 
-/// One request that carries something to a simulated server, and its answer: what the reactor does with libcurl.
+/// One request with a body to a simulated server, and its answer. It does what the reactor does with libcurl.
 final class ScriptedRequest {
-    /// What goes wrong with it.
+    /// What goes wrong with the request.
     private enum Fault {
         case none, refused, nameless, silent
-        /// The server says no: before it has acted, or without saying whether it has.
+        /// The server refuses: before it has acted, or without telling whether it has.
         case busy(Int), broken
         /// The connection breaks: in the body, or before the answer.
         case cut, unanswered
-        /// The answer's body breaks off.
+        /// The body of the answer breaks off.
         case halfAnswer
-        /// The server answers while the body is on its way, and takes no more of it.
+        /// The server answers while the body is on its way, and reads no more of it.
         case short
     }
 
@@ -86,7 +86,7 @@ final class ScriptedRequest {
         return await answer(of: delivery, fault)
     }
 
-    /// Version 8 and its predecessors say with a 104 where the upload is that a request begins.
+    /// From version 8 on, the server can announce the location of a new upload in a 104.
     private func tellPlace(_ delivery: Delivery) {
         guard let reader = exchange.interimReader, let upload = delivery.upload, world.random.chance(700)
         else { return }
@@ -99,7 +99,7 @@ final class ScriptedRequest {
 
     // MARK: The body
 
-    /// - Returns: how the exchange ends where no answer comes.
+    /// - Returns: How the exchange ends if no answer comes.
     private func send(to delivery: Delivery, _ fault: Fault) async -> ExchangeOutcome.End? {
         guard let feed else { return nil }
         feed.start {}
@@ -126,9 +126,9 @@ final class ScriptedRequest {
         return .transport(code: sent < length ? 55 : 56, message: "the connection was cut")
     }
 
-    /// Where the sending stops.
+    /// Returns the offset at which the sending stops.
     private func lastByte(_ delivery: Delivery, _ fault: Fault) -> Int {
-        // What is on its way when a server says no.
+        // The bytes that are on their way when a server refuses.
         if delivery.refusal != nil { return world.random.below(length + 1) }
         switch fault {
         case .cut, .silent, .busy, .short: return world.random.below(length + 1)
@@ -136,7 +136,7 @@ final class ScriptedRequest {
         }
     }
 
-    /// Whoever reads in place may have to be asked twice.
+    /// A feed that reads in place may have to be asked twice.
     private func read(_ feed: PayloadFeed, _ buffer: inout [UInt8], _ room: Int) -> PayloadFeed.Read {
         buffer.withUnsafeMutableBytes { bytes in
             guard let base = bytes.baseAddress else { return .wait }
@@ -160,7 +160,7 @@ final class ScriptedRequest {
     // MARK: The answer
 
     private func answer(of delivery: Delivery, _ fault: Fault) async -> ExchangeOutcome {
-        // A server that has acted may still take its time to say so.
+        // A server that has acted may still need time to answer.
         var said = sent == length && world.random.chance(500) ? self.said(by: delivery, fault) : nil
         let isStopped = await !network.pass(atMost: 60)
         if case .silent = fault, !isStopped {

@@ -1,10 +1,10 @@
 import TestSupport
 
 extension SeededGenerator {
-    /// A number from 0 up to, but not including, `bound`.
+    /// Returns a number from 0 up to, but not including, `bound`.
     mutating func below(_ bound: Int) -> Int { bound > 0 ? Int(next() % UInt64(bound)) : 0 }
 
-    /// True in so many of a thousand cases.
+    /// Returns true in `perMille` of a thousand cases.
     mutating func chance(_ perMille: Int) -> Bool { below(1000) < perMille }
 
     mutating func bytes(_ count: Int) -> [UInt8] {
@@ -15,7 +15,7 @@ extension SeededGenerator {
         return bytes
     }
 
-    /// The length of a file: of none, some, or many bytes.
+    /// Returns the length of a file: zero, some, or many bytes.
     mutating func fileLength() -> Int {
         [0, 1 + below(4096), below(65537), 65_000 + below(250_000), 300_000 + below(500_000)][below(5)]
     }

@@ -1,16 +1,17 @@
 import TestSupport
 import TransferModel
 
-/// What a client has sent with its file in a form, and what must be in it when it arrives (RFC 7578 section 4.2).
+/// The fields that a client sends with its file in a form, and that must be in it when it arrives (RFC 7578 section
+/// 4.2).
 struct SentForm {
     private let fields: [String: String]
     private let fileField: String?
     private let fileName: String?
     private let contentType: String?
-    /// A POST that is made twice may act twice; a PUT may not.
+    /// A POST may act twice if it is sent twice. A PUT may not.
     let method: String
 
-    /// What is hard to write down: quotes, line ends, what looks like a boundary, nothing.
+    /// Texts that are hard to encode: quotes, line breaks, something that looks like a boundary, and an empty text.
     private static let texts = [
         "", "plain", "say \"so\"", "two\r\nlines", "\r\n--dld-", "grün; name=\"x\"", "back\\slash", "%22", "--",
     ]
@@ -38,8 +39,8 @@ struct SentForm {
         if method != "POST" { spec.method = method }
     }
 
-    /// The file's content.
-    /// - Throws: `FormReader.Malformed`; also where anything else is not what the client said.
+    /// Returns the content of the file.
+    /// - Throws: `FormReader.Malformed`, also if any other field differs from what the client sent.
     func file(in reader: FormReader) throws(FormReader.Malformed) -> ArraySlice<UInt8> {
         let parts = try reader.parts()
         guard let file = parts.last, parts.count == fields.count + 1 else {
@@ -61,7 +62,7 @@ struct SentForm {
         return file.content
     }
 
-    /// As browsers write names.
+    /// Quotes a name as browsers do.
     private func quoted(_ text: String) -> String {
         text.unicodeScalars.map { ["\"": "%22", "\r": "%0D", "\n": "%0A"][$0] ?? String($0) }.joined()
     }

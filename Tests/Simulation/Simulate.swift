@@ -2,7 +2,8 @@ import ArgumentParser
 import CSimulation
 import Foundation
 
-/// Runs seeded worlds; a seed that breaks a promise is replayed with less and less until only what it needs is left.
+/// Runs seeded worlds. If a seed breaks a promise, replays it with less and less until only the necessary hazards and
+/// steps are left.
 @main
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -69,7 +70,7 @@ struct Simulate: AsyncParsableCommand {
         }
     }
 
-    /// The order of sets and dictionaries must not differ between two runs.
+    /// The order of sets and dictionaries must be the same in every run.
     private func becomeDeterministic() throws {
         let name = "SWIFT_DETERMINISTIC_HASHING"
         guard getenv(name) == nil else { return }
@@ -80,19 +81,19 @@ struct Simulate: AsyncParsableCommand {
         throw ValidationError("cannot start anew")
     }
 
-    /// - Returns: the promise that the world broke; nil if it broke none.
+    /// - Returns: The promise that the world broke, or nil if it broke none.
     private func attempt(_ scenario: Scenario, prints: Bool = false) throws -> Violation? {
         var count = 0
         return try attempt(scenario, prints: prints, count: &count)
     }
 
     private func attempt(_ scenario: Scenario, prints: Bool = false, count: inout Int) throws -> Violation? {
-        // Of one length always: names are part of what is stored and told.
+        // The name always has the same length, because names are part of stored and reported texts.
         let place = "\(folder)/\(Self.prefix)" + "\(10_000_000 + getpid())".dropFirst()
         removeTree(place)
         defer { removeTree(place) }
         let world = World(scenario, folder: place, keepsTrace: prints)
-        // Jobs of a daemon that died still hold it: nothing of a world is ever freed.
+        // Jobs of a dead daemon still refer to the world, so the memory of a world is never freed.
         _ = Unmanaged.passRetained(world)
         defer {
             count += world.stepCount
@@ -106,7 +107,7 @@ struct Simulate: AsyncParsableCommand {
         }
     }
 
-    /// Takes away what the failure does not need: hazards first, then steps.
+    /// Removes what the failure does not need: hazards first, then steps.
     private func shrunk(_ scenario: Scenario) throws -> Scenario {
         var small = scenario
         for hazard in Hazard.allCases {
@@ -126,7 +127,7 @@ struct Simulate: AsyncParsableCommand {
 
     private static let prefix = "dld-simulation-"
 
-    /// What simulations left that were killed: they may lie in memory.
+    /// Removes the folders of killed simulations, which may use memory.
     private func removeLeftovers() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             guard name.hasPrefix(Self.prefix), let process = pid_t(name.dropFirst(Self.prefix.count)),

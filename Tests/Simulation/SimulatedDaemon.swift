@@ -7,11 +7,11 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// One life of the daemon: the real store and the real supervision over the scripted network.
+/// One life of the daemon: the real store and the real supervision with the scripted network.
 final class SimulatedDaemon: @unchecked Sendable {
     let store: TransferStore
     let supervision: Supervision
-    /// Of sessions that live as long as their connections.
+    /// The store of sessions that end with their connections.
     let volatileStore: TransferStore
     let volatileSessions: VolatileSessions
     private let volatileSupervision: Supervision
@@ -20,12 +20,12 @@ final class SimulatedDaemon: @unchecked Sendable {
     private let launches: LaunchService
     let feed: EventFeed
     private(set) var hasStarted = false
-    /// The disk failed while it started: somebody has to start it again.
+    /// The disk failed during the start, so the daemon must be started again.
     private(set) var hasFailed = false
 
     static let mostRunning = 4
 
-    /// What every life of the daemon in `world` is told.
+    /// The configuration of every life of the daemon in `world`.
     static func configuration(of world: World) throws -> Configuration {
         var arguments = DaemonArguments()
         arguments.settings["maximumConcurrentTasks"] = "\(mostRunning)"
@@ -54,7 +54,7 @@ final class SimulatedDaemon: @unchecked Sendable {
         let slots = SharedSlots(scheduling: Self.scheduling(world.plant))
         let conditions = Conditions(
             network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool))
-        // Its thread, and its disk, are no part of this world.
+        // The cache's thread and its disk are not part of this world.
         let cache = CacheKeeper(disk: nil)
         supervision = Supervision(
             store: store, engine: network, access: access, pool: pool, conditions: conditions, launches: launches,

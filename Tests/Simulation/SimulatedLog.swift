@@ -2,7 +2,7 @@ import DaemonKit
 import TransferModel
 import TransferStore
 
-/// The event log as a simulated daemon's feed knows it: the store's own, unless a defect is planted.
+/// The event log as a simulated daemon's feed sees it: the store's own log, unless a defect is planted.
 final class SimulatedLog: EventLog, @unchecked Sendable {
     private let store: TransferStore
     private unowned let world: World

@@ -4,7 +4,8 @@ import DaemonKit
 import TransferModel
 import TransferStore
 
-/// What the programs of sessions do on a simulated machine: they run for a while, also without their daemon, and some fail.
+/// The programs of sessions on a simulated machine: they run for a while, even without their daemon, and some of them
+/// fail.
 final class SimulatedPrograms: ProgramStarting, @unchecked Sendable {
     private struct Start {
         var begun: Int64
@@ -22,7 +23,7 @@ final class SimulatedPrograms: ProgramStarting, @unchecked Sendable {
 
     init(_ world: World) { self.world = world }
 
-    /// Of every session that clients open.
+    /// The configuration of every session that clients open.
     static let configuration: SessionConfiguration = {
         var launch = LaunchSpec()
         launch.argv = ["/bin/sh"]
@@ -65,12 +66,12 @@ final class SimulatedPrograms: ProgramStarting, @unchecked Sendable {
         let now = sim_now()
         if let before = last[session] {
             if isRunning(before) { world.violate("\(session.identifier) has two programs") }
-            // A clock that was set forward ends the interval early.
+            // If the clock was set forward, the interval ends early.
             if !world.hasShiftedClock, now - before.begun < Self.interval.milliseconds * 1_000_000 {
                 world.violate("\(session.identifier) was launched twice in \((now - before.begun) / 1_000_000) ms")
             }
         }
-        // Some of them outlast the interval.
+        // Some programs run longer than the interval.
         let duration = Int(pid) * 37 % 150
         let start = Start(begun: now, end: now + Int64(duration) * 1_000_000_000, boot: world.boot)
         (last[session], ends[pid]) = (start, start)

@@ -1,14 +1,14 @@
 import Glibc
 import TestSupport
 
-/// What a simulated task sends: a file that its client may change meanwhile, or bytes that the daemon has copied.
+/// The content that a simulated task sends: a file that its client may change, or bytes that the daemon has copied.
 final class Source {
-    /// nil if there is no file.
+    /// Nil if there is no file.
     let path: String?
-    /// By version.
+    /// The content of each version.
     private(set) var contents: [[UInt8]]
     private static let begin = 1_600_000_000
-    /// Bytes that another version has at most, where it has not as many as the first.
+    /// The longest changed version that does not have the length of the first.
     static let mostChanged = 200_000
 
     init(_ content: [UInt8], path: String?) throws {
@@ -19,10 +19,10 @@ final class Source {
 
     var version: Int { contents.count - 1 }
 
-    /// When the file was written last, seconds since 1970.
+    /// When the file was written last, in seconds since 1970.
     var time: Int { Self.begin + version }
 
-    /// The client writes another version: over the one that is there, or to another file that takes its name.
+    /// The client writes another version: in place, or to another file that is renamed over it.
     func change(_ random: inout SeededGenerator) throws {
         let count = contents[version].count
         let length = random.chance(600) ? count : random.below(Self.mostChanged)
@@ -37,7 +37,7 @@ final class Source {
         guard file >= 0, Glibc.write(file, bytes, bytes.count) == bytes.count else {
             throw Violation("\(target) cannot be written")
         }
-        // Real clocks have no place here, and steps that take no time must differ all the same.
+        // Real clocks are not allowed here, and the times must differ even between steps that take no time.
         let time = timespec(tv_sec: time, tv_nsec: 0)
         futimens(file, [time, time])
         close(file)

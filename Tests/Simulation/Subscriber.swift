@@ -6,7 +6,7 @@ import TransferRPC
 
 /// A simulated subscriber: what it asks for, what it was told, and what it must be told next.
 final class Subscriber: @unchecked Sendable {
-    /// What one notification brings.
+    /// The content of one notification.
     enum Told {
         case event(SequenceNumber)
         case lagged(first: SequenceNumber)
@@ -15,17 +15,18 @@ final class Subscriber: @unchecked Sendable {
 
     /// How far a subscription has come.
     private struct Place {
-        /// It has everything up to somewhere between these two; they are one as soon as it is told anything.
+        /// The subscriber has all events up to a number between these two. They become equal as soon as it gets any
+        /// notification.
         var lowest: SequenceNumber
         var highest: SequenceNumber
-        /// It began where the log does, and nobody said where that is.
+        /// The subscription began at the start of the kept log, and nobody told where that is.
         var beginsWhereKept = false
     }
 
-    /// As long as the connection lasts.
+    /// Exists as long as the connection.
     private struct Following {
         var connection: SubscriberConnection
-        /// What stands before each event; nil before the subscription was answered.
+        /// The text before each event. Nil before the subscription was answered.
         var prefix: [UInt8]?
         var place: Place?
     }
@@ -33,12 +34,12 @@ final class Subscriber: @unchecked Sendable {
     let number: Int
     let selector: EventSelector
     var durable: DurableName?
-    /// nil if it wants none.
+    /// Nil if it wants no progress.
     let progressInterval: Seconds?
     private let readsAtOnce: Bool
-    /// Everything that it asked for up to here was read; nil if it has no place in the log yet.
+    /// Everything that it asked for up to this number was read. Nil if it has no position in the log yet.
     private(set) var seen: SequenceNumber?
-    /// Requests that are not answered.
+    /// The number of requests without an answer.
     var open = 0
     private var following: Following?
     private unowned let world: World
@@ -55,7 +56,7 @@ final class Subscriber: @unchecked Sendable {
     static let owner = Client.user
     var connection: SubscriberConnection? { following?.connection }
     var isQuick: Bool { readsAtOnce || world.isCalm }
-    /// The subscription was answered.
+    /// Whether the subscription was answered.
     var isFollowing: Bool { following?.place != nil }
 
     // MARK: Connections
@@ -63,21 +64,21 @@ final class Subscriber: @unchecked Sendable {
     func connects(_ connection: SubscriberConnection) { following = Following(connection: connection) }
 
     /// - Parameters:
-    ///   - first, last: the subscription begins after one of these.
+    ///   - first, last: The subscription begins after a number between these.
     func subscribed(
         _ subscription: String, after first: SequenceNumber, to last: SequenceNumber, beginsWhereKept: Bool
     ) {
         following?.prefix = Array(
             #"{"jsonrpc":"2.0","method":"event","params":{"subscription":"\#(subscription)""#.utf8)
         following?.place = Place(lowest: first, highest: last, beginsWhereKept: beginsWhereKept)
-        // What came before is of no interest to whoever asked for no number.
+        // A subscriber that asked for no number does not need the earlier events.
         if durable == nil, seen == nil, !beginsWhereKept { seen = last }
     }
 
-    /// The connection is gone, and what was not read of it.
+    /// The connection is gone, and so are the lines that were not read.
     func disconnected() { following = nil }
 
-    /// - Parameter excused: it did not read in time.
+    /// - Parameter excused: Whether it did not read in time.
     func dropped(excused: Bool) {
         world.note("subscriber \(number) is dropped")
         if !excused, !world.hasDiskTrouble { violate("is dropped without a reason") }
@@ -93,7 +94,7 @@ final class Subscriber: @unchecked Sendable {
 
     // MARK: What it is told
 
-    /// - Returns: nil if it is wrong.
+    /// - Returns: Nil if the notification is wrong.
     func told(_ pieces: [[UInt8]]) -> Told? {
         guard let prefix = following?.prefix, following?.place != nil else { return wrong("before it was answered") }
         guard pieces.count == 3, pieces[0] == prefix, pieces[2] == [UInt8(ascii: "}")] else {
@@ -163,7 +164,7 @@ final class Subscriber: @unchecked Sendable {
 
     private func violate(_ text: String) { world.violate("subscriber \(number) \(text)") }
 
-    /// It has read that.
+    /// The subscriber has read the notification.
     func read(_ told: Told) {
         switch told {
         case .event(let number): seen = max(seen ?? number, number)
@@ -174,7 +175,7 @@ final class Subscriber: @unchecked Sendable {
         }
     }
 
-    /// Everything had its time.
+    /// Checks that the subscriber got everything, after everything had its time.
     func checkEnd() throws {
         guard let place = following?.place else { throw Violation("subscriber \(number) cannot subscribe") }
         let ledger = world.ledger
@@ -183,7 +184,7 @@ final class Subscriber: @unchecked Sendable {
         throw Violation("subscriber \(number) was never told event \(missing)")
     }
 
-    /// The number that an event begins with; nil if it has none.
+    /// Returns the number at the start of an event, or nil if it has none.
     private static func sequence(_ text: [UInt8]) -> SequenceNumber? {
         let name = Array(#","sequence":"#.utf8)
         guard text.starts(with: name) else { return nil }

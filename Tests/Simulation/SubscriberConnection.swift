@@ -1,9 +1,9 @@
 import DaemonKit
 
-/// A subscriber's end of the wire: what the daemon sends waits here, bounded as a real connection's queue is, until the
-/// subscriber reads it.
+/// A subscriber's end of the wire. The daemon's lines wait here until the subscriber reads them. The queue is limited
+/// as on a real connection.
 ///
-/// The feed calls it while it holds its locks: what follows from that happens in other jobs.
+/// The feed calls it while it holds its locks, so the consequences run in other jobs.
 final class SubscriberConnection: EventSink, @unchecked Sendable {
     let id: Int
     private let feed: EventFeed
@@ -19,12 +19,12 @@ final class SubscriberConnection: EventSink, @unchecked Sendable {
         var size: Int
     }
 
-    /// Above so many waiting bytes nothing more is read from the store for the client.
+    /// If more bytes wait, the feed reads nothing more from the store for the client.
     private static let crowded = 1000
-    /// Beyond so many it is dropped.
+    /// If more bytes wait, the connection is dropped.
     private let bound: Int
 
-    /// - Parameter page: events that may come at once.
+    /// - Parameter page: The number of events that may come at once.
     init(_ id: Int, _ subscriber: Subscriber, _ feed: EventFeed, page: Int) {
         self.id = id
         bound = Self.crowded + 700 * page
@@ -45,7 +45,7 @@ final class SubscriberConnection: EventSink, @unchecked Sendable {
         if subscriber.isQuick { read(lines.count) }
     }
 
-    /// The subscriber takes what came first.
+    /// The subscriber takes the first lines.
     func read(_ count: Int) {
         for line in lines.prefix(count) {
             queuedBytes -= line.size
@@ -70,7 +70,7 @@ final class SubscriberConnection: EventSink, @unchecked Sendable {
         disconnect()
     }
 
-    /// Either side has closed the connection: the other one hears of it later.
+    /// One side has closed the connection. The other side is told later.
     func disconnect() {
         guard !isClosed else { return }
         isClosed = true

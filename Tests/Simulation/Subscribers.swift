@@ -3,7 +3,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// The subscribers of a world: they come, read, acknowledge, go, and come back.
+/// The subscribers of a world. They connect, read, acknowledge, leave, and come back.
 final class Subscribers: @unchecked Sendable {
     private unowned let world: World
     private let all: [Subscriber]
@@ -17,21 +17,21 @@ final class Subscribers: @unchecked Sendable {
         all = (0..<count).map { Subscriber(world, $0) }
     }
 
-    /// Small, so that they are met.
+    /// Small, so that they are reached.
     lazy var limits: EventFeed.Limits = {
         var limits = EventFeed.Limits()
         limits.tail = [4, 30, 10_000][world.random.below(3)]
         limits.tailBytes = [4000, 1 << 20][world.random.below(2)]
         limits.page = [2, 5, 20][world.random.below(3)]
         limits.pacedBehind = [5, 20][world.random.below(2)]
-        // Looking more often would be most of what a world does.
+        // More frequent checks would take most of a world's time.
         limits.stallCheck = .seconds(30)
         return limits
     }()
 
     // MARK: What they do
 
-    /// One of them does something.
+    /// One of the subscribers does something.
     func act() {
         guard !all.isEmpty, let daemon = world.daemon, daemon.hasStarted else { return }
         let subscriber = all[world.random.below(all.count)]
@@ -49,7 +49,7 @@ final class Subscribers: @unchecked Sendable {
         }
     }
 
-    /// Nobody goes away any more, and everybody reads.
+    /// From now on no subscriber leaves, and all of them read.
     func calm() {
         for subscriber in all {
             subscriber.connection?.read(.max)
@@ -69,7 +69,7 @@ final class Subscribers: @unchecked Sendable {
         connectAgain(subscriber)
     }
 
-    /// A request is over.
+    /// A request has ended.
     private func answered(_ subscriber: Subscriber) {
         subscriber.open -= 1
         connectAgain(subscriber)
@@ -104,7 +104,7 @@ final class Subscribers: @unchecked Sendable {
         Task {
             do {
                 let ticket = try await daemon.feed.subscribe(request, for: connection)
-                // Whoever writes the answer may be late. (Task.yield passes the simulation's list of jobs by.)
+                // The answer may be written late. (Task.yield bypasses the simulation's list of jobs.)
                 if delay > 0 { try? await Task.sleep(for: .seconds(delay)) } else { await Task {}.value }
                 subscribed(subscriber, connection, position, ticket)
                 answered(subscriber)
@@ -141,7 +141,7 @@ final class Subscribers: @unchecked Sendable {
             beginsWhereKept: position == .start && world.ledger.retention != nil)
     }
 
-    /// Where the subscriber asks to begin.
+    /// Returns the position at which the subscriber wants to begin.
     private func position(of subscriber: Subscriber) -> EventPosition? {
         let head = world.ledger.head
         if subscriber.durable != nil {
@@ -160,7 +160,7 @@ final class Subscribers: @unchecked Sendable {
         }
     }
 
-    /// The first and the last number after which a name that is new may begin.
+    /// Returns the first and the last number after which a new name may begin.
     private func earliest(_ position: EventPosition?) -> SequenceNumber {
         switch position {
         case .after(let number): number
@@ -213,7 +213,7 @@ final class Subscribers: @unchecked Sendable {
         }
     }
 
-    /// Only a disk that failed is an excuse.
+    /// Only a failed disk excuses a refusal.
     private func refused(_ what: String, _ error: any Error) {
         world.note("\(what) is refused: \(error)")
         if !world.hasDiskTrouble { world.violate("\(what) is refused: \(error)") }
@@ -221,10 +221,10 @@ final class Subscribers: @unchecked Sendable {
 
     // MARK: Looking
 
-    /// Whether everybody follows, and nothing that somebody asked for is left to be answered.
+    /// Whether all subscribers follow, and no request waits for an answer.
     var areSettled: Bool { all.allSatisfy { $0.isFollowing && $0.open == 0 } }
 
-    /// What must hold at any moment.
+    /// Checks what must hold at any moment.
     func check(_ snapshot: StoreSnapshot) throws {
         try world.ledger.check(snapshot)
         let counts = try snapshot.counts()
@@ -237,13 +237,13 @@ final class Subscribers: @unchecked Sendable {
         }
     }
 
-    /// What must hold once everything had its time.
+    /// Checks what must hold after everything had its time.
     func checkEnd() throws {
         for subscriber in all { try subscriber.checkEnd() }
         try checkLog()
     }
 
-    /// The log must still be there, as it was told.
+    /// The log must still exist, as it was reported.
     func checkLog() throws {
         try world.read { try world.ledger.check(try $0.events(EventQuery(limit: .max)), in: $0) }
     }

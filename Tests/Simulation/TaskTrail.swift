@@ -1,8 +1,8 @@
 import TransferModel
 
-/// What events alone say of tasks and sessions: each state follows from one that may precede it, each end comes once, and
-/// `session.drained` exactly when a session's last unfinished task has ended, and nothing goes on in a session that is over, or begins in one
-/// that is paused.
+/// What events alone tell of tasks and sessions. Each state follows a state that may come before it, and each end comes
+/// once. `session.drained` comes exactly when the last unfinished task of a session has ended. Nothing happens in a
+/// session that is over, and nothing starts in a session that is paused.
 struct TaskTrail {
     private struct Entry {
         var state: TaskState
@@ -10,16 +10,16 @@ struct TaskTrail {
     }
 
     private var tasks: [TaskID: Entry] = [:]
-    /// Removed ones: their numbers never come back.
+    /// The removed tasks, whose ids are never used again.
     private var removed: Set<TaskID> = []
     private var unfinished: [SessionKey: Int] = [:]
-    /// Sessions that have ended and were not opened again.
+    /// The sessions that have ended and were not opened again.
     private var over: Set<SessionKey> = []
     private var paused: Set<SessionKey> = []
 
     func state(of task: TaskID) -> TaskState? { tasks[task]?.state }
 
-    /// Tasks by state, as the store counts them.
+    /// The number of tasks in each state, as the store counts them.
     var counts: [TaskState: Int] {
         var counts: [TaskState: Int] = [:]
         for state in TaskState.allCases { counts[state] = 0 }
@@ -70,7 +70,7 @@ struct TaskTrail {
         }
     }
 
-    /// - Returns: whether the task has another state now.
+    /// - Returns: Whether the task now has another state.
     private mutating func move(_ task: TaskID, _ event: EventRecord) throws -> Bool {
         guard let old = tasks[task] else {
             try begin(task, event)
@@ -105,14 +105,15 @@ struct TaskTrail {
         unfinished[event.session, default: 0] += 1
     }
 
-    /// The state that an event tells of, and those it may follow; nil if it tells of none, no state where the task is
-    /// removed.
+    /// Returns the state that an event reports and the states that it may follow. Returns nil if the event reports no
+    /// state, and no state if the task is removed.
     private static func move(_ type: EventType) -> (TaskState?, Set<TaskState>)? {
         let open: Set<TaskState> = [.queued, .running, .waiting, .paused]
         switch type {
         case .taskAdded: return (.queued, [])
         case .taskStarted: return (.running, [.queued])
-        // One that is added for later waits from the beginning, and says so; one that is resumed before its time waits again.
+        // A task that is added for later waits from the start and reports it. A task that is resumed before its time
+        // waits again.
         case .taskWaiting: return (.waiting, [.queued, .running, .waiting, .paused])
         case .taskPaused: return (.paused, open)
         case .taskQueued: return (.queued, [.running, .waiting, .paused, .failed, .cancelled])

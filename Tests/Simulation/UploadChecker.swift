@@ -3,17 +3,17 @@ import Glibc
 import TransferModel
 import TransferStore
 
-/// Looks at what uploads and data tasks left: at their servers, of their sources and in the store. What arrives wrong the
-/// servers see themselves.
+/// Checks the results of uploads and data tasks: at their servers, in their sources and in the store. The servers
+/// themselves notice wrong bytes.
 final class UploadChecker {
     private unowned let world: World
-    /// Tasks that have ended, and how they stood when they were looked at and found right.
+    /// Ended tasks that were found correct, with their status at that time.
     private var proven: [TaskID: TaskStatus] = [:]
 
     init(_ world: World) { self.world = world }
 
-    /// What must hold at any moment.
-    /// - Parameter tasks: those that clients know.
+    /// Checks what must hold at any moment.
+    /// - Parameter tasks: The tasks that clients know.
     func check(_ tasks: [TaskHead], _ snapshot: StoreSnapshot) throws {
         try checkSources()
         let over = tasks.filter { $0.kind != .download && $0.status.state.isFinal && proven[$0.id] != $0.status }
@@ -44,7 +44,7 @@ final class UploadChecker {
         guard record.upload == nil else { throw Violation("what is known of an upload is left of task \(record.id)") }
         let id = record.id
         let (kept, answer) = (try snapshot.body(of: id, .request), try snapshot.body(of: id, .response))
-        // The owner may want to see it; all of them are short here.
+        // The owner may want to see the body. All bodies are short here.
         guard kept == (record.spec.body == nil ? nil : target.source.contents.first) else {
             throw Violation("what is kept of task \(id) is not the body that it sent")
         }
@@ -54,7 +54,7 @@ final class UploadChecker {
         }
     }
 
-    /// A data task keeps one version of what it asked for.
+    /// A data task keeps one version of the resource that it requested.
     private func checkFetch(_ record: TaskRecord, _ snapshot: StoreSnapshot) throws {
         guard let resource = record.spec.url.flatMap({ Resource.number(inURL: $0) }).map({ world.resources[$0] }),
             let answer = try snapshot.body(of: record.id, .response),
@@ -62,7 +62,7 @@ final class UploadChecker {
         else { throw Violation("data task \(record.id) keeps what is no version of its resource") }
     }
 
-    /// These servers keep to their protocols, and nobody but clients writes to files.
+    /// These servers follow their protocols, and only clients change files.
     private func checkCause(_ record: TaskRecord, _ target: UploadTarget) throws {
         guard let error = record.status.error else { throw Violation("task \(record.id) failed without a cause") }
         let isExcused: Bool
@@ -76,7 +76,7 @@ final class UploadChecker {
         if !isExcused { throw Violation("task \(record.id) failed without reason: \(error.message)") }
     }
 
-    /// No source is changed or gone, and nothing is beside them.
+    /// No source was changed or deleted, and no other file is next to them.
     private func checkSources() throws {
         let sources = world.client.sources
         for source in sources {
@@ -89,7 +89,7 @@ final class UploadChecker {
         if try world.names(in: "/in").count != sources.count { throw Violation("a file lies beside the sources") }
     }
 
-    /// What must hold once everything had its time: servers were told of uploads that nobody wants any more.
+    /// Checks at the end that servers were told of the uploads that nobody wants any more.
     func checkEnd() throws {
         let (records, endings) = try world.read { snapshot in
             let ids = try snapshot.select(TaskSelector(), after: nil, limit: 1000)

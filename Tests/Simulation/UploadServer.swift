@@ -4,27 +4,27 @@ import TestSupport
 import TransferCore
 import TransferModel
 
-/// Simulated servers that take uploads and short requests, as far as a daemon sees them.
+/// Simulated servers that accept uploads and short requests, as far as a daemon can see them.
 final class UploadServer {
     private unowned let world: World
     private(set) var targets: [String: UploadTarget] = [:]
-    /// Requests whose connections stand.
+    /// The requests whose connections are open.
     private var running: [Delivery] = []
 
     init(_ world: World) { self.world = world }
 
     func add(_ target: UploadTarget) { targets[target.name] = target }
 
-    /// The target of a URL, and the number of the upload that it names.
+    /// Returns the target of a URL, and the number of the upload that it names.
     func place(of url: String) -> (target: UploadTarget, upload: Int?)? {
         let parts = url.split(separator: "/")
-        // What S3 signs is in the query.
+        // The signature of S3 is in the query.
         guard parts.count >= 4, parts[2] == "u", let target = targets[String(parts[3].prefix { $0 != "?" })]
         else { return nil }
         return (target, parts.count > 4 ? Int(parts[4]) : nil)
     }
 
-    /// A request's head arrives.
+    /// The header of a request arrives.
     func begin(_ exchange: Exchange, length: Int) -> Delivery? {
         guard let (target, number) = place(of: exchange.url) else { return nil }
         let delivery = Delivery(world, exchange, target, number, length: length)
@@ -41,7 +41,7 @@ final class UploadServer {
         for target in targets.values { target.s3?.daemonDied() }
     }
 
-    /// Now and then a server forgets an upload that is not whole yet, or the end of it.
+    /// Sometimes a server forgets an unfinished upload, or the fact that it has ended.
     func forgetSomething(at url: String) {
         guard let (target, number) = place(of: url) else { return }
         target.s3?.forgetSomething()
@@ -57,7 +57,7 @@ final class UploadServer {
     }
 }
 
-/// What a simulated server says.
+/// The answer of a simulated server.
 struct ServerAnswer {
     var status: Int
     var headers: [HeaderField] = []

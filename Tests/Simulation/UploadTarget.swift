@@ -3,25 +3,25 @@ import TestSupport
 import TransferCore
 import TransferModel
 
-/// What one task sends something to, and all that ever arrived there.
+/// The target that one task sends to, and everything that ever arrived there.
 final class UploadTarget {
     enum Kind: CaseIterable { case put, post, form, contentRange, tus, resumable, s3, data }
 
-    /// What a server made for one upload.
+    /// The resource that a server created for one upload.
     final class Upload {
         let number: Int
-        /// Announced when it was made; nil if nobody said it.
+        /// The length that was announced at its creation. Nil if none was announced.
         let length: Int?
         var bytes: [UInt8] = []
         var isComplete = false
         /// The server has forgotten it.
         var isLost = false
-        /// By a DELETE.
+        /// A DELETE has ended it.
         var isEnded = false
-        /// The daemon has asked for it or sent to it, so it knows that it is there.
+        /// The daemon has requested it or sent to it, so the daemon knows that it exists.
         var isKnown = false
         var isBusy = false
-        /// The server has not noticed before (virtual time since boot) that an append was cut.
+        /// Until this time the server does not notice that an append was cut (virtual time since boot).
         var lockedUntil: Int64 = 0
 
         init(_ number: Int, length: Int?) {
@@ -29,41 +29,42 @@ final class UploadTarget {
             self.length = length
         }
 
-        /// Nothing is to become of it any more.
+        /// Whether nothing can happen to it any more.
         var isOver: Bool { isComplete || isLost || isEnded }
     }
 
     let name: String
     let kind: Kind
-    /// Of the request that carries all of it (post, form, data).
+    /// The method of the request with the entire content (post, form, data).
     let method: String?
-    /// The daemon is to find out which protocol the server speaks, where that can be found out.
+    /// Whether the daemon must find out the protocol of the server, if that is possible.
     private let isAsked: Bool
-    /// Draft version of `resumable`.
+    /// The draft version of `resumable`.
     let interopVersion: Int
-    /// Bytes that one append may have; nil = any.
+    /// The most bytes in one append. Nil means no limit.
     let limit: Int?
     let announcesLimit: Bool
     let source: Source
-    /// Versions of the source that the task may have been added with: the last is not known before its add is answered.
+    /// The versions of the source with which the task may have been added. The last one is unknown until the add is
+    /// answered.
     var versions: ClosedRange<Int>
     var isAnswered = false
-    /// Times that the client asked for the task anew: what one try may do, each of them may.
+    /// How often the client asked for the task again. Each of these tries may do what the first one may do.
     var renewals = 0
     private(set) var uploads: [Upload] = []
-    /// Requests that were acted on as a whole (put, post, form, data).
+    /// Complete requests that the server acted on (put, post, form, data).
     private(set) var acts = 0
-    /// What the last PUT or POST left.
+    /// The content that the last PUT or POST left.
     private var stored: [UInt8]?
-    /// Bodies that a data task was answered.
+    /// The bodies that a data task got as answers.
     private(set) var answers: [[UInt8]] = []
-    /// What goes beside the file (form).
+    /// The fields besides the file (form).
     let form: SentForm?
-    /// Where parts go (s3).
+    /// The store for parts (s3).
     private(set) var s3: S3Store?
     private unowned let world: World
 
-    /// - Parameter method: of a data task.
+    /// - Parameter method: The method of a data task.
     init(_ world: World, _ name: String, _ kind: Kind, _ source: Source, method: String? = nil) {
         self.world = world
         self.name = name
@@ -84,7 +85,7 @@ final class UploadTarget {
     var host: String { "h\((Int(name.dropFirst()) ?? 0) % 3).localhost" }
     var url: String { "http://\(host)\(path)" }
 
-    /// As the task names it.
+    /// The name of the protocol in the task.
     var uploadProtocol: String? {
         switch kind {
         case .put: isAsked ? "auto" : "put"
@@ -103,7 +104,7 @@ final class UploadTarget {
     /// The file has another version.
     func sourceChanged() { if !isAnswered { versions = versions.lowerBound...source.version } }
 
-    /// Each byte must be of the version that the task was added with, and in its place.
+    /// Checks that each byte belongs to the version with which the task was added, and is at its offset.
     func expect(_ piece: ArraySlice<UInt8>, at offset: Int) {
         for version in versions where source.contents[version].count >= offset + piece.count {
             if source.contents[version][offset..<(offset + piece.count)] == piece { return }
@@ -111,10 +112,10 @@ final class UploadTarget {
         world.violate("\(path) was sent \(piece.count) bytes at \(offset) that are of no version of its source")
     }
 
-    /// The server takes the task's content as whole.
+    /// Tells whether the bytes are the complete content of the task.
     func isWhole(_ bytes: [UInt8]) -> Bool { versions.contains { source.contents[$0] == bytes } }
 
-    /// Whether what a task of this target is to bring about has happened.
+    /// Whether the result of the task exists at this target.
     var isDone: Bool {
         switch kind {
         case .put, .post, .form: stored.map(isWhole) ?? false
@@ -124,7 +125,7 @@ final class UploadTarget {
         }
     }
 
-    /// A request was acted on; `bytes` is all that it brought.
+    /// The server acted on a request. `bytes` is its entire content.
     func act(_ bytes: [UInt8]) {
         acts += 1
         stored = bytes
@@ -133,7 +134,7 @@ final class UploadTarget {
         if method == "POST", acts > 1 + renewals { world.violate("\(path) acted \(acts) times on one POST") }
     }
 
-    /// The same of a form.
+    /// The same for a form.
     func act(on reader: FormReader) {
         do {
             act(Array(try form?.file(in: reader) ?? []))
@@ -142,7 +143,7 @@ final class UploadTarget {
         }
     }
 
-    /// A PUT was cut: what was there before is gone.
+    /// A PUT was cut, and the earlier content is lost.
     func spoil() { stored = nil }
 
     // MARK: Uploads that are made at the server
@@ -159,7 +160,7 @@ final class UploadTarget {
         return world.random.chance(500) ? path : "http://\(host)\(path)"
     }
 
-    /// All of it has arrived.
+    /// All bytes of the upload have arrived.
     func complete(_ upload: Upload) {
         guard !upload.isComplete else { return }
         upload.isComplete = true
@@ -167,14 +168,14 @@ final class UploadTarget {
         if !isWhole(upload.bytes) {
             world.violate("\(path) holds \(upload.bytes.count) bytes that are of no version of its source")
         }
-        // Of an empty one nobody can ask where it is before it is there.
+        // The offset of an empty upload cannot be requested before the upload exists, so empty ones do not count.
         let finished = uploads.count { $0.isComplete && !$0.isLost && !$0.isEnded && !$0.bytes.isEmpty }
         if finished > 1 + renewals { world.violate("\(path) has \(finished) finished uploads") }
     }
 
     // MARK: What is answered
 
-    /// The body of a data task's answer: another one each time.
+    /// Returns the body of a data task's answer, a new one each time.
     func newAnswer() -> [UInt8] {
         let length = [0, world.random.below(2000), world.random.below(60_000)][world.random.below(3)]
         let answer = world.random.bytes(length)

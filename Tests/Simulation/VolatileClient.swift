@@ -8,18 +8,18 @@ final class VolatileClient: @unchecked Sendable {
     /// A task as its client knows it.
     struct Known {
         var resource: Int
-        /// A download's name.
+        /// The name of a download.
         var file: String?
         var isStream = false
         var begun: Timestamp
-        /// Requests on their way that may change it.
+        /// Requests on their way that may change the task.
         var open = 0
-        /// It was acknowledged to be stopped.
+        /// The stop was acknowledged.
         var isStopped = false
-        /// Bytes that were asked for, and those that came.
+        /// The bytes that were requested, and the bytes that came.
         var credit: Int64 = 0
         var received: Int64 = 0
-        /// Versions that all that came may be of; nil before anything did.
+        /// The versions that may contain all received bytes. Nil before any byte came.
         var versions: Set<Int>?
     }
 
@@ -31,20 +31,20 @@ final class VolatileClient: @unchecked Sendable {
     private(set) var isOpen = false
     private(set) var isGone = false
     private var isBusy = false
-    /// What was acknowledged to be the answer to a question.
+    /// The acknowledged answers to questions.
     private var answers: [DecisionID: DecisionAction] = [:]
     private lazy var connection = VolatileConnection(Self.firstConnection + number, self)
 
-    /// Beyond those of subscribers.
+    /// Higher than the connection ids of subscribers.
     private static let firstConnection = 1_000_000
     static let mostTasks = 10
-    /// Is in every ephemeral task, and must be in no file of the daemon.
+    /// A text in every ephemeral task that must be in no file of the daemon.
     static let marker = "Zq9ephemeral9qZ"
 
     init(_ world: World, _ number: Int) {
         self.world = world
         self.number = number
-        // Some come back under a name whose session may still be ending.
+        // Some come back with a name whose session may still be ending.
         session = "v\(world.random.chance(300) ? number % 3 : number)"
         kind = world.random.chance(500) ? .default : .ephemeral
     }
@@ -74,7 +74,7 @@ final class VolatileClient: @unchecked Sendable {
         if known.versions?.isEmpty == true { wrong("bytes of task \(task) that are of no version") }
     }
 
-    /// All of a version came.
+    /// Checks that the client got all bytes of one version.
     func checkStream(_ task: TaskID) {
         guard let known = tasks[task], known.isStream else { return }
         let resource = world.resources[known.resource]
@@ -86,7 +86,7 @@ final class VolatileClient: @unchecked Sendable {
 
     // MARK: What it does
 
-    /// Opens its session; another may still be ending under the name.
+    /// Opens the session. Another one with the same name may still be ending.
     func open(_ daemon: SimulatedDaemon) {
         isBusy = true
         var configuration = SessionConfiguration()
@@ -121,7 +121,7 @@ final class VolatileClient: @unchecked Sendable {
     }
 
     /// Lets everything come to its end.
-    /// - Parameter paused: its tasks that somebody has to resume.
+    /// - Parameter paused: The client's tasks that must be resumed.
     func finish(_ daemon: SimulatedDaemon, paused: [TaskID]) {
         connection.read()
         for (id, known) in tasks where known.isStream { give(.max, to: id, daemon) }
@@ -129,13 +129,13 @@ final class VolatileClient: @unchecked Sendable {
         answer(daemon)
     }
 
-    /// The connection is closed: the session ends with it.
+    /// The connection is closed, and the session ends with it.
     func leave(_ daemon: SimulatedDaemon?) {
         guard !isGone else { return }
         world.note("client \(number) of \(session) goes")
         isGone = true
         connection.close()
-        // As the daemon's own: once for a connection, and after its last request began.
+        // As in the daemon: once for each connection, and after its last request has begun.
         if let daemon, world.plant != .linger { daemon.volatileSessions.closed(connection.id) }
     }
 
@@ -143,7 +143,7 @@ final class VolatileClient: @unchecked Sendable {
         guard !isBusy else { return }
         isBusy = true
         let which = world.random.below(3)
-        // Of few, so that what one task was answered is stored for the next.
+        // Few resources, so that the answer to one task is stored for the next.
         let resource = world.random.below(which == 1 ? 2 : world.resources.count)
         var known = Known(resource: resource, begun: world.now)
         var spec = TaskSpec()
@@ -152,7 +152,7 @@ final class VolatileClient: @unchecked Sendable {
         case 0:
             let name = world.volatiles.newName()
             world.client.wanted[name] = [resource]
-            // Another session's file may have the name already.
+            // A file of another session may already have the name.
             for place in 1...9 { world.client.wanted["\(name) (\(place))"] = [resource] }
             spec.destination = Destination(path: world.folder + "/out/" + name)
             known.file = name
@@ -244,7 +244,7 @@ final class VolatileClient: @unchecked Sendable {
                 }
                 let action = actions[world.random.below(actions.count)]
                 world.note("client \(number) answers \(asked.decision) of \(asked.task): \(action.rawValue)")
-                // It may be gone before its answer is stored.
+                // The client may leave before its answer is stored.
                 if dies { leave(daemon) }
                 for answer in [action, action, actions[world.random.below(actions.count)]] {
                     do {

@@ -5,16 +5,16 @@ import Foundation
 import TransferModel
 import TransferStore
 
-/// Clients whose sessions live as long as their connections, and what must be true of them: nothing of them is durable,
-/// nothing of them is left, and no stream gets a byte more than its client asked for.
+/// Clients whose sessions live as long as their connections, and the rules for them: nothing of them is durable,
+/// nothing is left of them, and no stream gets a byte more than its client asked for.
 final class VolatileClients: @unchecked Sendable {
     private unowned let world: World
     private var clients: [VolatileClient] = []
     private var owners: [TaskID: VolatileClient] = [:]
     private var names = 0
-    /// Tasks that were completed since the last look.
+    /// The tasks that were completed since the last check.
     private var completed: [TaskID] = []
-    /// Files that were delivered: they stay, whatever becomes of the session.
+    /// Delivered files stay, whatever happens to the session.
     private var delivered: Set<String> = []
 
     private static let mostClients = 3
@@ -22,7 +22,7 @@ final class VolatileClients: @unchecked Sendable {
 
     init(_ world: World) { self.world = world }
 
-    /// A name for a download, as no other has it.
+    /// Returns a name for a download that no other download has.
     func newName() -> String {
         names += 1
         return "w\(names)"
@@ -30,7 +30,7 @@ final class VolatileClients: @unchecked Sendable {
 
     func learn(_ task: TaskID, _ client: VolatileClient) { owners[task] = client }
 
-    /// Whether the task was stopped, and its client told so.
+    /// Tells whether the task was stopped and the stop was acknowledged.
     func wantsQuiet(_ task: TaskID) -> Bool {
         guard let client = owners[task], let known = client.tasks[task] else { return false }
         return known.isStopped && known.open == 0 && !client.isGone
@@ -50,14 +50,14 @@ final class VolatileClients: @unchecked Sendable {
         here[world.random.below(here.count)].act(daemon)
     }
 
-    /// The daemon died, and with it everything that is volatile.
+    /// The daemon died, and everything volatile with it.
     func crashed() {
         for client in clients { client.leave(nil) }
         owners = [:]
         completed = []
     }
 
-    /// Everybody who is here lets its tasks end, then goes.
+    /// All connected clients let their tasks end, then leave.
     func finish(_ snapshot: StoreSnapshot) throws {
         guard let daemon = world.daemon else { return }
         for client in clients where !client.isGone {
@@ -68,7 +68,7 @@ final class VolatileClients: @unchecked Sendable {
         }
     }
 
-    /// What the commits of the volatile store hand over.
+    /// Receives the events of the volatile store's commits.
     func committed(_ events: [EventRecord]) {
         for event in events {
             world.note("volatile \(event.type.rawValue) \(event.task.map { "\($0)" } ?? "")")
@@ -85,21 +85,21 @@ final class VolatileClients: @unchecked Sendable {
 
     func check(_ snapshot: StoreSnapshot) throws {
         let ended = completed
-        // Some end before their client has heard of them.
+        // Some tasks end before their client knows of them.
         completed = ended.filter { owners[$0] == nil }
         for record in try snapshot.tasks(ended) {
             guard let client = owners[record.id], let known = client.tasks[record.id] else { continue }
             if known.isStream { client.checkStream(record.id) }
             if !known.isStream, known.file == nil { try check(record, known, snapshot) }
         }
-        // Where the session is gone nothing of it goes on.
+        // If the session is gone, nothing of it continues.
         for (task, client) in owners where client.isGone {
             guard world.daemon?.network.isActive(task) == true else { continue }
             if try snapshot.heads([task]).isEmpty { throw Violation("task \(task) has traffic and is not there") }
         }
     }
 
-    /// The body is one version, and a stored one as old as its server allows.
+    /// The body is one version, and a stored body is no older than its server allows.
     private func check(_ record: TaskRecord, _ known: VolatileClient.Known, _ snapshot: StoreSnapshot) throws {
         let resource = world.resources[known.resource]
         let body = try snapshot.body(of: record.id, .response) ?? []
@@ -119,7 +119,7 @@ final class VolatileClients: @unchecked Sendable {
         }
     }
 
-    /// They are all gone, and nothing of them is there.
+    /// Tells whether all clients have left and nothing of them remains.
     func areSettled() throws -> Bool {
         guard clients.allSatisfy(\.isGone) else { return false }
         return try world.daemon?.volatileStore.readHere { try $0.sessions().isEmpty } ?? true
@@ -137,7 +137,7 @@ final class VolatileClients: @unchecked Sendable {
         try checkFiles()
     }
 
-    /// Nothing of an ephemeral session is in a file of the daemon.
+    /// No file of the daemon contains anything of an ephemeral session.
     func checkFiles() throws {
         let marker = Data(VolatileClient.marker.utf8)
         for name in try world.names(in: "/state") where name.hasPrefix("dld.sqlite") || name == "journal" {

@@ -2,7 +2,7 @@ import DaemonKit
 import TestSupport
 import TransferModel
 
-/// The end of the wire that a volatile session is bound to: what comes waits here until the client reads it.
+/// The end of the wire that a volatile session is bound to. The daemon's lines wait here until the client reads them.
 final class VolatileConnection: EventSink, @unchecked Sendable {
     private struct Line: Decodable {
         struct Data: Decodable {
@@ -38,7 +38,7 @@ final class VolatileConnection: EventSink, @unchecked Sendable {
         client.took(TaskID(line.params.task), line.params.offset, Base64Text.decode(line.params.base64))
     }
 
-    /// The client has read what waits.
+    /// The client has read the waiting lines.
     func read() {
         queuedBytes = 0
         resume(true)

@@ -7,7 +7,7 @@ import TestSupport
 import TransferModel
 import TransferStore
 
-/// One seed's world: a daemon, its network, its disk and its clients, on virtual time, moved step by step.
+/// The world of one seed: a daemon, its network, its disk and its clients, on virtual time, advanced step by step.
 final class World: @unchecked Sendable {
     let folder: String
     let plant: Plant?
@@ -18,8 +18,8 @@ final class World: @unchecked Sendable {
     private(set) var daemon: SimulatedDaemon?
     private(set) var isCalm = false
     private var calmSince: Int64?
-    /// Some servers are slow, and some URLs of others fail: for a while after all else is calm, so that those who wait for slots
-    /// have the time to show it.
+    /// Some servers are slow, and some URLs of others fail. This lasts for a while after everything else is calm, so
+    /// that tasks that wait for slots have the time to show it.
     var hasBadServers: Bool { calmSince.map { sim_now() < $0 + Self.badServersLast } ?? true }
     private static let badServersLast: Int64 = 1_200_000_000_000
     /// Everything has come to its end.
@@ -38,26 +38,26 @@ final class World: @unchecked Sendable {
     private(set) lazy var odds = Odds(&random)
     private(set) lazy var configuration = Result { try SimulatedDaemon.configuration(of: self) }
     private var violation: Violation?
-    /// What happened, for whoever replays a failure.
+    /// What happened, for the replay of a failure.
     private(set) var trace: [String] = []
     private let keepsTrace: Bool
     private(set) var stepCount = 0
     private var boots: UInt64 = 1
-    /// Another after each power cut.
+    /// Changes after each power cut.
     var boot: BootID { BootID(high: boots, low: 1) }
-    /// Hosts that nobody reaches until then (nanoseconds since boot).
+    /// Hosts that cannot be reached until this time (in nanoseconds since boot).
     private var downUntil: [String: Int64] = [:]
 
-    /// Where downloads go, each on a file system of its own.
+    /// The destination folders of downloads, each on its own file system.
     static let destinations = ["/out", "/far"]
     private static let resourceCount = 6
     private static let checkEvery = 40
     private static let begin: Int64 = 1_000_000_000_000
     private static let wallBegin: Int64 = 1_700_000_000_000_000_000
-    /// Longer than any retry waits, several times over.
+    /// Several times longer than any retry waits.
     private static let patience: Int64 = 2 * 86400 * 1_000_000_000
     private static let mostCalmSteps = 60_000
-    /// Steps without work after which one owner takes all slots, so that another finds none.
+    /// The number of steps without work after which one owner takes all slots, so that another finds none.
     private static let rush = 200
 
     init(_ scenario: Scenario, folder: String, keepsTrace: Bool) {
@@ -83,7 +83,7 @@ final class World: @unchecked Sendable {
 
     // MARK: Life
 
-    /// - Throws: `Violation`; other errors where the simulation itself cannot go on.
+    /// - Throws: `Violation`, or another error if the simulation itself cannot continue.
     func run() throws {
         sim_reset(random.next(), Self.begin, Self.wallBegin)
         for place in ["", "/state", "/out", "/far", "/in", "/lost"] { mkdir(folder + place, 0o700) }
@@ -92,7 +92,7 @@ final class World: @unchecked Sendable {
         try start()
         while stepCount < steps {
             try step()
-            // At once where something changed that a promise speaks of, and now and then whatever happened.
+            // Checks at once if something changed that a promise is about, and otherwise now and then.
             if checker.isDue || stepCount % Self.checkEvery == 0 { try check() }
         }
         try check()
@@ -100,10 +100,10 @@ final class World: @unchecked Sendable {
         end()
     }
 
-    /// More than a failing disk refuses calls.
+    /// More often than a failing disk refuses calls.
     private static let mostStarts = 200
 
-    /// Starts the daemon, as often as its disk lets it down.
+    /// Starts the daemon, again and again until its disk lets it start.
     private func start() throws {
         for attempt in 1... {
             do {
@@ -136,7 +136,7 @@ final class World: @unchecked Sendable {
         if let violation { throw violation }
     }
 
-    /// One thing happens: a crash, a client's wish, a job, or the next of the sleeping ones.
+    /// One thing happens: a crash, an action of a client, a ready job, or the next sleeping job.
     private func step() throws {
         stepCount += 1
         if let violation { throw violation }
@@ -161,13 +161,13 @@ final class World: @unchecked Sendable {
         if due >= 0 { sim_advance(due) }
     }
 
-    /// The daemon dies; what it was about to do is not done.
+    /// The daemon dies. What it was about to do is not done.
     private func crash() throws {
         let isPowerCut = hazards.contains(.power) && random.chance(500)
         note(isPowerCut ? "power cut" : "crash")
         sim_break_disk(0, 0)
         sim_forget_jobs()
-        // Closing tidies up, as a death does not.
+        // Closing the store cleans up, which a death does not.
         let left = try names(in: "/state").filter { $0.contains(".sqlite") && !$0.hasSuffix("-shm") }
             .map { (name: $0, content: try content(of: folder + "/state/" + $0)) }
         if isPowerCut { try cutUnsynced() }
@@ -187,8 +187,8 @@ final class World: @unchecked Sendable {
         try subscribers.checkLog()
     }
 
-    /// Of a file only what was synced is certain: the rest is gone, or is something else. Of names that came, went or
-    /// changed since their folder was synced, the last ones did not.
+    /// Only synced bytes of a file are certain. The rest is lost or replaced by other bytes. Of the names that were
+    /// added, removed or changed since their folder was synced, the last ones were not.
     private func cutUnsynced() throws {
         let names = sim_unsynced_names()
         if names > 0 { sim_cut_names(random.below(names + 1)) }
@@ -215,7 +215,7 @@ final class World: @unchecked Sendable {
 
     private var isCopied = false
 
-    /// Planted: the state folder goes back to what it was at the first crash.
+    /// A planted defect: the state folder goes back to its content at the first crash.
     private func forgetCommits() throws {
         let (state, copy) = (folder + "/state/dld.sqlite", folder + "/copy")
         for suffix in ["", "-wal"] {
@@ -229,10 +229,10 @@ final class World: @unchecked Sendable {
         isCopied = true
     }
 
-    /// Long enough for whatever waits to try again.
+    /// Long enough for every waiting task to try again.
     private static let diskPatience: Int64 = 120_000_000_000
 
-    /// Whether something may be refused because the disk has failed.
+    /// Whether a request may be refused because the disk has failed.
     var hasDiskTrouble: Bool { sim_disk_failed() >= 0 && sim_now() - sim_disk_failed() < Self.diskPatience }
 
     private func breakDisk() {
@@ -242,7 +242,7 @@ final class World: @unchecked Sendable {
         sim_break_disk(error, Int32(calls))
     }
 
-    /// Now and then a host is down for a while, so that it is held back as a whole.
+    /// Sometimes a host is down for a while, so that it is delayed as a whole.
     func isDown(_ host: String) -> Bool {
         guard hazards.contains(.network) else { return false }
         if sim_now() < downUntil[host] ?? 0 { return true }
@@ -251,7 +251,7 @@ final class World: @unchecked Sendable {
         return true
     }
 
-    /// Nothing goes wrong any more: everything must come to its end.
+    /// Nothing goes wrong any more, and everything must come to its end.
     private func calmDown() throws {
         hazards = []
         isCalm = true
@@ -280,7 +280,7 @@ final class World: @unchecked Sendable {
             if isResumed, idle % 8 == 0 {
                 try read(fairness.check)
                 try daemon?.volatileStore.readHere { try volatiles.finish($0) }
-                // Some questions wait for an answer without end.
+                // Some questions wait for an answer without a time limit.
                 let asks = try read { try !$0.openDecisions(owner: nil, sessions: nil, tasks: nil, limit: 1).isEmpty }
                 if let daemon, asks { client.answer(daemon, late: false) }
                 if try isSettled() { break }
@@ -304,13 +304,13 @@ final class World: @unchecked Sendable {
 
     // MARK: Looking
 
-    /// nil if there is no such file.
+    /// Returns nil if there is no such file.
     func size(of path: String) -> Int64? {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : nil
     }
 
-    /// Reads the store outside of the daemon's steps. A broken promise is no failure of the store.
+    /// Reads the store outside the daemon's steps. A broken promise is no failure of the store.
     func read<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
         guard let store = daemon?.store else { throw Violation("there is no store to look at") }
         return try store.readHere { snapshot in Result { try body(snapshot) } }.get()
