@@ -1,9 +1,9 @@
-// Sets the wall clock of one process, and of no other: preload it.
+// Sets the wall clock of one process, and of no other. Preload it:
 //
 //     LD_PRELOAD=clock.so CLOCK_FILE=FILE dld …
 //
-// The first eight bytes of FILE are the seconds that are added to CLOCK_REALTIME; whoever writes them sets the clock. The
-// boot clock and the monotonic one stay what they are, as when a machine's clock is set.
+// The first eight bytes of FILE are the seconds that are added to CLOCK_REALTIME. Writing them sets the clock. The boot
+// clock and the monotonic clock stay the same, as when the clock of a machine is set.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
