@@ -1,9 +1,9 @@
-// A process that never gets a descriptor for what its threads do: preload it.
+// Gives a process no descriptor for the list of its threads. Preload it:
 //
 //     LD_PRELOAD=exhausted.so dld …
 //
-// Everything else is opened as ever. It is what happens to the run-time library's look at its threads, once a second, where
-// descriptors have run out in that moment.
+// All other files are opened as usual. Once a second the run-time library looks at its threads, and this is what
+// happens if no descriptor is left at that moment.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
-// A disk that looks as if it had room and takes nothing, as quotas of some file systems do: preload it.
+// A disk that seems to have space but accepts nothing, as with the quotas of some file systems. Preload it:
 //
 //     LD_PRELOAD=refusing.so dld …
 //
-// No part file is written to.
+// Every write to a part file fails.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
-// Writes down what a process does to part files, step by step, or lets it die before one of these steps: preload it.
+// Records what a process does to part files, step by step, or kills it before one of these steps. Preload it:
 //
 //     LD_PRELOAD=steps.so STEPS_LOG=FILE STEPS_NAME=TEXT STEPS_DEATH=NUMBER dld …
 //
-// Steps are counted while FILE is there, and each is a line of it: a part file that is made, written, synced, renamed or
-// removed, a folder or the store's log that is synced, and a write to that log with TEXT in it. What is synced is written
-// down when it is, everything else before it happens.
+// Steps are counted while FILE exists, and each step is a line of it: a part file that is created, written, synced,
+// renamed or deleted, a folder or the store's log that is synced, and a write to that log with TEXT in it. A sync is
+// recorded after it happened, every other step before.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ static void pathBelow(int folder, const char *name, char *path) {
     strncat(path, name, PATH_MAX - strlen(path) - 1);
 }
 
-// Dies if this is the step. Returns where it is to be written down, -1 if nobody wants to know.
+// Kills the process if this is the step. Returns the descriptor of FILE, or -1 if the step is not recorded.
 static int begin(void) {
     const char *path = getenv("STEPS_LOG"), *death = getenv("STEPS_DEATH");
     int log = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
@@ -137,14 +137,14 @@ static void changes(const char *what, int folder, const char *name) {
     char path[PATH_MAX];
     struct stat status;
     pathBelow(folder, name, path);
-    // A name that is not there cannot go.
+    // A name that does not exist cannot be removed.
     if (isPart(path) && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) noteNow(what, path, 0);
 }
 
 int renameat(int from, const char *old, int to, const char *new) {
     NEXT(int, "renameat", int, const char *, int, const char *);
     struct stat a, b;
-    // Another file system takes no name.
+    // A rename to another file system fails.
     if (fstat(from, &a) == 0 && fstat(to, &b) == 0 && a.st_dev == b.st_dev) changes("rename", from, old);
     return next(from, old, to, new);
 }
