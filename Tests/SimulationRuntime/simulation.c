@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What Swift's run-time library offers for this (stdlib/public/Concurrency, swift_task_enqueueGlobal_hook).
+// The hooks of Swift's run-time library (stdlib/public/Concurrency, swift_task_enqueueGlobal_hook).
 #define SWIFTCC __attribute__((swiftcall))
 typedef struct Job Job;
 typedef SWIFTCC void (*enqueue_original)(Job *);
@@ -28,7 +28,7 @@ extern SWIFTCC void (*swift_task_enqueueGlobalWithDeadline_hook)(
     long long, long long, long long, long long, int, Job *, deadline_original);
 SWIFTCC void swift_job_run(Job *job, void *executor, void *implementation);
 
-// Something to do.
+// A function to call.
 typedef struct {
     void (*work)(void *);
     void *context;
@@ -40,7 +40,7 @@ typedef struct {
     Call call;
 } Sleeper;
 
-// syscall(2), which this file replaces for everybody else.
+// The real syscall(2), which this file replaces for all other code.
 static long kernel(long number, long a, long b, long c, long d, long e, long f) {
 #if defined(__x86_64__)
     long result;
@@ -73,7 +73,8 @@ static long kernel(long number, long a, long b, long c, long d, long e, long f) 
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_active;
-// Of the thread whose world this is. Threads of libdispatch's own live in real time: their timers would be due for ever.
+// True on the thread of the simulated world. Threads of libdispatch itself live in real time. Otherwise their timers
+// would be due for ever.
 static _Thread_local bool is_simulated;
 static Call *ready;
 static size_t ready_count, ready_room;
@@ -92,15 +93,16 @@ typedef struct {
 static Durable *durable;
 static size_t durable_count, durable_room;
 enum { places = 2 };
-// A name that came, went or was changed in a watched folder since that was synced: how it is taken back.
+// A name that was added, removed or changed in a watched folder since the folder was synced, and how to undo it.
 typedef struct {
-    // Which of the watched folders it is in.
+    // The watched folder that contains it.
     int place;
-    // NULL where there was, or is, none. What lost its name by the change lies in `lost` under `number`.
+    // NULL if there was no such name before, or is none after. A file that lost its name is kept in `lost` under
+    // `number`.
     char *before, *after;
     uint64_t number;
     bool is_lost;
-    // Whoever removed it tried to make that durable: that the disk refused is no fault of theirs.
+    // The daemon tried to make the removal durable, and the disk refused. The daemon is not to blame for that.
     bool is_excused;
 } NameChange;
 
@@ -119,7 +121,7 @@ static void *grown(void *list, size_t *room, size_t size) {
     return larger;
 }
 
-// No executor of its own: what the cooperative pool is to Swift's run-time library.
+// Without an executor of its own, as on the cooperative pool of Swift's run-time library.
 static void run_job(void *job) { swift_job_run(job, NULL, NULL); }
 
 static void add_ready(Call call) {
@@ -153,7 +155,7 @@ static SWIFTCC void enqueue_at(
     add_sleeper(seconds * 1000000000 + nanoseconds, (Call){run_job, job});
 }
 
-// Where a sleep ends up that has an executor to ask (Swift 6.3).
+// A sleep that has an executor ends up here (Swift 6.3).
 void dispatch_after_f(uint64_t when, void *queue, void *context, void (*work)(void *)) {
     if (!is_active) {
         void (*original)(uint64_t, void *, void *, void (*)(void *)) = dlsym(RTLD_NEXT, "dispatch_after_f");
@@ -284,7 +286,7 @@ static void fill(unsigned char *bytes, size_t count) {
     pthread_mutex_unlock(&lock);
 }
 
-// Whoever asks the kernel itself for random bytes (Swift's standard library does); everything else is passed on.
+// Swift's standard library asks the kernel itself for random bytes. All other calls are passed on.
 long syscall(long number, ...) {
     va_list list;
     va_start(list, number);
@@ -357,7 +359,8 @@ static int place_of(int folder) {
     return -1;
 }
 
-// Which of the folders the name is in, -1 for none. Only names beneath a folder's own descriptor, as the daemon uses them.
+// Returns the watched folder of the name, or -1 for none. Only names below a folder's own descriptor count, as the
+// daemon uses them.
 static int watched_place(int folder, const char *name) { return strchr(name, '/') ? -1 : place_of(folder); }
 
 static void note_change(int place, const char *before, const char *after, int64_t number) {
@@ -369,7 +372,8 @@ static void note_change(int place, const char *before, const char *after, int64_
 
 static void lost_name(uint64_t number, char text[24]) { snprintf(text, 24, "%llu", (unsigned long long)number); }
 
-// Gives a file that is about to lose its name another one, by which it comes back; -1 where there is none.
+// Gives a file that is about to lose its name a second name, from which it can be restored. Returns -1 if there is
+// none.
 static int64_t keep_lost(int place, const char *name) {
     char text[24];
     lost_name(next_lost, text);
@@ -384,7 +388,7 @@ static void drop_lost(int64_t number) {
     kernel(SYS_unlinkat, lost, (long)text, 0, 0, 0, 0);
 }
 
-// A call that changes names has come to its end: what it did is noted, or what was kept for it goes again.
+// A call that changes names has ended. Records its change, or removes the second name if the call failed.
 static int noted(int result, int place, const char *before, const char *after, int64_t number) {
     if (result == 0 && place >= 0) {
         note_change(place, before, after, number);
@@ -406,7 +410,7 @@ static void forget_changes(void) {
     while (change_count) forget(changes + --change_count);
 }
 
-// The folder's names are durable; those of the other are what they were.
+// The names of this folder are durable now. The changes in the other folder stay.
 static void forget_changes_of(int place) {
     size_t kept = 0;
     for (size_t i = 0; i < change_count; i++) {
@@ -504,7 +508,7 @@ int ftruncate(int descriptor, off_t length) { return ftruncate64(descriptor, len
 
 int renameat2(int from, const char *old, int to, const char *new, unsigned int flags) {
     const int source = watched_place(from, old), place = watched_place(to, new);
-    // Each is a file system of its own.
+    // Each folder is a file system of its own.
     if (source >= 0 && place >= 0 && source != place) {
         errno = EXDEV;
         return -1;
@@ -530,7 +534,7 @@ int linkat(int from, const char *old, int to, const char *new, int flags) {
     return noted(result, watched_place(to, new), NULL, new, -1);
 }
 
-// A file that is made. Without O_EXCL it may have been there.
+// A file that is created. Without O_EXCL it may have existed.
 int openat64(int folder, const char *name, int flags, ...) {
     va_list list;
     va_start(list, flags);
@@ -547,14 +551,14 @@ int openat64(int folder, const char *name, int flags, ...) {
 int openat(int folder, const char *name, int flags, ...) __attribute__((alias("openat64")));
 
 int fstatat64(int folder, const char *name, struct stat64 *status, int flags) {
-    // A full disk lets everybody read.
+    // Reading works on a full disk.
     if (failing_error == EIO && disk_fails()) return -1;
     return (int)kernel(SYS_newfstatat, folder, (long)name, (long)status, flags, 0, 0);
 }
 
 int fstatat(int folder, const char *name, struct stat *status, int flags) __attribute__((alias("fstatat64")));
 
-// Room is only pretended: zeroing it would take a sixth of a world's time.
+// The space is only simulated, because zeroing it would take a sixth of a world's time.
 int fallocate64(int descriptor, int mode, off64_t offset, off64_t length) {
     if (!is_simulated) return (int)kernel(SYS_fallocate, descriptor, mode, offset, length, 0, 0);
     if (disk_fails()) return -1;

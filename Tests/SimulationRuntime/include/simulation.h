@@ -1,50 +1,50 @@
 #pragma once
-// A process whose time, randomness and order of Swift jobs are its own: what a simulation runs in.
+// A process with its own time, random numbers and order of Swift jobs, in which a simulation runs.
 //
-// From `sim_begin` on, clock_gettime(2) and its like tell the virtual time, random bytes come from a seed, and Swift's
-// run-time library hands every job that would go to the cooperative pool to a list here, from which `sim_run` performs
-// them one at a time, on the caller's thread.
+// From `sim_begin` on, clock_gettime(2) and similar calls return the virtual time, and random bytes come from a seed.
+// Swift's run-time library adds every job for the cooperative pool to a list here. `sim_run` runs the jobs of the list
+// one at a time, on the caller's thread.
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// Takes over. Once for each process, before any Swift concurrency is used.
+/// Takes over. Must be called once per process, before any Swift concurrency is used.
 void sim_begin(void);
 
-/// Starts the world anew: no jobs, boot time `boot`, wall time `wall` (nanoseconds), random bytes by `seed`.
+/// Resets the world: no jobs, boot time `boot`, wall time `wall` (in nanoseconds), and random bytes from `seed`.
 void sim_reset(uint64_t seed, int64_t boot, int64_t wall);
 
-/// Jobs that may run now.
+/// Returns the number of jobs that may run now.
 size_t sim_ready(void);
-/// Runs one of them, by its place in the list.
+/// Runs one of these jobs, by its position in the list.
 void sim_run(size_t index);
-/// Forgets all jobs, as a crash does.
+/// Discards all jobs, as a crash does.
 void sim_forget_jobs(void);
 
-/// Nanoseconds of virtual time since boot.
+/// Returns the virtual time since boot, in nanoseconds.
 int64_t sim_now(void);
-/// When the next sleeping job is due; -1 where none sleeps.
+/// Returns the time at which the next sleeping job is due, or -1 if none sleeps.
 int64_t sim_next_due(void);
-/// Time passes; jobs that are due become ready, in the order of their times.
+/// Advances the time. Jobs that are due become ready, in the order of their times.
 void sim_advance(int64_t boot);
-/// The wall clock jumps.
+/// Makes the wall clock jump.
 void sim_shift_wall(int64_t nanoseconds);
 
-/// The next `calls` calls that change a file or make it durable fail with `error` (errno); 0 calls = none.
+/// Makes the next `calls` calls that change a file or sync it fail with `error` (errno). No call fails if `calls` is 0.
 void sim_break_disk(int error, int calls);
-/// When the last call failed so (virtual nanoseconds since boot); -1 where none did.
+/// Returns when the last call failed this way (virtual nanoseconds since boot), or -1 if none did.
 int64_t sim_disk_failed(void);
-/// Bytes of a file that were durable at its last sync, and were not cut off since.
+/// Returns the bytes of a file that were durable at its last sync and were not cut off since.
 int64_t sim_durable(uint64_t inode);
 
-/// From now on names in `folder` and `far`, which are file systems of their own, are durable only when these are synced, and
-/// not even then without `syncs`. `lost` holds what lost its name since.
+/// From now on names in `folder` and `far`, which are file systems of their own, are durable only when these are
+/// synced, and not even then without `syncs`. `lost` keeps the files that lost their names since.
 void sim_watch_names(const char *folder, const char *far, const char *lost, bool syncs);
-/// Names that came, went or changed there since.
+/// Returns the number of names that were added, removed or changed there since the last sync.
 size_t sim_unsynced_names(void);
-/// Takes them back, the last one first, until `kept` are left; these are durable now.
+/// Undoes these changes, the last one first, until `kept` are left. Those are durable now.
 void sim_cut_names(size_t kept);
 
-/// Real monotonic nanoseconds.
+/// Returns the real monotonic time, in nanoseconds.
 int64_t sim_real_nanoseconds(void);
