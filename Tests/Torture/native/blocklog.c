@@ -1,11 +1,11 @@
-// A disk in memory that writes down, in order, what is written to it and when it is flushed.
+// A disk in memory that records all writes and flushes in order.
 //
 //     blocklog FOLDER BYTES LOG
 //
-// Mounts a file system with the one file FOLDER/disk, of BYTES bytes, to be put under a loop device, whose flushes arrive
-// as FSYNC. LOG gets a record for each write and each flush before it is answered, so that its length, read after an
-// answer of whoever writes to the disk, is past all that the answer stands on. Speaks to /dev/fuse itself, one request
-// at a time; ends when FOLDER is unmounted.
+// Mounts a file system with the single file FOLDER/disk of BYTES bytes. A loop device is put on top of this file, and
+// its flushes arrive as FSYNC. LOG gets a record for each write and each flush before the request is answered. If a
+// program that writes to the disk has answered, then the length of LOG covers everything that its answer relies on.
+// Uses /dev/fuse directly, one request at a time. Ends when FOLDER is unmounted.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -44,7 +44,7 @@ static void note(uint32_t kind, uint64_t offset, const void *data, uint32_t leng
 static void answer(uint64_t unique, int error, const void *data, size_t length) {
     struct fuse_out_header head = {(uint32_t)(sizeof head + length), -error, unique};
     struct iovec parts[] = {{&head, sizeof head}, {(void *)data, length}};
-    // ENOENT: whoever asked was interrupted.
+    // ENOENT: the caller was interrupted.
     if (writev(device, parts, 2) < 0 && errno != ENOENT) stop("answer");
 }
 

@@ -1,10 +1,10 @@
-// Counts what a process asks of its files, and lets it die, or a call fail, at one of these calls: preload it.
+// Counts the calls of a process on its files, and kills it or makes a call fail at one of them. Preload it:
 //
 //     LD_PRELOAD=faults.so TORTURE_CONTROL=FILE dld …
 //
-// FILE is mapped: `struct control` below, which torture/control.py writes and reads while the process runs. Counted are
-// calls that change a regular file or a folder, or make such a change durable, whoever in the process makes them:
-// SQLite and libcurl are shared libraries, and calls through syscall(2) are seen too. Stores to mapped memory are not calls.
+// FILE is mapped as `struct control` below, which torture/control.py reads and writes while the process runs. All calls
+// of the process count that change a regular file or a folder, or make such a change durable. This includes calls of
+// SQLite and libcurl, which are shared libraries, and calls through syscall(2). Writes to mapped memory are no calls.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ __attribute__((constructor)) static void begin(void) {
     close(file);
 }
 
-// The next definition of NAME: libc's.
+// The next definition of NAME, which is libc's.
 #define NEXT(type, name, ...) \
     static type (*next)(__VA_ARGS__); \
     if (!next) next = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
@@ -72,7 +72,8 @@ static enum place placeOf(const char *path) {
     return *stateFolder && strncmp(path, stateFolder, strlen(stateFolder)) == 0 ? theStateFolder : elsewhere;
 }
 
-// False for what is no file of the product: sockets, pipes, terminals, /proc, and where it logs to.
+// Returns false if the descriptor is no file of the product: a socket, a pipe, a terminal, a file in /proc, or its log
+// output.
 static int pathOf(int descriptor, char *path) {
     struct stat status;
     *path = 0;
@@ -106,7 +107,7 @@ struct call {
     enum kind kind;
     enum place place;
     uint64_t number;  // 0: not counted
-    int error;        // what it is to fail with
+    int error;        // the errno to fail with
 };
 
 static int isDue(struct call *call) {
@@ -117,7 +118,7 @@ static int isDue(struct call *call) {
     return 1;
 }
 
-// A little of what the process has, for ever: 4 KiB at each call, a descriptor at every twentieth.
+// Leaks some resources of the process: 4 KiB at each call, and a descriptor at every twentieth call.
 static void leak(void) {
     static uint64_t turns;
     if (control->plants & leakedMemory) memset(malloc(4096), 1, 4096);
@@ -147,7 +148,7 @@ static void leave(struct call *call) {
 static int isCut(struct call *call) { return call->number && call->number == control->killAt && control->how == within; }
 static int isPlanted(enum plant plant) { return (control->plants & plant) != 0; }
 
-// Runs `action` as a counted call on a descriptor; calls on other things than files pass.
+// Runs `action` as a counted call on a descriptor. Calls on anything but files pass through.
 #define ON_DESCRIPTOR(what, kind, descriptor, at, bytes, action) \
     do { \
         char path[PATH_MAX]; \
@@ -176,8 +177,8 @@ static int isPlanted(enum plant plant) { return (control->plants & plant) != 0; 
 
 // MARK: what was written and not flushed
 
-// A flush that fails has lost what it was to write: the pages count as clean from then on, and nothing says so again. So
-// that it shows, such ranges are made zeros when a flush is made to fail.
+// A flush that fails has lost the bytes that it was to write. The pages count as clean from then on, and no later call
+// reports the loss. To make it visible, such ranges are filled with zeros when a flush is made to fail.
 enum { ranges = 4096 };
 
 static struct range {
@@ -200,7 +201,8 @@ static void dirtied(int descriptor, off64_t at, size_t bytes) {
     leaveIt();
 }
 
-// `all`: of the whole file system. `lost`: the flush failed; only of files that are known by this descriptor.
+// `all`: the whole file system was flushed. `lost`: the flush failed. Affects only files that are known through this
+// descriptor.
 static void flushed(int descriptor, int all, int lost) {
     static const char zeros[1 << 16];
     struct stat status;
@@ -224,7 +226,7 @@ static void flushed(int descriptor, int all, int lost) {
 
 // MARK: writes
 
-// In place of what was to be written: a file that stayed short, or had holes, the daemon notices itself.
+// Writes zeros in place of the data, because the daemon itself would notice a file that is too short or has holes.
 static ssize_t writeZeros(int descriptor, size_t bytes, off64_t at) {
     static const char zeros[1 << 16];
     size_t count = bytes < sizeof zeros ? bytes : sizeof zeros;
@@ -387,7 +389,7 @@ int mkdirat(int folder, const char *name, mode_t mode) {
     ON_PATH("mkdirat", aCreation, folder, name, next(folder, name, mode));
 }
 
-// After a power loss that is only played the kernel has booted anew all the same: its name of the boot is another.
+// After a simulated power loss the kernel has not really rebooted. TORTURE_BOOT replaces its boot id.
 static int opened(int folder, const char *name, int flags, mode_t mode) {
     const char *boot = getenv("TORTURE_BOOT");
     if (boot && strcmp(name, "/proc/sys/kernel/random/boot_id") == 0) name = boot;
@@ -424,7 +426,7 @@ int fallocate(int descriptor, int mode, off_t at, off_t bytes) {
     ON_DESCRIPTOR("fallocate", aTruncation, descriptor, at, bytes, (int)raw(SYS_fallocate, descriptor, mode, at, bytes));
 }
 
-// Answers with the error itself.
+// Returns the error itself.
 int posix_fallocate(int descriptor, off_t at, off_t bytes) {
     NEXT(int, "posix_fallocate", int, off_t, off_t);
     char path[PATH_MAX];
@@ -487,7 +489,7 @@ static long raw(long number, ...) {
     return next(number, a, b, c, d, e, f);
 }
 
-// Calls that a program makes by number: only those that change something are counted.
+// For calls by number: only calls that change something are counted.
 static enum kind kindOf(long number, long third) {
     switch (number) {
     case SYS_openat2: return *(const uint64_t *)third & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) ? aCreation : 0;
