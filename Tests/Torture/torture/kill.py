@@ -1,6 +1,7 @@
 """Dies at every call that changes a file or makes a change durable: before it, in the middle of a write, after it."""
 import random
 
+from torture import schemes
 from torture.problem import unique
 from torture.stage import Result, Stage
 
@@ -13,6 +14,7 @@ def clean(setup):
     with stage.judged():
         if not stage.live():
             stage.report(f"it died: {stage.victim.log()}")
+        stage.problems += schemes.after_resuming(stage.server) + schemes.orphans(stage.folder)
         stage.problems += stage.checker().at_the_end(stage.ledger)
     notes = [stage.control.note(number) for number in range(1, stage.control.calls + 1)]
     stage.end()
@@ -22,7 +24,9 @@ def clean(setup):
 def case(setup, call, how, plants=()):
     stage = Stage(setup)
     stage.control.kill_at(call, how)
-    for plant in set(plants) - {"lost-journal"}:
+    if "orphan" in plants:
+        (stage.folder / "home" / schemes.STAYS).touch()
+    for plant in set(plants) - {"lost-journal", "orphan"}:
         stage.control.plant(plant, early="big")
     note, reached = "", False
     with stage.judged():
@@ -31,6 +35,7 @@ def case(setup, call, how, plants=()):
         if not survived:
             if not reached:
                 stage.report(f"it died by itself, with {stage.victim.process.returncode}: {stage.victim.log()}")
+            stage.problems += schemes.orphans(stage.folder)
             stage.problems += stage.checker().after_death(stage.ledger)
             stage.problems += stage.checker().after_answers(stage.ledger)
             stage.problems += stage.checker().after_credentials(stage.ledger)
@@ -38,7 +43,7 @@ def case(setup, call, how, plants=()):
             if "lost-journal" in plants:
                 (stage.state / "offsets.journal").unlink(missing_ok=True)
             stage.recover()
-            stage.problems += stage.checker().after_resuming(held, asked)
+            stage.problems += stage.checker().after_resuming(held, asked) + schemes.orphans(stage.folder)
         stage.problems += stage.checker().at_the_end(stage.ledger)
     stage.end()
     return Result(f"--only kill --case {call}:{how}", unique(stage.problems), reached, note)
@@ -60,5 +65,6 @@ CONTROLS = {
     "early-name": [0.4, 0.5, 0.6, 0.45, 0.55, 0.65],
     "no-unlink": [0.9, 0.95, 0.85, 0.97, 0.8, 0.92, 0.87],
     "lost-write": [0.8, 0.9, 0.7, 0.85, 0.95],
+    "orphan": [0.5, 0.6, 0.4, 0.7],
     "lost-journal": [0.45, 0.5, 0.55, 0.4, 0.6, 0.35, 0.65],
 }

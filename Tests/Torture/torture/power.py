@@ -7,6 +7,7 @@ import threading
 import time
 
 from bench.rpc import Refused
+from torture import schemes
 from torture.client import Gone
 from torture.filesystem import FileSystem
 from torture.problem import Violation, unique
@@ -65,6 +66,7 @@ def case(setup, kind, call, plants=()):
                 # Nobody hears of a machine without power: what was told since was told by the dead. (A flush that is
                 # under way when the file system is shut down may even be answered as if it had been made.)
                 stage.ledger = stage.ledger.at(cutter.began)
+            stage.problems += schemes.orphans(stage.folder)
             disk.unmount()
             disk.mount()
             stage.problems += stage.checker(after_power_loss=True).after_death(stage.ledger)

@@ -205,7 +205,7 @@ def quota(stage, disk):
 
 def frozen(stage, disk):
     """A destination that is frozen under a transfer: the watchdog is fed, answers come, other transfers end."""
-    stage.victim.more = {"WATCHDOG_USEC": str(WATCHDOG_MICROSECONDS)}
+    stage.victim.more["WATCHDOG_USEC"] = str(WATCHDOG_MICROSECONDS)
     stage.victim.start()
     errands, folder = Errands(stage), disk.path / "in"
     stage.server.holds["cold"] = 600 * KIB

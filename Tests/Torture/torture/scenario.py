@@ -20,6 +20,8 @@ ASKING = {"redirect": ("redirect", "follow"), "elsewhere": ("redirect", "followW
 #: Where /PLACE/NAME leads on the way of these sessions' tasks; the others ask for /d/NAME.
 PLACES = {"redirect": "led", "elsewhere": "astray", "crumbs": "crumb", "vault": "vault", "helped": "helped", "refused": "refused"}
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
+#: Paused while half of them is there.
+HELD = ("big", "moved", "piped")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Piece:
     is_moved: bool = False
     #: It is added when all others have ended.
     is_late: bool = False
+    #: Of a helper that serves it in place of http.
+    scheme: str = "http"
 
     @property
     def is_firm(self):
@@ -80,6 +84,12 @@ PIECES = (
     Piece("vaulted", 60 * KIB + 1, session="vault"),
     Piece("unsealed", 8 * KIB + 1, session="helped"),
     Piece("denied", 3 * KIB + 1, session="refused", end="failed"),
+    # By helper programs: through a pipe, into the part file, from a program that dies in the middle, and sent.
+    Piece("piped", 1200 * KIB + 7, session="pool", hold=600 * KIB, more={"connections": 1}, scheme="many"),
+    Piece("frail-many", 700 * KIB + 1, session="pool", scheme="many"),
+    Piece("frail-one", 800 * KIB + 3, session="pool", scheme="one"),
+    Piece("given", 1300 * KIB + 1, kind="upload", session="pool", more={"uploadProtocol": "put"}, scheme="many"),
+    Piece("handed", 30 * KIB + 1, kind="upload", session="pool", more={"uploadProtocol": "put"}, scheme="one"),
     # Is added once the server has refused: the password must not be sent again.
     Piece("denied-too", 3 * KIB + 2, session="refused", end="failed", is_late=True),
 )
@@ -170,7 +180,7 @@ class Scenario:
         for session, (kind, _) in ASKING.items():
             self.ask("session.open", id=session, configuration={"asks": [kind], "retry": RETRY})
         self.ask("session.open", id="crumbs", configuration={"httpCookieStorage": "shared", "retry": RETRY})
-        for session in ("vault", "helped", "refused"):
+        for session in ("vault", "helped", "refused", "pool"):
             self.ask("session.open", id=session, configuration={"retry": RETRY})
         self.ask("session.open", id="sworn", configuration={
             "hsts": True, "caFile": self.server.certificates.authority_file, "retry": RETRY})
@@ -207,15 +217,16 @@ class Scenario:
 
     def spec(self, piece):
         spec = {"kind": piece.kind, "description": piece.name, "clientToken": piece.name, **piece.more}
+        url = self.server.url.replace("http:", f"{piece.scheme}:")
         if piece.kind == "upload":
             place = "tus" if piece.name.startswith("tus") else "put"
-            return {**spec, "url": f"{self.server.url}/{place}/{piece.name}", "source": {"path": str(self.sources / piece.name)}}
+            return {**spec, "url": f"{url}/{place}/{piece.name}", "source": {"path": str(self.sources / piece.name)}}
         if piece.kind == "data":
             return {**spec, "url": f"{self.server.url}/d/{piece.name}"}
         # The helper is asked about another host than the store.
         origins = {"helped": self.server.url.replace("127.0.0.1", "localhost"),
                    "sworn": self.server.secure.url(piece.name)}
-        origin = origins.get(piece.session, self.server.url)
+        origin = origins.get(piece.session, url)
         spec["url"] = f"{origin}/{PLACES.get(piece.session, 'd')}/{piece.name}"
         if piece.session == "saved":
             # A client makes a file of it.
@@ -235,7 +246,7 @@ class Scenario:
         self.look()
 
     def pause(self):
-        for name in ("big", "moved"):
+        for name in HELD:
             if self.ledger.has("paused", name) or name not in self.ledger.ids:
                 continue
             self.until(lambda: self.server.sent.get(name, 0) >= BY_NAME[name].hold, f"the first half of {name}")
@@ -299,7 +310,7 @@ class Scenario:
             self.ledger.acknowledged.append((number, self.ledger.mark()))
 
     def resume(self):
-        for name in ("big", "moved"):
+        for name in HELD:
             if name not in self.ledger.ids:
                 continue
             self.ledger.asks("resumed", name)

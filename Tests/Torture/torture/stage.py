@@ -10,6 +10,7 @@ import time
 import uuid
 
 from bench.rpc import Refused
+from torture import schemes
 from torture.checker import Checker
 from torture.client import Gone
 from torture.ledger import Ledger
@@ -82,6 +83,8 @@ class Stage:
         helper.chmod(0o700)
         self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.preload,
                              {"credentialHelper": str(helper), **(settings or {})})
+        schemes.install(self.folder / "home")
+        self.victim.more["HOME"] = str(self.folder / "home")
         self.problems = []
 
     def move(self, state=None, out=None):
