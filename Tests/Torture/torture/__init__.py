@@ -1,1 +1,1 @@
-"""Attacks on a running dld, and a checker that knows nothing of how it works."""
+"""Attacks on a running dld, and a checker that does not know how dld works."""

@@ -1,4 +1,4 @@
-"""Lines of a script for origin.py: what a server may say that it should not. Each is made for one resource."""
+"""Lines of a script for origin.py: wrong answers of a server. Each function makes them for one resource."""
 from torture.origin import Closed, Reset, Resource
 
 PORTAL = b"<!DOCTYPE html><title>Welcome</title><p>Accept our terms to go on.</p>" * 20
@@ -10,7 +10,7 @@ def good(resource, **more):
 
 
 def cut(resource, after, end):
-    """`after`: bytes of the body, or "accept" (no answer at all), or "head" (half of the head)."""
+    """`after`: a number of bytes of the body, "accept" (no answer at all), or "head" (half of the header)."""
     def line(reply):
         if after == "head":
             reply.send(b"HTTP/1.1 200 OK\r\nContent-Le")
@@ -21,7 +21,7 @@ def cut(resource, after, end):
 
 
 def portal(status=200):
-    """The page of a network that wants something first."""
+    """The login page of a network."""
     return lambda reply: reply.answer(status, [HTML], PORTAL)
 
 
@@ -43,7 +43,7 @@ def reset(_):
 
 
 def shifted(resource, by):
-    """A part from another place, honestly labelled."""
+    """A part from another offset, with the right label."""
     def line(reply):
         first = max(0, (reply.request.first or 0) + by)
         data = resource.bytes[first:]
@@ -52,7 +52,7 @@ def shifted(resource, by):
 
 
 def with_range(resource, text):
-    """A part whose Content-Range says `text`."""
+    """A part whose Content-Range is `text`."""
     return lambda reply: reply.answer(
         206, [*resource.fields(), *([("Content-Range", text)] if text else [])], resource.bytes[reply.request.first or 0:])
 
@@ -67,7 +67,7 @@ def multipart(resource):
 
 
 def whole(resource, *more):
-    """All of it, whatever was asked for."""
+    """The entire file, whatever was requested."""
     return lambda reply: reply.answer(200, [*resource.fields(), *more], resource.bytes)
 
 
@@ -76,7 +76,7 @@ def unsatisfied(resource, text):
 
 
 def length_of(resource, length):
-    """The whole with another Content-Length, then the end of the connection."""
+    """The entire file with another Content-Length, then the end of the connection."""
     def line(reply):
         reply.head(200, [*resource.fields(), ("Content-Length", length)])
         reply.send(resource.bytes)
@@ -93,7 +93,7 @@ def two_lengths(resource):
 
 
 def chunked(resource, tail):
-    """All in chunks, and `tail` where the last one should be."""
+    """The entire file in chunks, with `tail` in place of the last chunk."""
     def line(reply):
         reply.head(200, [*resource.fields(), ("Transfer-Encoding", "chunked")])
         for at in range(0, resource.size, 1 << 15):
@@ -114,7 +114,7 @@ def to_the_close(resource, after=None):
 
 
 def foreign(resource):
-    """Bytes of another file under the right name, length and validator."""
+    """Bytes of another file with the right name, length and validator."""
     other = Resource(resource.name, resource.size, resource.validator, version=9)
 
     def line(reply):
@@ -128,7 +128,7 @@ def foreign(resource):
 
 
 def wrong_answers(resource):
-    """Name -> what answers a request for the rest of a file of which some is held; a good answer follows."""
+    """Name -> the answer to a request for the rest of a file of which a part is held. A good answer follows."""
     size = resource.size
     return {
         "part from a later place": shifted(resource, 7),

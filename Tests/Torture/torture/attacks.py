@@ -1,8 +1,8 @@
-"""How each attack goes about its cases: controls that have to fail first, then cases in several processes."""
+"""How each attack runs its cases: first the controls, which must fail, then the cases in several processes."""
 from torture import blocks, disks, filesystem, kill, loss, networks, power, real, simulate, soak, storm, tampering
 from torture.stage import Stage, timed
 
-#: What the processes that run cases share; set before they are forked.
+#: What the processes with the cases share. Set before they are forked.
 SETUP = RECORDER = SIMULATOR = None
 KINDS = ("ext4", "xfs")
 
@@ -31,7 +31,7 @@ def run_kill(run):
 
 
 def run_checker(run):
-    """The checker's own test: it has to see every damage to what a good run left."""
+    """The checker's own test: it has to notice every damage to the files of a good run."""
     stage = Stage(run.setup)
     stage.live()
     unseen = tampering.unseen(stage)

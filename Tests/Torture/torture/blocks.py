@@ -1,5 +1,5 @@
-"""Power that goes, at any write: what the disk was told is kept, and any moment of it made again, with some of what was
-not flushed and not the rest."""
+"""Power cuts at any write. All writes to the disk are recorded, and the disk is rebuilt as it may be at any moment,
+with some of the writes that were not flushed and without the others."""
 import contextlib
 import copy
 import os
@@ -23,7 +23,7 @@ LIMIT = 10.0
 
 
 class Recorder:
-    """`disk` is a file that remembers every write, `log` where."""
+    """`disk` is a file that records every write. `log` is the record."""
 
     def __init__(self, program, kind, folder):
         self.folder, self.log, self.size = folder / "recorded", folder / "log", KINDS[kind][1] << 20
@@ -54,11 +54,11 @@ class Recorder:
 
 
 class Log:
-    """The records, and images of moments between them."""
+    """The records, and images of the disk between them."""
 
     def __init__(self, path, size):
         self.data, self.size = path.read_bytes(), size
-        #: (kind, offset on the disk, place and length of the data here, place of the next record).
+        #: (kind, offset on the disk, offset and length of the data here, offset of the next record).
         self.records, place = [], 0
         while place < len(self.data):
             kind, length, offset = HEAD.unpack_from(self.data, place)
@@ -71,8 +71,8 @@ class Log:
         return [number for number, record in enumerate(self.records) if start < record[4] <= end]
 
     def image(self, path, number, chance):
-        """The disk as it may be where the power went after record `number`: all that was flushed, and of what was not each
-        block or not. Some images have all of it, some nothing."""
+        """The disk as it may be if the power failed after record `number`: all flushed blocks, and each of the
+        others or not. Some images have all of the others, some have none."""
         flushed = max((at for at, record in enumerate(self.records[:number + 1]) if record[0] == FLUSH), default=-1)
         share = chance.choice([0.0, 0.5, 0.5, 0.5, 0.9, 1.0])
         with open(path, "wb") as file:
@@ -91,7 +91,7 @@ class Log:
 
 
 def case(setup, recorder_program, kind, seed, count, plants=()):
-    """Records one run and tries `count` images of it: a list of results."""
+    """Records one run and tries `count` images of it. Returns a list of results."""
     with contextlib.ExitStack() as held:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="blocks-", dir=setup.work))
         held.callback(shutil.rmtree, folder, ignore_errors=True)

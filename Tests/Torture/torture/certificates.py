@@ -1,4 +1,4 @@
-"""Certificates for 127.0.0.1, made with openssl(1): good ones, and such as must not be trusted."""
+"""Certificates for 127.0.0.1, made with openssl(1): good ones, and some that must not be trusted."""
 import pathlib
 import ssl
 import subprocess
@@ -29,7 +29,7 @@ class Certificates:
                  "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
 
     def issue(self, name, issuer, subject, days=9):
-        """A certificate for `subject` that is good for so many days; for less than none it is over."""
+        """A certificate for `subject` that is valid for `days`. If `days` is negative, it has expired."""
         self.run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key",
                  "-out", f"{name}.csr", "-subj", "/CN=torture", "-addext", f"subjectAltName={subject}")
         self.run("x509", "-req", "-in", f"{name}.csr", "-CA", f"{issuer}.pem", "-CAkey", f"{issuer}.key", "-CAcreateserial",

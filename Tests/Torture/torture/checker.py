@@ -1,4 +1,5 @@
-"""Compares what a daemon left on the disk with what it told. Reads the database itself; knows the daemon's promises only."""
+"""Compares what a daemon left on the disk with what it told. Reads the database itself, and knows only the daemon's
+promises."""
 import json
 import pathlib
 import re
@@ -10,7 +11,7 @@ from torture.content import content, digest, file_digest
 from torture.problem import Problem
 from torture.scenario import SECRET, SUBSCRIBER, sha_of
 
-#: Ends that leave no file under a final name; all but the first may leave a part file, to go on from.
+#: Ends without a file under the final name. All except the first may leave a part file for a later resumption.
 FILELESS = ("cancelled", "failed", "waiting", "queued", "paused")
 MIB = 1 << 20
 CODES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "errors.md"
@@ -19,12 +20,12 @@ PART = re.compile(r"^\..*\.[0-9A-Za-z]+-([0-9]+)(-[0-9]+)?\.dldpart$")
 
 
 class Checker:
-    """`after_power_loss`: files of relaxed sessions may be cut or gone, whoever announced them. `log` is what the daemon
-    wrote to its standard error."""
+    """`after_power_loss`: files of relaxed sessions may be cut or missing, even if their end was announced. `log` is
+    the daemon's standard error."""
 
     def __init__(self, state, out, server, pieces, after_power_loss=False, log=None, far=None):
         self.state, self.out, self.server = pathlib.Path(state), pathlib.Path(out), server
-        #: Where files go whose destination changes.
+        #: The folder of files whose destination changes.
         self.far = pathlib.Path(far or out)
         self.log = log
         self.pieces = {piece.name: piece for piece in pieces}
@@ -36,7 +37,7 @@ class Checker:
             self.problems.append(Problem(promise, text))
 
     def after_death(self, ledger):
-        """What must hold of the bare disk, at any moment."""
+        """Checks the disk after the daemon's death, at any moment."""
         with self.database() as database:
             if database is None:
                 self.report(1, not any(ledger.facts.values()) and not ledger.seen, "there is no database, and answers were given")
@@ -46,7 +47,7 @@ class Checker:
         return self.problems
 
     def at_the_end(self, ledger):
-        """What must hold once all is done and the daemon has ended."""
+        """Checks the disk after everything is done and the daemon has ended."""
         self.after_death(ledger)
         with self.database() as database:
             if database is None:
@@ -58,10 +59,11 @@ class Checker:
         names = {entry.name for entry in self.entries() if not self.is_part_of(entry.name, unfinished)}
         wanted = {name for name, end in ends.items() if self.pieces[name].kind == "download" and end not in FILELESS}
         wanted |= {piece.name for piece in self.pieces.values() if piece.before}
-        # What was delivered when the daemon died and cancelled before the next one recorded that stays, whole.
+        # A file that was delivered when the daemon died, and whose task was cancelled before the next daemon recorded
+        # it, stays complete.
         wanted |= {name for name in names if ends.get(name) == "cancelled" and "completed" in self.pieces[name].end}
         if self.after_power_loss:
-            # A relaxed file that was announced may be gone.
+            # A relaxed file that was announced may be missing.
             wanted -= {name for name in wanted - names if not self.pieces[name].is_firm}
             wanted |= names & self.second_copies()
         self.report(4, names == wanted, f"destination: {sorted(names ^ wanted)[:8]} too many or too few")
@@ -128,7 +130,7 @@ class Checker:
                         f"{ledger.acked} was acknowledged, {row} is stored")
 
     def check_reasons(self, database):
-        """Whoever does not run says why, in a code of the documents, and when it is tried again."""
+        """A task that does not run gives a documented error code, and the time of its next try."""
         known = set(re.findall(r"^\| `([a-z.0-9_]+)` \|", CODES.read_text(), re.MULTILINE))
         for number, state, reason, due, text in database.execute(
                 "SELECT id, state, reason, next_attempt_at, error FROM task WHERE state IN ('failed', 'waiting')"):
@@ -140,7 +142,7 @@ class Checker:
             self.report(7, reason != "retry" or due, f"task {number} waits for its next attempt and does not say when")
 
     def check_secrets(self, database):
-        """Nobody else opens what is kept, and secrets are nowhere but in it."""
+        """Nobody else can open the stored files, and secrets are only in them."""
         for entry in [self.state, *self.state.glob("dld.sqlite*"), *self.state.glob("offsets.journal")]:
             mode = entry.stat().st_mode & 0o777
             self.report(6, not mode & 0o077, f"{entry.name} is open to others: {mode:o}")
@@ -154,7 +156,7 @@ class Checker:
                 self.report(6, SECRET.encode() not in entry.read_bytes(), f"{entry.name} of the cache has a secret")
 
     def check_ends(self, database, ledger):
-        """How each task ended, by its name."""
+        """The end of each task, by its name."""
         states = dict(database.execute("SELECT id, state FROM task"))
         ends = {name: states.get(number, "removed") for name, number in ledger.ids.items()}
         for name, state in ends.items():
@@ -165,7 +167,7 @@ class Checker:
             rows = database.execute(f"SELECT task FROM {table}").fetchall()
             self.report(4, not [row for row in rows if states.get(row[0]) in ("completed", None)],
                         f"{table} still speaks of tasks that are over: {rows}")
-        # A disk that failed may keep the row for another look, not the file.
+        # After a failure of the disk, the row may be kept for another try, but the file may not.
         moved = {ledger.ids.get(piece.name) for piece in self.pieces.values() if piece.is_moved}
         left = [name for folder, name, task in database.execute("SELECT folder, name, task FROM left_part")
                 if task in moved and pathlib.Path(folder, name).exists()]
@@ -175,7 +177,7 @@ class Checker:
     # Files
 
     def entries(self):
-        """What lies at all destinations."""
+        """The files in all destination folders."""
         return [entry for folder in {self.out, self.far} if folder.exists() for entry in folder.iterdir()]
 
     def place(self, piece):
@@ -209,7 +211,7 @@ class Checker:
             self.report(4, file.exists() and file_digest(file) == sha_of(piece), f"{piece.name} was announced and is not whole")
 
     def held(self, ledger):
-        """Name -> bytes of it in its part file that are the server's, of what one connection fetches."""
+        """Name -> the number of correct bytes in its part file, for files with one connection."""
         found = {}
         for entry in self.entries():
             part = PART.match(entry.name)
@@ -217,12 +219,12 @@ class Checker:
             if names and self.pieces[names[0]].more.get("connections") == 1:
                 piece = self.pieces[names[0]]
                 count = common(entry.read_bytes(), content(piece.name, piece.size))
-                # A copy that is not finished lies beside what it is of.
+                # An unfinished copy is next to its original.
                 found[piece.name] = max(count, found.get(piece.name, 0))
         return found
 
     def after_resuming(self, held, asked, loss=MIB):
-        """`held`: see there, when the daemon died; `asked`: name -> how often it had been asked for by then."""
+        """`held`: the result of `held` when the daemon died. `asked`: name -> number of its requests by then."""
         for name, count in held.items():
             firsts = self.server.firsts.get(name, [])[asked.get(name, 0):]
             self.report(3, not firsts or firsts[0] >= count - loss,
@@ -230,7 +232,7 @@ class Checker:
         return self.problems
 
     def after_answers(self, ledger):
-        """What a server said in passing, of cookies and of HSTS, is stored no later than the end of its task."""
+        """Cookies and HSTS fields that a server sent are stored by the end of the task."""
         ended = ledger.ended()
 
         def completed(session):
@@ -245,7 +247,7 @@ class Checker:
         return self.problems
 
     def after_credentials(self, ledger):
-        """What was stored is there, and what a server refused is known for it once the task has failed."""
+        """Stored credentials exist, and a refusal by a server is remembered once the task has failed."""
         kept = ledger.names("kept")
         if kept:
             with self.database() as database:
@@ -257,7 +259,8 @@ class Checker:
         return self.problems
 
     def second_copies(self):
-        """What a relaxed file may be called whose first copy the power loss left, cut perhaps, and whose end it took."""
+        """The names of second copies of relaxed files: the power loss left the first copy, maybe cut, and removed
+        the record of its end."""
         return {f"{piece.name} (1)" for piece in self.pieces.values() if not piece.is_firm}
 
     def check_body(self, piece, end):
@@ -271,7 +274,7 @@ class Checker:
 
 
 class Copy:
-    """The database as the next daemon would find it, looked at in a copy, so that the original stays as it is."""
+    """The database as the next daemon would find it. The checker reads a copy, so that the original does not change."""
 
     def __init__(self, state):
         self.state, self.folder, self.database = state, None, None
@@ -296,7 +299,7 @@ class Copy:
 
 
 def common(one, other, step=1 << 16):
-    """Bytes, in whole steps or all, at which the two begin alike."""
+    """The number of equal bytes at the start of both, in whole steps or all of them."""
     at = 0
     while at < min(len(one), len(other)) and one[at:at + step] == other[at:at + len(one[at:at + step])]:
         at += step

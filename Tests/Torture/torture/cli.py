@@ -16,9 +16,9 @@ from torture.tables import Tally, by_attack, by_promise
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 CHECKOUT = HERE.parents[1]
-#: What needs neither root nor much time.
+#: The attacks that need neither root nor much time.
 SHORT = ["kill", "storm", "networks"]
-#: Most of a case is waiting: for flushes, for the other side, for the end of a process.
+#: A case mostly waits: for flushes, for the other side, or for the end of a process.
 WORKERS_PER_PROCESSOR = 3
 
 
@@ -40,7 +40,7 @@ def options():
 
 
 class Run:
-    """One run: its options, its tallies."""
+    """One run: its options and its tallies."""
 
     def __init__(self, chosen):
         self.chosen = chosen
@@ -55,12 +55,12 @@ class Run:
         print(text, flush=True)
 
     def each(self, work, cases):
-        """Results of work(case) for all cases, in several processes."""
+        """The results of work(case) for all cases, in several processes."""
         with multiprocessing.get_context("fork").Pool(self.chosen.workers) as pool:
             yield from pool.imap_unordered(work, cases, chunksize=1)
 
     def tally(self, attack, title, results):
-        """Prints failures as they come; a row of the table in the end."""
+        """Prints failures as they come. Adds a row to the table at the end."""
         begun, tally = time.monotonic(), Tally(attack, title)
         self.tallies.append(tally)
         for number, result in enumerate(results, 1):
@@ -75,7 +75,7 @@ class Run:
         self.say(f"{title}: {tally.cases:,} cases, {tally.failures} failures, {tally.seconds:.0f} s")
 
     def control(self, attack, name, caught):
-        """A planted defect that goes unnoticed is a failure of the harness."""
+        """A planted defect that is not noticed is a failure of the harness."""
         self.say(f"planted {name}: {'caught: ' + str(caught[0])[:200] if caught else 'NOT CAUGHT'}")
         tally = Tally(attack, f"{attack}, planted: {name}", is_planted=True)
         tally.add(Result(name, []))
@@ -83,7 +83,7 @@ class Run:
         self.tallies.append(tally)
 
     def sanitizer(self):
-        """Prepares for the sanitizer that was named, and proves that it is heard; returns it, or None."""
+        """Prepares the named sanitizer, and proves that its reports arrive. Returns it, or None."""
         if not self.chosen.sanitizer:
             return None
         sanitizer = Sanitizer(self.chosen.sanitizer, self.setup, self.native)

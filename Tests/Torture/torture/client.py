@@ -1,4 +1,4 @@
-"""A client that notices when the daemon dies under it, and keeps the events that come in between."""
+"""A client that notices when its daemon dies, and keeps the events that arrive in between."""
 import json
 import select
 import socket
@@ -10,7 +10,7 @@ LIMIT = 60.0
 
 
 class Gone(Exception):
-    """The daemon closed the connection, or was not there."""
+    """The daemon closed the connection, or was not running."""
 
 
 class Client:
@@ -39,7 +39,7 @@ class Client:
         return [json.loads(text) for text in whole.split(b"\n") if text]
 
     def call(self, method, **parameters):
-        """The answer. Raises `Refused` for an error answer, `Gone` where none will come."""
+        """Returns the answer. Raises `Refused` for an error answer, and `Gone` if no answer will come."""
         self.number += 1
         try:
             self.socket.sendall(line(method, parameters, self.number))
@@ -55,7 +55,7 @@ class Client:
                 return answer["result"]
 
     def drain(self, seconds):
-        """Events that have come, or come within `seconds`."""
+        """Returns the events that have arrived, or that arrive within `seconds`."""
         deadline = time.monotonic() + seconds
         while not self.events:
             left = max(0, deadline - time.monotonic())

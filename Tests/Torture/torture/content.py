@@ -1,4 +1,5 @@
-"""What the servers give and get: bytes that follow from a name, so that any process can tell them from others."""
+"""The content that the servers send and receive: bytes that follow from a name, so that every process can recognize
+them."""
 import functools
 import hashlib
 import random

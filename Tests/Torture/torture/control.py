@@ -22,7 +22,7 @@ class Layout(ctypes.Structure):
 
 class Control:
     def __init__(self, preload, path, state):
-        """`preload` is the built faults.c, `path` the file to map, `state` the daemon's state folder."""
+        """`preload` is the built faults.c, `path` the file to map, and `state` the daemon's state folder."""
         path.write_bytes(b"")
         os.truncate(path, ctypes.sizeof(Layout))
         with open(path, "r+b") as file:
@@ -35,7 +35,7 @@ class Control:
         self.map.close()
 
     def plant(self, name, early=""):
-        """Switches a defect on that the harness has to catch."""
+        """Switches on a defect that the harness must notice."""
         self.layout.early = early.encode()
         self.layout.plants |= PLANTS[name]
 
@@ -43,7 +43,7 @@ class Control:
         self.layout.kill_at, self.layout.how = call, HOWS.index(how)
 
     def fail(self, kinds, places, error, first=1, count=1 << 62):
-        """From now on calls number `first` and following, of these kinds at these places, fail with `error`."""
+        """From call number `first` on, calls of these kinds at these places fail with `error`."""
         layout = self.layout
         layout.fail_count = 0
         layout.matched, layout.fail_from, layout.fail_error = 0, first, error
@@ -51,11 +51,11 @@ class Control:
         layout.fail_count = count
 
     def disarm(self):
-        """Neither dies nor fails, and has no planted defect any more."""
+        """Switches off deaths, failures and planted defects."""
         self.layout.plants = self.layout.how = self.layout.fail_count = 0
 
     def lift(self):
-        """Nothing fails any more."""
+        """Ends all failures."""
         self.layout.fail_count = 0
 
     @property
@@ -75,5 +75,5 @@ class Control:
         return bool(self.layout.dead)
 
     def note(self, number):
-        """What call `number` was."""
+        """The description of call `number`."""
         return bytes(self.layout.notes[number - 1]).split(b"\0")[0].decode(errors="replace") if number <= NOTED else ""

@@ -1,4 +1,4 @@
-"""Disks that fail: calls that fail where and as the harness says, once, for a few calls, or until the fault is lifted."""
+"""Disks that fail: calls fail as the harness says, once, for a few calls, or until the fault is lifted."""
 import errno
 import random
 import threading
@@ -10,7 +10,7 @@ from torture.problem import unique
 from torture.stage import Result, Stage
 
 CHANGE = WRITE | TRUNCATION | CREATION | NAME | ATTRIBUTE
-#: Name -> (kinds of calls, where, errors).
+#: Name -> (kinds of calls, places, errors).
 FAULTS = {
     "destination": (CHANGE, ELSEWHERE, ["ENOSPC", "EDQUOT", "EIO"]),
     "store": (CHANGE, LOG | DATABASE | STATE, ["ENOSPC", "EDQUOT", "EIO"]),
@@ -18,13 +18,13 @@ FAULTS = {
     "delivery": (SYNC, ELSEWHERE, ["EIO"]),
     "read": (READ, LOG | DATABASE, ["EIO"]),
 }
-#: How long: calls that fail at most, and seconds after the first that they fail. A daemon whose store fails looks again after
-#: seconds: so many calls one after the other would outlast every case.
+#: Name -> the most calls that fail, and the seconds after the first failure until the fault is lifted. A daemon whose
+#: store fails waits for seconds before it tries again, so many failing calls in a row would take longer than any case.
 LENGTHS = {"once": (1, None), "some": (15, 8), "while": (1 << 60, 0.6)}
 
 
 class Lifter(threading.Thread):
-    """Lifts the fault some time after it first showed."""
+    """Lifts the fault some time after its first failure."""
 
     def __init__(self, control, seconds):
         super().__init__(daemon=True)
@@ -38,7 +38,7 @@ class Lifter(threading.Thread):
 
 
 def counts(setup):
-    """How many calls of a run each fault could be at."""
+    """The number of calls in a run at which each fault could happen."""
     found = {}
     for name, (kinds, places, _) in FAULTS.items():
         stage = Stage(setup)
@@ -81,7 +81,8 @@ def case(setup, fault, error, length, call, plants=()):
 
 
 def begin(stage):
-    """Starts it; a daemon that cannot open its store says so and ends, and is started again as systemd would."""
+    """Starts the daemon. If it cannot open its store, it says so and ends. It is then started again, as systemd
+    would do."""
     for _ in range(40):
         try:
             return stage.victim.start()

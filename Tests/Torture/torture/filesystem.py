@@ -10,7 +10,7 @@ import subprocess
 
 FS_IOC_SHUTDOWN = 0x8004587D
 NO_LOG_FLUSH = 2
-#: Kind -> its maker, and megabytes (xfs makes none smaller than 300).
+#: Kind -> the command that creates it, and its megabytes (xfs does not allow less than 300).
 KINDS = {"ext4": (["mkfs.ext4", "-q", "-F"], 160), "xfs": (["mkfs.xfs", "-q", "-f"], 320), "btrfs": (["mkfs.btrfs", "-q", "-f"], 160)}
 
 
@@ -41,10 +41,10 @@ def run(*command, fine=(0,)):
 
 
 class FileSystem:
-    """`image` is made where it is not there yet; `megabytes` where the kind's own size does not do. All its mounts
-    are on a loop device of one number, which is this process's: the daemon takes another device for another disk. They are below
-    a shared mount (mount_namespaces(7)): a process that got copies of all mounts meanwhile, as ip-netns(8) gives them, loses
-    them with this one."""
+    """`image` is created if it does not exist, with `megabytes` if the default size of the kind does not fit. All
+    mounts of one process use the same loop device number, because another number means another disk to the daemon.
+    They are below a shared mount (mount_namespaces(7)): if a process gets copies of all mounts, as with ip-netns(8),
+    its copies are unmounted together with these."""
 
     def __init__(self, kind, folder, image=None, megabytes=None, options="defaults"):
         self.kind, self.folder = kind, pathlib.Path(folder)
@@ -70,7 +70,7 @@ class FileSystem:
 
     def mount(self):
         run("losetup", self.device, self.image)
-        # xfs refuses a second file system of the same name, which copies of an image have.
+        # xfs refuses a second file system with the same UUID, which copies of an image have.
         more = ",nouuid" if self.kind == "xfs" else ""
         run("mount", "-t", self.kind, "-o", self.options + more, self.device, self.path)
         self.is_mounted = True
@@ -79,7 +79,7 @@ class FileSystem:
         run("sync", "-f", self.path)
 
     def cut(self):
-        """As if the power went: what is not on the disk is gone, and every call fails from now on."""
+        """Simulates a power cut: everything that is not on the disk is lost, and every call fails from now on."""
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.ioctl(folder, FS_IOC_SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
@@ -90,7 +90,7 @@ class FileSystem:
         if self.is_mounted:
             run("umount", self.path)
             self.is_mounted = False
-            # Nothing of the device's cache outlives the power.
+            # Nothing in the device's cache survives the power cut.
             run("losetup", "--detach", self.device)
 
     def end(self):

@@ -1,4 +1,5 @@
-"""Just enough of HTTP/2 (RFC 9113) to misbehave: frames by hand, and of HPACK what names a range."""
+"""Just enough of HTTP/2 (RFC 9113) to misbehave: frames written by hand, and only the part of HPACK that a range
+needs."""
 import struct
 
 from torture.origin import Closed, Origin
@@ -7,9 +8,9 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
 END_STREAM, ACK, END_HEADERS, PADDED, PRIORITY = 1, 1, 4, 8, 32
 NO_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM = 0, 2, 7, 8, 11
-#: Index of `range` in the static table (RFC 7541, appendix A).
+#: The index of `range` in the static table (RFC 7541, appendix A).
 RANGE = 50
-#: Codes of the letters that a range is written with (RFC 7541, appendix B): bits -> letter.
+#: The codes of the letters in a range (RFC 7541, appendix B): bits -> letter.
 LETTERS = {"00000": "0", "00001": "1", "00010": "2", "011001": "3", "011010": "4", "011011": "5", "011100": "6", "011101": "7",
            "011110": "8", "011111": "9", "100000": "=", "010110": "-", "100011": "b", "1111010": "y", "01001": "t",
            "00101": "e", "01000": "s"}
@@ -21,13 +22,13 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def literal(name, value):
-    """A field that is in no table (RFC 7541, section 6.2.2); both parts are short."""
+    """A field that is in no table (RFC 7541, section 6.2.2). Both parts are short."""
     name, value = name.lower().encode(), str(value).encode()
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
 class Block:
-    """A block of fields, read as far as it takes to find the range."""
+    """A block of fields, decoded as far as the range needs."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -73,7 +74,7 @@ class Block:
 
 
 def decoded(data):
-    """Text that only has a range's letters; of other text what is of them."""
+    """Decodes the letters of a range, and skips all others."""
     text, code = "", ""
     for bit in "".join(f"{byte:08b}" for byte in data):
         code += bit
@@ -101,7 +102,7 @@ class Stream:
         return first
 
     def good(self, resource, cut=None, then=None):
-        """The right answer, of which `cut` bytes are sent before `then(self)`."""
+        """The right answer. Calls `then(self)` after `cut` bytes."""
         first = self.head(resource)
         data = resource.bytes[first:][:cut]
         for at in range(0, len(data), 1 << 14):
@@ -120,7 +121,7 @@ class Stream:
 
 
 class Session:
-    """One connection. The script's next line, a function of a `Stream`, answers each request."""
+    """One connection. Each request is answered by the next line of the script, which is a function of a `Stream`."""
 
     def __init__(self, origin, connection):
         self.origin, self.connection, self.rest = origin, connection, b""
@@ -150,7 +151,7 @@ class Session:
             self.take()
 
     def take(self):
-        """One frame."""
+        """Reads one frame."""
         head = self.read(9)
         length, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
         number = int.from_bytes(head[5:], "big") & 0x7FFFFFFF
@@ -177,7 +178,7 @@ class Session:
             self.waiting.append(Stream(self, number, Block(payload).range()))
 
     def await_room(self, stream, count):
-        """Until so many bytes may be sent, and takes that room."""
+        """Waits until `count` bytes may be sent, and uses this window."""
         while self.room < count or self.initial + self.rooms.get(stream.number, 0) < count:
             self.take()
         self.room -= count
@@ -185,7 +186,7 @@ class Session:
 
 
 class Origin2(Origin):
-    """As `Origin`, over HTTP/2; its script holds functions of a `Stream`."""
+    """Like `Origin`, but with HTTP/2. Its script has functions of a `Stream`."""
 
     def answer_all(self, connection):
         Session(self, connection).run()

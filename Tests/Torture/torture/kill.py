@@ -1,4 +1,5 @@
-"""Dies at every call that changes a file or makes a change durable: before it, in the middle of a write, after it."""
+"""Kills the daemon at every call that changes a file or makes a change durable: before the call, in the middle of a
+write, after it."""
 import random
 
 from torture import schemes
@@ -9,7 +10,7 @@ HOWS = ["before", "within", "after"]
 
 
 def clean(setup):
-    """(calls of a run that nobody attacks, what they were, problems)."""
+    """(number of calls in a run without attack, their descriptions, problems)."""
     stage = Stage(setup)
     with stage.judged():
         if not stage.live():
@@ -50,8 +51,9 @@ def case(setup, call, how, plants=()):
 
 
 def cases(notes, seed, calls=None, limit=None):
-    """(call, how) of every case, in an order that follows from the seed; `within` only where there is something to cut."""
-    # Runs differ a little in their number of calls: a few more are tried than the clean one had.
+    """(call, how) of every case, in an order that follows from the seed. `within` occurs only for writes that can be
+    cut."""
+    # Runs differ a little in their number of calls, so a few more are tried than the clean run had.
     first, last = calls or (1, len(notes) + 20)
     every = [(call, how) for call in range(first, last + 1) for how in HOWS
              if how != "within" or (call <= len(notes) and "write" in notes[call - 1])]
@@ -59,7 +61,8 @@ def cases(notes, seed, calls=None, limit=None):
     return every[:limit]
 
 
-#: Planted defect -> calls worth dying at, as shares of a clean run's calls; each has to be noticed at one of them at least.
+#: Planted defect -> the calls to die at, as shares of a clean run's calls. Each defect must be noticed at one of them
+#: at least.
 CONTROLS = {
     "lost-log": [0.5, 0.7, 0.9, 0.6, 0.8],
     "early-name": [0.4, 0.5, 0.6, 0.45, 0.55, 0.65],

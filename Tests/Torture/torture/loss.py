@@ -1,4 +1,4 @@
-"""How much is fetched again: a steady download dies with the daemon, or with the machine, and is asked for once more."""
+"""How many bytes are fetched again: the daemon or the machine dies during a steady download, which then continues."""
 import os
 import pathlib
 import random
@@ -16,16 +16,17 @@ from torture.stage import Result, Stage
 NAMES = {"kill": "kill -9", "ext4": "a power cut on ext4", "xfs": "a power cut on xfs"}
 NAME = "steady"
 SIZE = 40 << 20
-#: Seconds between two pieces of 64 KiB: some 4 MiB a second.
+#: Seconds between two pieces of 64 KiB, which gives about 4 MiB per second.
 PAUSE = 0.015
-#: What may be lost: bytes of the write in flight; seconds of what arrived, where the disk flushes in so many seconds.
+#: What may be lost: the bytes of the running write, and the bytes of the last seconds if the disk flushes within
+#: `PROMPT` seconds.
 IN_FLIGHT, SECONDS, PROMPT = 1 << 20, 2.0, 0.5
-#: What may be on its way between the server's count and the daemon's.
+#: Bytes that may be on their way between the counts of the server and the daemon.
 UNDER_WAY = 512 * KIB
 
 
 class Flushes(threading.Thread):
-    """The longest flush of a small file on the disk under test: the promise speaks of disks that are prompt."""
+    """Measures the longest flush of a small file on the tested disk, because the promise is only for fast disks."""
 
     def __init__(self, folder):
         super().__init__(daemon=True)
@@ -44,14 +45,14 @@ class Flushes(threading.Thread):
                 self.longest = max(self.longest, time.monotonic() - begun)
 
     def end(self):
-        """The file is closed when this returns: a disk in use cannot be taken away."""
+        """The file is closed when this returns. A disk in use cannot be removed."""
         self.is_over.set()
         if self.is_alive():
             self.join()
 
 
 def case(setup, how, seed, number, forgets=False):
-    """`how`: see NAMES. `forgets` plants that the daemon's offsets are lost with it."""
+    """`how`: see NAMES. `forgets` plants a defect: the daemon's offsets are lost too."""
     chance = random.Random(f"loss {how} {seed} {number}")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="loss-", dir=setup.work))
     disk = FileSystem(how, folder) if how != "kill" else None
@@ -113,13 +114,13 @@ def die(stage, disk, forgets):
 
 
 def arrivals(stage, seconds):
-    """Bytes that the server had given so many seconds ago."""
+    """The bytes that the server had sent `seconds` ago."""
     moment = time.monotonic() - seconds
     return max((at for when, at in list(stage.server.progress) if when <= moment), default=0)
 
 
 def go_on(stage, boots):
-    """By another daemon, to the end, as fast as it goes."""
+    """Continues with another daemon to the end, at full speed."""
     stage.server.pause = 0
     if boots:
         boot = stage.new_boot()

@@ -1,4 +1,4 @@
-"""Cases in a network of their own: links that go, names that do not resolve, packets that vanish. Need root."""
+"""Cases in their own network: links that go down, names that do not resolve, packets that are lost. Need root."""
 import os
 import shutil
 import socket
@@ -20,7 +20,7 @@ def available():
 
 
 class Net:
-    """A network namespace for the daemon, and a pair of links to this one, where the servers are."""
+    """A network namespace for the daemon, and a pair of links to this namespace, which has the servers."""
 
     def __init__(self, setup):
         number = os.getpid()
@@ -36,7 +36,7 @@ class Net:
             run("ip", *words.split())
         (self.folder / "resolv.conf").write_text(f"nameserver {self.here}\noptions timeout:1 attempts:1\n")
         self.program = self.folder / "dld"
-        # It has mounts of its own there (ip-netns(8)).
+        # It has its own mounts there (ip-netns(8)).
         self.program.write_text(
             "#!/bin/sh\n"
             f"exec ip netns exec {self.name} sh -c '"
@@ -47,7 +47,7 @@ class Net:
         run("ip", "link", "set", self.link, state)
 
     def rule(self, action, *words):
-        """`action` is -A or -D; of what the daemon sends."""
+        """`action` is -A or -D. The rule is for packets that the daemon sends."""
         run("ip", "netns", "exec", self.name, "iptables", action, "OUTPUT", *words)
 
     def end(self):
@@ -56,7 +56,7 @@ class Net:
 
 
 class Names(threading.Thread):
-    """A name server: `code` answers every question, None none; 0 gives `address` for A."""
+    """A name server. `code` answers every question, None answers none, and 0 gives `address` for A."""
 
     def __init__(self, address, code):
         super().__init__(daemon=True)
@@ -88,7 +88,7 @@ class Names(threading.Thread):
 
 
 def played(play):
-    """`play(scene, net, origin)` in a network of its own, with a good server on the other side."""
+    """Runs `play(scene, net, origin)` in its own network, with a good server on the other side."""
     def case(setup):
         net = Net(setup)
         scene = None
@@ -108,7 +108,7 @@ def played(play):
 
 
 def held(scene, origin):
-    """Some of the file is there, and the rest is on its way for ever."""
+    """A part of the file arrives, and the rest never does."""
     origin.script[:] = [good(resource(), cut=HELD, end="hang"), good(resource())]
     scene.add(origin.url, timeoutIntervalForRequest=SILENCE)
     scene.until(lambda: scene.task()["bytesReceived"] >= HELD, "the first part")
@@ -121,7 +121,7 @@ def went_on(scene, origin):
 
 
 def connections_vanish(scene, net, origin):
-    """SYN packets into a black hole."""
+    """SYN packets are dropped."""
     rule = ["-p", "tcp", "--dport", str(origin.port), "-j", "DROP"]
     net.rule("-A", *rule)
     scene.add(origin.url, timeoutIntervalForRequest=SILENCE)
@@ -130,7 +130,7 @@ def connections_vanish(scene, net, origin):
 
 
 def connection_vanishes(scene, net, origin):
-    """An established connection into a black hole, and what follows it."""
+    """The packets of an established connection are dropped, and those of the next ones."""
     held(scene, origin)
     rule = ["-p", "tcp", "--dport", str(origin.port), "-j", "DROP"]
     net.rule("-A", *rule)
@@ -150,7 +150,7 @@ def rejected(reject):
 
 
 def link_flaps(scene, net, origin):
-    """Down in the middle: it waits for the network, and goes on once there is one."""
+    """The link goes down in the middle. The task waits for the network, and continues when it is back."""
     held(scene, origin)
     net.set_link("down")
     scene.await_state("waiting", reason="network")
@@ -173,7 +173,7 @@ def no_link_at_first(scene, net, origin):
 
 
 def no_link_across_a_death(scene, net, origin):
-    """The daemon dies while there is no network; the next one waits as well."""
+    """The daemon dies while there is no network. The next one waits too."""
     held(scene, origin)
     net.set_link("down")
     scene.await_state("waiting", reason="network")
@@ -197,7 +197,7 @@ def resolves_late(code):
 
 
 def name_is_lost(scene, net, origin):
-    """It resolved once; then a cut, and no name any more for a while."""
+    """The name resolves once. Then the connection breaks, and the name does not resolve for a while."""
     names = Names(net.here, 0)
     origin.script[:] = [good(resource(), cut=HELD, end="close"), good(resource())]
     rule = ["-p", "udp", "--dport", "53", "-j", "DROP"]
@@ -212,7 +212,7 @@ def name_is_lost(scene, net, origin):
 
 
 def packets_are_lost(scene, net, origin):
-    """Every fourth packet that the daemon sends is."""
+    """Every fourth packet from the daemon is lost."""
     origin.script[:] = [good(resource())]
     net.rule("-A", "-p", "tcp", "-m", "statistic", "--mode", "nth", "--every", "4", "--packet", "0", "-j", "DROP")
     scene.add(origin.url, timeoutIntervalForRequest=30)

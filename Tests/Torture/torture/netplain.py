@@ -20,7 +20,7 @@ def finish(scene):
 # Cuts
 
 def broken(validator, ranges, after, end, connections):
-    """One break, then a server that is well: whole in the end, and nothing fetched again that was held and proven."""
+    """One break, then a good server: the file is complete in the end, and no held and proven byte is fetched again."""
     def play(setup):
         scene, thing = Scene(setup, [piece()], connections=connections), resource(validator=validator, ranges=ranges)
         origin = scene.origin(cut(thing, after, end), good(thing))
@@ -45,7 +45,7 @@ def cuts():
 
 
 def refused(setup):
-    """Nobody listens; then somebody does."""
+    """First no server listens, then one does."""
     scene = Scene(setup, [piece()])
     origin = scene.origin(good(resource()))
     origin.end()
@@ -69,7 +69,7 @@ def refused_for_good(setup):
 
 
 def broken_many_times(setup):
-    """Twelve cuts, each a little further on: progress never starts again from nothing."""
+    """Twelve cuts, each a little further on. Progress never starts over from nothing."""
     scene, thing = Scene(setup, [piece()], connections=1), resource()
     origin = scene.origin(*[cut(thing, 50_000, "close")] * 12, good(thing))
     scene.start()
@@ -97,7 +97,7 @@ def silent(after, connections):
 
 
 def drips(setup):
-    """A byte a second is not silence: it goes on until the time for the resource is over, and others are not held up."""
+    """A byte per second is not silence: the task continues until its resource timeout, and does not delay others."""
     scene = Scene(setup, [piece("failed"), piece(name="other")], timeoutIntervalForRequest=30)
     origin = scene.origin(cut(resource(), 1000, "drip"))
     other = scene.origin(lambda reply: reply.answer(200, [], content("other", SIZE)))
@@ -127,8 +127,8 @@ def drips_too_slowly(setup):
 # Wrong answers
 
 def wrong(name, validator, connections, dies):
-    """Some is held; the answer to the request for the rest is wrong; then the server is well. `dies`: the daemon does, in
-    between, so that the next one judges by what is stored."""
+    """A part is held, the answer to the request for the rest is wrong, and then the server is good. `dies`: the
+    daemon dies in between, so the next one has to judge by the stored state."""
     def play(setup):
         scene, thing = Scene(setup, [piece()], connections=connections), resource(validator=validator)
         origin = scene.origin(cut(thing, HELD, "hang" if dies else "close"), answers.wrong_answers(thing)[name], good(thing))
@@ -150,7 +150,7 @@ def wrong(name, validator, connections, dies):
     return play
 
 
-#: Answers after which nobody need ask again, and what is said of them; a retry goes on all the same.
+#: Answers that end a task, with their codes. A retry continues in any case.
 FINAL = {"no HTTP": "http.protocol"}
 
 
@@ -162,7 +162,7 @@ def wrongs():
 
 
 def replaced(validator, connections, dies):
-    """Another version, midway: that one arrives, whole."""
+    """The version changes in the middle: the new version arrives completely."""
     def play(setup):
         later = resource(validator=validator, version=2)
         scene = Scene(setup, [piece(data=later.bytes)], connections=connections)
@@ -178,7 +178,7 @@ def replaced(validator, connections, dies):
 
 
 def foreign(setup):
-    """Bytes of another file under the right name: a checksum finds out, once is forgiven."""
+    """Bytes of another file under the right name: the checksum notices it, and the first time is forgiven."""
     scene, thing = Scene(setup, [piece()], **CHECKSUM), resource()
     origin = scene.origin(cut(thing, HELD, "close"), answers.foreign(thing), good(thing))
     scene.start()
@@ -199,7 +199,7 @@ def foreign_for_good(setup):
 
 
 def failing(line, code):
-    """An answer that no later attempt can better."""
+    """An answer that no later attempt can improve."""
     def play(setup):
         scene = Scene(setup, [piece("failed")])
         origin = scene.origin(line)
@@ -214,7 +214,7 @@ def failing(line, code):
 # Captive portals
 
 def portal_midway(line, validator, connections, dies):
-    """The network wants something first, after a part arrived: the page is no version of the file."""
+    """After a part has arrived, a captive portal answers. Its page is no version of the file."""
     def play(setup):
         scene, thing = Scene(setup, [piece()], connections=connections), resource(validator=validator)
         origin = scene.origin(cut(thing, HELD, "hang" if dies else "close"), *[line] * 4, good(thing))
@@ -230,7 +230,7 @@ def portal_midway(line, validator, connections, dies):
 
 
 def portal_first(setup):
-    """Before anything is known of the file but its digest."""
+    """Nothing is known of the file yet, except its digest."""
     scene, thing = Scene(setup, [piece()], **CHECKSUM), resource()
     origin = scene.origin(portal(), good(thing))
     scene.start()
@@ -241,7 +241,8 @@ def portal_first(setup):
 
 
 def portal_unknown(setup):
-    """Before anything at all is known: the page is what the server gave, and is delivered as that (docs/reliability.md)."""
+    """Nothing is known of the file yet. The page is the server's answer, and is delivered as such
+    (docs/reliability.md)."""
     scene = Scene(setup, [piece(data=PORTAL)])
     origin = scene.origin(portal())
     scene.start()
@@ -254,7 +255,7 @@ def portal_unknown(setup):
 
 
 def portal_says_so(setup):
-    """511 (RFC 6585) is never the server's own."""
+    """511 (RFC 6585) never comes from the server itself."""
     scene = Scene(setup, [piece()])
     origin = scene.origin(portal(511), portal(511), good(resource()))
     scene.start()
@@ -265,7 +266,7 @@ def portal_says_so(setup):
 
 
 def upload_broken(after, end):
-    """A PUT whose answer never comes is sent again from its start."""
+    """A PUT whose answer never comes is sent again from the start."""
     def play(setup):
         scene = Scene(setup, [piece(name="put", kind="upload", size=SIZE)])
 

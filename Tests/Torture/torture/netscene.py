@@ -1,4 +1,4 @@
-"""What one case of the attack on networks works with: a daemon, one task after another, and all events that come."""
+"""What a case of the attack on networks uses: a daemon, one task after another, and all events that arrive."""
 import time
 
 from torture.client import Client
@@ -8,8 +8,8 @@ from torture.scenario import KIB, RETRY, SECRET, Piece
 from torture.stage import Stage
 
 WAIT = 60.0
-#: Seconds of silence after which a task's attempt ends, where a server is silent, and where none is: a machine that has
-#: much to do is silent too.
+#: Seconds of silence after which a task's attempt ends, for a silent server and for all others. A busy machine is
+#: silent for a while too.
 SILENCE, PATIENCE = 2, 30
 SIZE = 700 * KIB + 11
 NAME = "file"
@@ -18,7 +18,7 @@ NAME = "file"
 class Scene:
     """`more` are members of every task."""
 
-    #: All that the case under way made, to be ended whatever becomes of it.
+    #: Everything that the running case created. It is ended in any case.
     made = []
 
     def __init__(self, setup, pieces, program=None, **more):
@@ -45,7 +45,7 @@ class Scene:
         self.watcher.call("events.subscribe", after=after or "start")
 
     def restart(self):
-        """kill -9, and another."""
+        """kill -9, and a new daemon."""
         self.stage.victim.kill()
         self.stage.problems += self.stage.checker().after_death(self.stage.ledger)
         self.client.close()
@@ -96,7 +96,7 @@ class Scene:
         return task
 
     def await_state(self, *states, name=NAME, code=None, reason=None, seconds=WAIT):
-        """The task once it is in one of these; what it says of itself has to be `code` and `reason` where given."""
+        """Returns the task when it is in one of these states. Checks its `code` and `reason` if they are given."""
         deadline = time.monotonic() + seconds
         while (task := self.task(name))["state"] not in states:
             self.look()
@@ -110,7 +110,7 @@ class Scene:
         return task
 
     def await_event(self, kind, code=None, reason=None, seconds=WAIT):
-        """An event of this type that says this, of those that came or come."""
+        """Returns an event of this type with these values, among those that have arrived or will."""
         deadline = time.monotonic() + seconds
         while True:
             for event in self.events:
@@ -135,7 +135,7 @@ class Scene:
     # The end
 
     def judge(self):
-        """Ends the daemon and has the checker look at what it left."""
+        """Ends the daemon, and runs the checker on what it left."""
         self.look(0.1)
         if self.stage.victim.stop() != 0:
             self.stage.report(f"it ended with {self.stage.victim.process.returncode}: {self.stage.victim.log()}")

@@ -7,7 +7,7 @@ from torture.origin import Closed, Reset
 from torture.proxies import HTTPProxy, SocksProxy
 
 HELD = 300_000
-#: Set by the run, before its processes are forked.
+#: Set by the run before its processes are forked.
 CERTIFICATES = None
 
 
@@ -16,14 +16,14 @@ def scene_for(setup, end="completed", **more):
 
 
 def silence(is_due):
-    """Members of a task that meets a server which says nothing."""
+    """The members of a task for a silent server."""
     return {"timeoutIntervalForRequest": SILENCE} if is_due else {}
 
 
 # TLS
 
 def heals(spoil, code=None):
-    """Something is wrong with the first connections; then nothing is."""
+    """Something is wrong with the first connections, and nothing with the later ones."""
     def play(setup):
         scene, thing = scene_for(setup, **silence(code == "network.timeout" or spoil is MUTE)), resource()
         origin = scene.origin(good(thing), tls=CERTIFICATES.context())
@@ -39,7 +39,7 @@ def heals(spoil, code=None):
 
 
 def first_times(count, act):
-    """Has `act(connection)` meet the first connections at the door."""
+    """Calls `act(connection)` for the first connections, before anything is read."""
     def spoil(origin, _):
         seen = []
 
@@ -61,7 +61,7 @@ def after_hello(end):
 def in_handshake(end):
     def act(connection):
         connection.recv(1 << 14)
-        # The beginning of a record that never comes whole: handshake, TLS 1.2, 500 bytes.
+        # The start of a record that is never completed: handshake, TLS 1.2, 500 bytes.
         connection.sendall(b"\x16\x03\x03\x01\xf4" + bytes(100))
         raise end
     return act
@@ -83,7 +83,7 @@ def silent(connection):
 
 
 def cut_body(after, end, lacks_length=False):
-    """No close_notify: the socket under TLS just goes."""
+    """The socket under TLS is closed without close_notify."""
     def spoil(origin, thing):
         line = answers.to_the_close(thing, after) if lacks_length else cut(thing, after, end)
         origin.script[:] = [line, good(thing)]
@@ -117,7 +117,7 @@ TLS = {"reset after the first hello": heals(first_times(2, after_hello(Reset))),
 
 
 def plain_instead(setup):
-    """A server that speaks plain HTTP where TLS was asked for."""
+    """A server that answers in plain HTTP although the client speaks TLS."""
     scene = scene_for(setup, "failed", retry={"attempts": 3, "firstDelay": 0.05, "longestDelay": 0.1})
     origin = scene.origin(good(resource()))
     origin.at_the_door = garbage
@@ -129,8 +129,8 @@ def plain_instead(setup):
 
 
 def ends_without_a_word(setup):
-    """A body without a length, whose connection ends without close_notify: libcurl does not tell this from an end, so that
-    the task does not call it verified (docs/reliability.md)."""
+    """A body without a length, whose connection ends without close_notify. libcurl cannot tell this from a regular
+    end, so the task does not call the body verified (docs/reliability.md)."""
     scene, thing = scene_for(setup), resource()
     scene.stage.pieces[0] = piece(data=thing.bytes[:HELD])
     origin = scene.origin(answers.to_the_close(thing, HELD), tls=CERTIFICATES.context())
@@ -148,7 +148,7 @@ TLS |= {"plain HTTP for TLS": plain_instead, "cut off in a body of unknown lengt
 # HTTP/2
 
 def second(line, goes_on=True, times=1, is_mute=False):
-    """The first answers (`times` of them) end by `line(resource)`, the next is good."""
+    """The first answers (`times` of them) end by `line(resource)`. The next one is good."""
     def play(setup):
         scene, thing = scene_for(setup, **silence(is_mute)), resource()
         origin = scene.origin(*[line(thing)] * times, lambda stream: stream.good(thing), kind=Origin2,
@@ -179,13 +179,13 @@ def gone(stream):
 
 
 def torn(stream):
-    """Half of a frame, and the end of the connection."""
+    """Half of a frame, then the end of the connection."""
     stream.session.connection.sendall(frame(DATA, 0, stream.number, bytes(1000))[:500])
     raise Closed
 
 
 def too_much(thing):
-    """More than the length that was announced."""
+    """More bytes than the announced length."""
     def line(stream):
         stream.good(thing, cut=thing.size, then=lambda same: same.send(DATA, 1, b"more"))
     return line
@@ -197,7 +197,7 @@ def strange_frame(stream):
 
 
 def interim(thing):
-    """Answers that are none yet, then the good one."""
+    """Interim answers, then the good one."""
     def line(stream):
         for _ in range(20):
             stream.send(HEADERS, 4, literal(":status", 103) + literal("link", "</x>"))
@@ -227,7 +227,7 @@ HTTP2 = {"GOAWAY in the body, then the end": second(cut2(gone)),
 # Proxies
 
 def dies(kind, scheme, *lines, url="http", code=None):
-    """A proxy goes by these lines, then it is well."""
+    """A proxy follows these lines, and then works."""
     def play(setup):
         scene, thing = scene_for(setup, **silence("hang" in lines[0])), resource()
         origin = scene.origin(good(thing), tls=CERTIFICATES.context() if url == "https" else None)
@@ -245,7 +245,7 @@ def dies(kind, scheme, *lines, url="http", code=None):
 
 
 def refuses(kind, scheme, line, code, url="http"):
-    """A proxy that says no, for good."""
+    """A proxy that refuses permanently."""
     def play(setup):
         scene = scene_for(setup, "failed", retry={"attempts": 3, "firstDelay": 0.05, "longestDelay": 0.1})
         origin = scene.origin(good(resource()), tls=CERTIFICATES.context() if url == "https" else None)
@@ -261,7 +261,7 @@ def refuses(kind, scheme, line, code, url="http"):
 
 
 def comes_late(kind, scheme, url="http"):
-    """Nobody listens at the proxy's address; then somebody does."""
+    """At first nobody listens at the proxy's address, then the proxy does."""
     def play(setup):
         scene = scene_for(setup)
         origin = scene.origin(good(resource()), tls=CERTIFICATES.context() if url == "https" else None)

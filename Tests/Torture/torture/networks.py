@@ -1,4 +1,4 @@
-"""Networks that fail: each case plays one failure against the daemon, and the checker judges what it leaves."""
+"""Networks that fail: each case simulates one failure, and the checker judges what the daemon leaves."""
 import random
 import time
 
@@ -13,12 +13,12 @@ from torture.stage import Result
 GROUPS = {"cut connections": netplain.CUTS, "refusals and uploads": netplain.REFUSALS, "silence": netplain.SILENCES,
           "wrong answers": netplain.WRONGS, "captive portals": netplain.PORTALS, "TLS": netsecure.TLS, "HTTP/2": netsecure.HTTP2,
           "proxies": netsecure.PROXIES, "links, names and black holes": netlinks.CASES}
-#: How many of a group the short form plays.
+#: How many cases of a group run in the short form.
 SAMPLE = {"cut connections": 5, "wrong answers": 5, "captive portals": 3, "HTTP/2": 3, "proxies": 3, "TLS": 3}
 
 
 def unseen_splice(setup):
-    """Planted: the server mixes two files under one validator. No client can know; the checker has to."""
+    """Planted: the server mixes two files under one validator. No client can notice it, but the checker must."""
     scene, thing = Scene(setup, [piece()], connections=1), resource()
     origin = scene.origin(good(thing, cut=300_000, end="close"), foreign(thing))
     scene.start()
@@ -29,7 +29,7 @@ def unseen_splice(setup):
 
 
 def never(setup):
-    """Planted: nothing ever comes; whoever waits for the end has to notice."""
+    """Planted: no file ever comes. The wait for the end must notice it."""
     scene = Scene(setup, [piece()])
     origin = scene.origin(lambda reply: reply.answer(500))
     scene.start()
@@ -47,7 +47,8 @@ def begin(work):
 
 
 def groups(seed, is_short):
-    """Name of a group -> names of its cases; a sample of what takes no root's rights and no time in the short form."""
+    """Name of a group -> names of its cases. In the short form a sample of those that need neither root nor much
+    time."""
     if not is_short:
         return {group: list(cases) for group, cases in GROUPS.items() if cases}
     chance = random.Random(f"networks {seed}")

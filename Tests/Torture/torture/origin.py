@@ -1,4 +1,5 @@
-"""A server that misbehaves by a script: each request is answered by the script's next line, the last one stays."""
+"""A server that misbehaves by a script. Each request is answered by the next line of the script, and the last line
+stays."""
 import dataclasses
 import email.utils
 import socket
@@ -16,8 +17,8 @@ CHANGED_LATER = email.utils.formatdate(time.time() - 50 * 86400, usegmt=True)
 
 @dataclasses.dataclass(frozen=True)
 class Resource:
-    """What an address gives. `validator`: strong, weak, date or none; `version`: a later one has other bytes, its own
-    validator and, unless `size` says so, the same length."""
+    """The content of an address. `validator`: strong, weak, date or none. A later `version` has other bytes, its own
+    validator and, unless `size` says otherwise, the same length."""
 
     name: str
     size: int
@@ -55,14 +56,14 @@ class Request:
 
 
 class Reply:
-    """One answer on one connection. `connection` may be a TLS one."""
+    """One answer on one connection, which may use TLS."""
 
     def __init__(self, origin, connection, request, rest=b""):
-        """`rest`: what came together with the head."""
+        """`rest`: the bytes that came together with the header."""
         self.origin, self.connection, self.request, self.rest = origin, connection, request, rest
 
     def read(self, count):
-        """So much of the body. Raises `Closed` where less comes."""
+        """Returns `count` bytes of the body. Raises `Closed` if there are fewer."""
         while len(self.rest) < count:
             data = self.connection.recv(PIECE)
             if not data:
@@ -83,7 +84,7 @@ class Reply:
         self.send(body)
 
     def part(self, resource):
-        """(first, end) of what a good server would give, and whether as a part."""
+        """(first, end) of the right answer, and whether it is a part."""
         request, mark = self.request, resource.mark
         asked = request.first is not None and resource.ranges
         if asked and "if-range" in request.fields and (not mark or request.fields["if-range"] != mark[1]):
@@ -93,8 +94,8 @@ class Reply:
         return request.first, min(resource.size, (request.last if request.last is not None else resource.size - 1) + 1), True
 
     def good(self, resource, cut=None, end="close", **other):
-        """The right answer, of which `cut` bytes are sent before `end`: close, reset, hang or drip. `other` replaces fields
-        of the head by name, with _ for -; None leaves one out."""
+        """The right answer, of which `cut` bytes are sent before `end`: close, reset, hang or drip. `other` replaces
+        fields of the header by name, with _ for -. None leaves a field out."""
         first, stop, is_part = self.part(resource)
         if is_part and first >= resource.size:
             return self.answer(416, [("Content-Range", f"bytes */{resource.size}")])
@@ -119,7 +120,7 @@ class Reply:
         raise Reset if how == "reset" else Closed
 
     def hang(self):
-        """Says nothing more until the other side has gone."""
+        """Sends nothing more until the other side has closed the connection."""
         self.connection.settimeout(0.2)
         while not self.origin.is_over.is_set():
             try:
@@ -137,21 +138,22 @@ class Reply:
 
 
 class Closed(Exception):
-    """The connection is to be closed."""
+    """The connection must be closed."""
 
 
 class Reset(Exception):
-    """The connection is to be reset."""
+    """The connection must be reset."""
 
 
 class Origin:
-    """`script` holds functions of a `Reply`. `port` 0 takes any. With `tls` (an ssl.SSLContext) it speaks TLS."""
+    """`script` has functions of a `Reply`. `port` 0 means any free port. With `tls` (an ssl.SSLContext) the server
+    uses TLS."""
 
     def __init__(self, script=(), host="127.0.0.1", port=0, tls=None, greets=True):
         self.script, self.tls, self.greets = list(script), tls, greets
         self.requests, self.lock, self.is_over = [], threading.Lock(), threading.Event()
         self.host = host
-        #: Seen at every connection before anything else; may raise `Reset` or `Closed`.
+        #: Called for each new connection before anything else. May raise `Reset` or `Closed`.
         self.at_the_door = lambda connection: None
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -166,15 +168,15 @@ class Origin:
 
     @property
     def firsts(self):
-        """Where each request for the file began; None where it asked for all of it."""
+        """The first byte of each request for the file, or None for the entire file."""
         return [request.first for request in list(self.requests)]
 
     def end(self):
-        """Nobody is listened to any more, from now on."""
+        """From now on no connection is accepted."""
         if self.is_over.is_set():
             return
         self.is_over.set()
-        # Closing alone leaves whoever waits in accept(2) listening.
+        # Closing alone does not wake a thread in accept(2).
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 

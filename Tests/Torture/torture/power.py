@@ -1,4 +1,4 @@
-"""Power that goes: the file system under state and destination is cut off at a random call, and mounted again."""
+"""Power cuts: the file system of state and destination is cut off at a random call, and mounted again."""
 import pathlib
 import random
 import signal
@@ -15,7 +15,7 @@ from torture.stage import Result, Stage
 
 
 class Cutter(threading.Thread):
-    """Cuts the power once the daemon has made so many calls, or has ended; the daemon goes a little later."""
+    """Cuts the power after the daemon has made `call` calls or has ended. The daemon dies a little later."""
 
     def __init__(self, disk, victim, call):
         super().__init__(daemon=True)
@@ -53,7 +53,7 @@ def case(setup, kind, call, plants=()):
             except (Gone, Refused):
                 pass
             except Violation as violation:
-                # What the daemon says of a disk that is gone is another attack's business.
+                # What the daemon reports of a missing disk is tested by another attack.
                 note = str(violation)
             finally:
                 cutter.is_over.set()
@@ -63,8 +63,8 @@ def case(setup, kind, call, plants=()):
             stage.victim.kill()
             note = stage.control.note(call)
             if cutter.was_cut:
-                # Nobody hears of a machine without power: what was told since was told by the dead. (A flush that is
-                # under way when the file system is shut down may even be answered as if it had been made.)
+                # Nobody gets an answer from a machine without power, so later answers do not count. (A flush that is
+                # running when the file system is shut down may even be reported as successful.)
                 stage.ledger = stage.ledger.at(cutter.began)
             stage.problems += schemes.orphans(stage.folder)
             disk.unmount()

@@ -1,7 +1,7 @@
 """What went wrong, and which promise that breaks (README, docs/reliability.md)."""
 import dataclasses
 
-#: Number -> the promise in a few words; 0 stands for what all of them need.
+#: Number -> the promise in a few words. 0 stands for what all of them need.
 PROMISES = {
     0: "the daemon lives, answers and ends; its store is intact",
     1: "acknowledged is durable",
@@ -25,7 +25,7 @@ class Problem:
 
 
 class Violation(Exception):
-    """A promise is broken: which, by its number."""
+    """A broken promise, with its number."""
 
     def __init__(self, text, promise=0):
         super().__init__(text)

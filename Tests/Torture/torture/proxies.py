@@ -1,4 +1,4 @@
-"""Proxies that die: HTTP with CONNECT, HTTP for plain requests, and SOCKS5, each going by a script."""
+"""Proxies that die: HTTP with CONNECT, HTTP for plain requests, and SOCKS5. Each follows a script."""
 import select
 import socket
 import struct
@@ -9,7 +9,8 @@ PIECE = 1 << 14
 
 
 def relay(one, other, limit=None, end="close"):
-    """Both ways until one of them ends, or `limit` bytes have come back; then `end`: close, reset or hang."""
+    """Copies in both directions until one side ends, or until `limit` bytes have come back. Then `end`: close, reset
+    or hang."""
     came = 0
     while True:
         ready = select.select([one, other], [], [], 60)[0]

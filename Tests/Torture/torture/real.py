@@ -1,4 +1,4 @@
-"""Disks that fail for real: full, read-only, frozen, taken away. Needs root but for the state folder's own troubles."""
+"""Real disk failures: full, read-only, frozen, removed. Needs root, except for the cases of the state folder."""
 import contextlib
 import fcntl
 import os
@@ -18,7 +18,7 @@ from torture.stage import Result, Stage
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878
 WAIT = 30.0
-#: Small files into the frozen folder: fewer than there are slots, which they keep.
+#: The number of small files for the frozen folder. There are more slots than that, and the files keep theirs.
 FROZEN = 12
 WATCHDOG_MICROSECONDS = 1_000_000
 
@@ -32,7 +32,7 @@ def wait(holds, what):
 
 
 class Errands:
-    """A few downloads, asked for one by one, beside the scenario."""
+    """A few downloads besides the scenario, added one by one."""
 
     def __init__(self, stage):
         self.stage, self.client = stage, Client(stage.victim.path)
@@ -66,7 +66,7 @@ class Errands:
 
 
 def full_destination(stage, disk):
-    """The whole scenario into a disk without room, which then gets some."""
+    """The whole scenario with a full destination disk, which gets space later."""
     ballast = disk.path / "ballast"
     fill(ballast, disk.path, leaving=300 * KIB)
     lift = threading.Timer(2.0, ballast.unlink)
@@ -77,7 +77,7 @@ def full_destination(stage, disk):
 
 
 def room(stage, _):
-    """Planted: the disk is never full. The case has to notice that it tries nothing."""
+    """Planted: the disk is never full. The case must notice that it tests nothing."""
     finish(stage)
     must_have_waited(stage)
 
@@ -88,7 +88,7 @@ def must_have_waited(stage):
 
 
 def full_state(stage, disk):
-    """The same where the state folder is what is full."""
+    """The same with a full state disk."""
     ballast = disk.path / "ballast"
 
     def squeeze():
@@ -118,7 +118,7 @@ def fill(ballast, folder, leaving):
 
 
 def finish(stage):
-    """The scenario by one daemon, which may say at any time that the disk does not let it. Returns the codes of these answers."""
+    """One daemon runs the scenario, and may say at any time that the disk fails. Returns the codes of these answers."""
     if not stage.victim.is_running:
         stage.victim.start()
     scenario = stage.scenario()
@@ -131,7 +131,7 @@ def finish(stage):
 
 
 def read_only(stage, disk):
-    """A destination that is mounted read-only before its tasks run: they wait, others go on, and all is done in the end."""
+    """A destination that is read-only before its tasks run: they wait, others continue, and all are done in the end."""
     stage.victim.start()
     errands, folder = Errands(stage), disk.path / "in"
     held = [errands.add(f"held-{size}", size, folder, startPaused=True) for size in (4000, 700_000)]
@@ -148,13 +148,13 @@ def read_only(stage, disk):
 
 
 def read_only_under_writes(stage, disk):
-    """The file system finds a fault in itself and goes read-only under an open file; then it is checked and mounted again."""
+    """The file system finds an error and becomes read-only under an open file. It is then checked and mounted again."""
     stage.victim.start()
     errands, folder = Errands(stage), disk.path / "in"
     stage.server.holds["long"] = 600 * KIB
     number = errands.add("long", 2000 * KIB, folder)
     wait(lambda: stage.server.sent.get("long", 0) >= 600 * KIB, "the first half of long")
-    # What a fault takes back is not this case's matter.
+    # What the error undoes is not part of this case.
     disk.sync()
     with open(f"/sys/fs/ext4/{os.path.basename(disk.device)}/trigger_fs_error", "w") as trigger:
         trigger.write("1")
@@ -174,12 +174,13 @@ def is_unmounted(disk):
 
 
 def lifted(folder):
-    """Takes the quota away; false where that needs room itself, which comes once what was written is on the disk."""
+    """Removes the quota. Returns false if that needs space itself, which exists only after the written bytes are on
+    the disk."""
     return subprocess.run(["btrfs", "qgroup", "limit", "none", str(folder)], capture_output=True).returncode == 0
 
 
 def quota(stage, disk):
-    """The whole scenario where a quota leaves too little room, which is then raised: EDQUOT from the kernel itself."""
+    """The whole scenario with a quota that is too small and is raised later: EDQUOT from the kernel itself."""
     shutil.rmtree(stage.out)
     run("btrfs", "quota", "enable", disk.path)
     run("btrfs", "subvolume", "create", stage.out)
@@ -204,7 +205,8 @@ def quota(stage, disk):
 
 
 def frozen(stage, disk):
-    """A destination that is frozen under a transfer: the watchdog is fed, answers come, other transfers end."""
+    """A destination that is frozen during a transfer: the watchdog is fed, requests are answered, and other transfers
+    end."""
     stage.victim.more["WATCHDOG_USEC"] = str(WATCHDOG_MICROSECONDS)
     stage.victim.start()
     errands, folder = Errands(stage), disk.path / "in"
@@ -236,7 +238,7 @@ def frozen(stage, disk):
 
 
 def feedings(victim, seconds):
-    """How often the watchdog is fed in that time."""
+    """How often the watchdog is fed in this time."""
     address, count = str(victim.runtime / "notify"), 0
     os.unlink(address)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
@@ -250,8 +252,9 @@ def feedings(victim, seconds):
 
 
 def state_moved(stage, _):
-    """The state folder is moved away under the daemon, which refuses and ends; another takes its place; it comes back: what was
-    answered is there in the end, and what would have been lost was not answered."""
+    """The state folder is moved away from the running daemon, which refuses requests and ends. Another folder takes
+    its place, and then the first one comes back. Everything that was acknowledged exists in the end, and nothing was
+    acknowledged that would have been lost."""
     stage.victim.start()
     errands, folder = Errands(stage), stage.folder / "in"
     answered = {"before": errands.add("before", 5000, folder)}
@@ -283,7 +286,8 @@ def state_moved(stage, _):
 
 
 def state_removed(stage, _):
-    """The state folder is removed for good: nothing is answered any more, the daemon ends, and the next one begins anew."""
+    """The state folder is deleted: no request is acknowledged any more, the daemon ends, and the next one starts
+    empty."""
     stage.victim.start()
     errands, folder = Errands(stage), stage.folder / "in"
     errands.complete(errands.add("before", 5000, folder), folder / "before")
@@ -320,7 +324,7 @@ def restart(stage):
     stage.victim.start()
 
 
-#: Name -> (what happens, file system's megabytes or None without one, whether it is the state folder's, its kind).
+#: Name -> (function, megabytes of the file system or None without one, whether it is for the state folder, kind).
 CASES = {
     "full-destination": (full_destination, 24, False, "ext4"),
     "full-state": (full_state, 64, True, "ext4"),
@@ -331,12 +335,12 @@ CASES = {
     "state-moved": (state_moved, None, True, ""),
     "state-removed": (state_removed, None, True, ""),
 }
-#: What the harness has to catch.
+#: What the harness must notice.
 CONTROLS = {"a disk with room": (room, 24, False, "ext4")}
 
 
 def names():
-    """Those that can be had here."""
+    """The cases that are possible on this machine."""
     return [name for name, (*_, kind) in CASES.items() if not kind or available(kind)]
 
 

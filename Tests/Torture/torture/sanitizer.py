@@ -1,18 +1,18 @@
-"""Daemons that were built with a sanitizer: whatever one reports is a failure, whatever became of the case."""
+"""Daemons that were built with a sanitizer. Every report is a failure, whatever the result of the case."""
 import os
 
 from torture.client import Gone
 from torture.problem import Problem, unique
 from torture.stage import Result, Stage
 
-#: Sanitizer -> the variable of its options, and the options. Reports go into files: the processes that make them are killed.
+#: Sanitizer -> the variable of its options, and the options. Reports go to files, because the processes are killed.
 OPTIONS = {"thread": ("TSAN_OPTIONS", "exitcode=66"), "address": ("ASAN_OPTIONS", "detect_leaks=0")}
-#: Characters of the first report that are printed.
+#: The number of characters of the first report that are printed.
 SHOWN = 6000
 
 
 class Sanitizer:
-    """Made before the attacks, so that all their daemons inherit its options. `name` is a key of OPTIONS."""
+    """Created before the attacks, so that all their daemons inherit its options. `name` is a key of OPTIONS."""
 
     def __init__(self, name, setup, native):
         self.name, self.setup, self.native = name, setup, native
@@ -22,7 +22,7 @@ class Sanitizer:
         os.environ[variable] = f"{options}:log_path={self.folder / 'report'}"
 
     def planted(self):
-        """Problems that a daemon shows into which a race and a use of freed memory were preloaded; forgets its reports."""
+        """The problems of a daemon with a preloaded race and a preloaded use of freed memory. Deletes its reports."""
         stage = Stage(self.setup, pieces=[])
         stage.victim.more = {"LD_PRELOAD": self.native("misdeeds")}
         try:
@@ -40,12 +40,12 @@ class Sanitizer:
         return [file.read_text(errors="replace") for file in sorted(self.folder.iterdir())]
 
     def result(self):
-        """One case: all daemons so far, and a problem for each thing that was reported."""
+        """One case: all daemons so far, and one problem for each report."""
         summaries = [line for text in self.texts() for line in text.splitlines() if line.startswith("SUMMARY: ")]
         if not summaries and self.texts():
             summaries = ["a report without a summary"]
         return Result(f"--sanitizer {self.name}", unique(Problem(0, line) for line in summaries))
 
     def first(self):
-        """The beginning of a report, for whoever has to mend it."""
+        """The start of the first report, for the developer who fixes it."""
         return next((text[:SHOWN] for text in self.texts()), "")

@@ -1,4 +1,4 @@
-"""A bit of everything that a daemon does, in steps that can be taken up again after it died at any of them."""
+"""A little of everything that a daemon does, in steps that can be continued after it died at any of them."""
 import base64
 import dataclasses
 import time
@@ -17,7 +17,7 @@ DISK_CODES = ("disk.full", "disk.quota", "disk.io")
 #: Sessions whose tasks ask, with the kind of question and the answer.
 ASKING = {"redirect": ("redirect", "follow"), "elsewhere": ("redirect", "followWith"),
           "response": ("response", "allow"), "saved": ("response", "becomeDownload")}
-#: Where /PLACE/NAME leads on the way of these sessions' tasks; the others ask for /d/NAME.
+#: The first component of the URLs of these sessions' tasks (/PLACE/NAME). All others request /d/NAME.
 PLACES = {"redirect": "led", "elsewhere": "astray", "crumbs": "crumb", "vault": "vault", "helped": "helped", "refused": "refused"}
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
 #: Paused while half of them is there.
@@ -26,23 +26,23 @@ HELD = ("big", "moved", "piped")
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A task of the scenario, and how it has to end."""
+    """A task of the scenario, and how it must end."""
 
     name: str
     size: int
     kind: str = "download"
     session: str = "firm"
     end: str = "completed"
-    #: Bytes after which the server waits.
+    #: The number of bytes after which the server waits.
     hold: int = 0
-    #: What may be under the final name before it is delivered.
+    #: The content that may be under the final name before the delivery.
     before: bytes = b""
     more: dict = dataclasses.field(default_factory=dict)
-    #: What has to arrive where that does not follow from the name.
+    #: The content that must arrive, if it does not follow from the name.
     data: bytes = b""
-    #: Its destination changes while half of it is there.
+    #: The destination changes when half of the file has arrived.
     is_moved: bool = False
-    #: It is added when all others have ended.
+    #: The task is added after all others have ended.
     is_late: bool = False
     #: Of a helper that serves it in place of http.
     scheme: str = "http"
@@ -52,9 +52,9 @@ class Piece:
         return self.session != "loose"
 
 
-#: What is under a final name before its task replaces it.
+#: The content under a final name before its task replaces it.
 OLD = content("what was there before", 7000)
-#: A tuple: attacks with tasks of their own add none of them here.
+#: A tuple, so that attacks with their own tasks cannot add them here.
 PIECES = (
     Piece("big", 3000 * KIB + 17, hold=1600 * KIB, more={"connections": 1}),
     Piece("doomed", 900 * KIB, hold=500 * KIB, end="cancelled", more={"connections": 1}),
@@ -75,25 +75,25 @@ PIECES = (
     Piece("weighed", 150 * KIB + 1, session="response"),
     Piece("turned", 30 * KIB + 1, session="elsewhere"),
     Piece("saved", 90 * KIB + 1, session="saved"),
-    # Is given a cookie on the way, without which it gets nothing.
+    # Gets a cookie on the way, and needs it for the file.
     Piece("crumbs", 20 * KIB + 1, session="crumbs"),
-    # Its host asks to be reached over https alone.
+    # The host asks for https only.
     Piece("sworn", 15 * KIB + 1, session="sworn"),
     Piece("asked", 100, kind="data", more={"username": "somebody", "password": SECRET}),
-    # Each needs a password: of the store, of the helper, and one that the server refuses.
+    # Each needs a password: from the store, from the helper, and one that the server refuses.
     Piece("vaulted", 60 * KIB + 1, session="vault"),
     Piece("unsealed", 8 * KIB + 1, session="helped"),
     Piece("denied", 3 * KIB + 1, session="refused", end="failed"),
-    # By helper programs: through a pipe, into the part file, from a program that dies in the middle, and sent.
+    # With helper programs: through a pipe, into the part file, from a program that dies in the middle, and as an upload.
     Piece("piped", 1200 * KIB + 7, session="pool", hold=600 * KIB, more={"connections": 1}, scheme="many"),
     Piece("frail-many", 700 * KIB + 1, session="pool", scheme="many"),
     Piece("frail-one", 800 * KIB + 3, session="pool", scheme="one"),
     Piece("given", 1300 * KIB + 1, kind="upload", session="pool", more={"uploadProtocol": "put"}, scheme="many"),
     Piece("handed", 30 * KIB + 1, kind="upload", session="pool", more={"uploadProtocol": "put"}, scheme="one"),
-    # Is added once the server has refused: the password must not be sent again.
+    # Added after the server has refused: the password must not be sent again.
     Piece("denied-too", 3 * KIB + 2, session="refused", end="failed", is_late=True),
 )
-#: What the store is given, by realm.
+#: The stored passwords, by realm.
 KEPT = {"vault": SECRET, "refused": f"{SECRET}-old"}
 #: Knows the password of one host.
 HELPER = f"""#!/bin/sh
@@ -103,7 +103,7 @@ BY_NAME = {piece.name: piece for piece in PIECES}
 
 
 def prepare(out, sources, server, pieces, far):
-    """Lays out what is there before the daemon is."""
+    """Creates the files that exist before the daemon starts."""
     for folder in (out, sources, far):
         folder.mkdir(parents=True, exist_ok=True)
     for piece in pieces:
@@ -117,20 +117,20 @@ def prepare(out, sources, server, pieces, far):
 class Scenario:
     def __init__(self, server, out, sources, ledger, pieces=PIECES, far=None):
         self.server, self.out, self.sources, self.ledger = server, out, sources, ledger
-        #: Where what is moved goes.
+        #: The destination of moved files.
         self.far = far or out
         self.pieces = pieces
         self.client = self.watcher = None
         self.expected = None
-        #: Whether waiting any longer is in vain.
+        #: Whether waiting any longer is useless.
         self.interrupted = lambda: False
-        #: Whether answers that speak of the disk are taken for what they are: try again.
+        #: Whether to try again after an answer about a disk failure.
         self.is_patient = False
-        #: Codes of such answers.
+        #: The codes of such answers.
         self.refused = set()
 
     def run(self, path):
-        """Goes on from where the ledger says the last run came to. Raises `Gone` or `Violation`."""
+        """Continues where the last run stopped according to the ledger. Raises `Gone` or `Violation`."""
         for piece in self.pieces:
             if piece.hold and not self.ledger.has_tried("resumed", piece.name):
                 self.server.holds[piece.name] = piece.hold
@@ -160,7 +160,7 @@ class Scenario:
         self.watcher.close()
 
     def ask(self, method, client=None, **parameters):
-        """The answer; asks again where the disk does not let the daemon answer, if that is to be expected."""
+        """Returns the answer. Tries again if the disk prevents the answer and this is expected."""
         deadline = time.monotonic() + WAIT
         while True:
             try:
@@ -188,13 +188,14 @@ class Scenario:
         lowest, highest = self.ledger.acked, self.ledger.acked_at_most
         head = self.ask("events.subscribe", self.watcher, subscriber=SUBSCRIBER)["head"]
         if known is None:
-            # A subscription that was asked for before and not answered may have begun at an earlier head.
+            # An earlier subscription that was not answered may have begun at an earlier head.
             self.ledger.began, self.ledger.began_at, self.expected = head, self.ledger.mark(), None
         else:
             self.expected = range(lowest + 1, highest + 2)
 
     def keep(self):
-        """Credentials by realm. What was acknowledged is durable, and is not given again: it might have been refused since."""
+        """Sets credentials by realm. An acknowledged one is durable and not set again, because it may have been
+        refused since."""
         for realm, password in KEPT.items():
             if not self.needs(realm) or self.ledger.has("kept", realm):
                 continue
@@ -229,12 +230,12 @@ class Scenario:
         origin = origins.get(piece.session, url)
         spec["url"] = f"{origin}/{PLACES.get(piece.session, 'd')}/{piece.name}"
         if piece.session == "saved":
-            # A client makes a file of it.
+            # A client turns it into a file.
             return {**spec, "kind": "data"}
         return {**spec, "destination": {"path": str(self.out / piece.name)}}
 
     def change(self, method, fact, name):
-        """Asks once for a change, or again where nobody answered."""
+        """Requests a change once, or again if there was no answer."""
         if self.ledger.has(fact, name):
             return
         self.ledger.asks(fact, name)
@@ -268,7 +269,7 @@ class Scenario:
             self.change("task.cancel", "cancelled", name)
 
     def decide(self):
-        """Answers what tasks ask. What was acknowledged is durable: nobody is asked about it again."""
+        """Answers the questions of tasks. An acknowledged answer is durable, so the question is not asked again."""
         for piece in self.pieces:
             if piece.session not in ASKING:
                 continue
@@ -287,7 +288,7 @@ class Scenario:
                 if question() is not None:
                     raise Violation(f"{piece.name} asks again, though it was answered", 1)
                 continue
-            # Its answer may have come through before, unacknowledged.
+            # The answer may have arrived before without an acknowledgement.
             self.until(lambda: question() is not None or identifier in self.ledger.ended()
                        or self.ledger.has_tried("decided", piece.name), f"the question of {piece.name}")
             number = question()
@@ -318,14 +319,14 @@ class Scenario:
             self.change("task.resume", "resumed", name)
 
     def finish(self, late=False):
-        """Until every task has said how it ended."""
+        """Waits until every task has reported its end."""
         def ended():
             ids = self.ledger.ended()
             return all(self.ledger.ids[piece.name] in ids for piece in self.pieces if piece.is_late <= late)
         self.until(ended, "the end of every task")
 
     def ask_again(self):
-        """A password that was refused is not sent again, whoever has died since."""
+        """A refused password is not sent again, even after a crash."""
         if not self.needs("refused"):
             return
         self.add(late=True)
@@ -335,7 +336,7 @@ class Scenario:
             raise Violation(f"a password was sent {sent} times after the end of the task whose server had refused it", 6)
 
     def fetch(self):
-        """The kept answer of a data task."""
+        """The stored answer of a data task."""
         for piece in self.pieces:
             if piece.kind == "data":
                 got = base64.b64decode(self.ask("task.body", id=self.ledger.ids[piece.name])["data"])

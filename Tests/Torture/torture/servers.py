@@ -1,4 +1,4 @@
-"""The one server that the scenario talks to: ranges under strong ETags, bodies that stop halfway, PUT and tus, passwords, and
+"""The single server of the scenario: ranges with strong ETags, bodies that stop halfway, PUT and tus, passwords, and
 answers that may be stored."""
 import base64
 import http.server
@@ -11,14 +11,14 @@ from torture.certificates import Certificates
 from torture.content import content
 
 PIECE = 1 << 16
-#: Part of some tasks' headers and passwords, and of nothing that is shown.
+#: A part of some tasks' headers and passwords that must never be shown.
 SECRET = "hush-4f1c9b"
-#: What /REALM/NAME wants to be given; nothing satisfies the last one.
+#: The password for /REALM/NAME. The last realm accepts none.
 REALMS = {"vault": SECRET, "helped": f"{SECRET}-helped", "refused": None}
 
 
 def versioned(name, version):
-    """A body in the database, or one in a file of its own."""
+    """A body that fits into the database, or one that needs its own file."""
     return content(f"{name}-{version}", 40_000 if name == "blob" else 700)
 
 
@@ -38,24 +38,24 @@ class Server(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def reset(self):
-        """Forgets all; whoever still waits for a body gets none."""
-        #: Sizes of what /d/NAME gives; bytes after which a name's body waits; bodies that came, by name.
+        """Forgets everything. Handlers that still wait for a body end without it."""
+        #: Sizes of the files at /d/NAME, the bytes after which a name's body waits, and the received bodies by name.
         self.sizes, self.holds, self.bodies = {}, {}, {}
         #: Upload resources of tus: number -> [name, length, bytes so far].
         self.uploads, self.next_upload = {}, 0
-        #: The furthest byte given of a name; seconds between two pieces.
+        #: The furthest byte sent of a name, and the seconds between two pieces.
         self.sent, self.pause = {}, 0.0
-        #: First byte of each request for a name, in the order in which they came.
+        #: The first byte of each request for a name, in order of arrival.
         self.firsts = {}
-        #: Realm -> passwords that came, in the order in which they came.
+        #: Realm -> passwords, in order of arrival.
         self.passwords = {}
-        #: Versions of what /c/NAME gave: each request gets another one.
+        #: Versions of /c/NAME. Each request gets another one.
         self.versions = {}
-        #: (time, furthest byte) of what is given slowly.
+        #: (time, furthest byte) of slow bodies.
         self.progress = []
 
     def handle_error(self, request, client_address):
-        """Daemons die in the middle of requests all the time."""
+        """Ignored, because daemons often die in the middle of a request."""
 
     def end(self):
         self.shutdown()
@@ -63,13 +63,13 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Secure(http.server.ThreadingHTTPServer):
-    """The same over TLS, for every name below dld.localhost: each is a host that asks for HSTS."""
+    """The same server over TLS, for every name below dld.localhost. Each of these hosts asks for HSTS."""
     daemon_threads = True
 
     def __init__(self, plain):
         self.plain = plain
         super().__init__(("127.0.0.1", 0), Handler)
-        # The handshake is for the thread of the connection.
+        # The thread of the connection does the handshake.
         self.socket = plain.certificates.context("hosts").wrap_socket(
             self.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -81,7 +81,7 @@ class Secure(http.server.ThreadingHTTPServer):
         return f"https://{name}.dld.localhost:{self.server_port}"
 
     def handle_error(self, request, client_address):
-        """As of the other."""
+        """As for the other server."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -139,7 +139,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.give(name, data, first, last + 1)
 
     def give_version(self, name):
-        """What says of itself which version it is, and whether it may be stored."""
+        """A body with its version, and with or without permission to store it."""
         with self.server.lock:
             version = self.server.versions[name] = self.server.versions.get(name, 0) + 1
         control = "no-store" if name == "moody" else "max-age=600"
@@ -186,7 +186,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def wait_for_more(self, name):
-        """False once the client has gone away."""
+        """False once the client has closed the connection."""
         while name in self.server.holds:
             if select.select([self.connection], [], [], 0.02)[0]:
                 return False
@@ -195,7 +195,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # Uploads
 
     def body(self, keep):
-        """Hands pieces of the body to `keep` as they come; False where it ends early."""
+        """Passes pieces of the body to `keep` as they arrive. Returns false if the body ends early."""
         left = int(self.headers.get("Content-Length", 0))
         if self.headers.get("Expect", "").lower() == "100-continue":
             self.send_response_only(100)

@@ -9,16 +9,17 @@ from torture.stage import Result
 EACH = 100
 LIMIT = 1200
 PLANTS = ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch", "linger", "gush"]
-#: What its sentences speak of -> promise.
+#: Words in the simulator's messages -> promise.
 SUBJECTS = [("subscriber", 5), ("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody wanted", 4), ("its file", 4),
             ("left of", 4), ("beside the sources", 4), ("has not all", 2), ("finished uploads", 2),
             ("acted", 2), ("the source", 2), ("event", 5), ("never end", 7), ("failed without", 7)]
 
 
 def program(dld):
-    """The simulator beside the daemon that is attacked, the optimized one, or a debug build's; None where nobody built it.
+    """The optimized simulator next to the tested daemon, or that of a debug build. None if neither was built.
 
-    It is built apart from the daemon: what carries Swift's run-time library within cannot have parts of that replaced.
+    It is built separately from the daemon, because a program that contains Swift's run-time library cannot replace
+    parts of it.
     """
     checkout = pathlib.Path(__file__).resolve().parents[3]
     places = [pathlib.Path(dld).parent / "simulate", checkout / ".build-simulate" / "release" / "simulate",
@@ -31,7 +32,7 @@ def promise_of(sentence):
 
 
 def worlds(simulator, first, count):
-    """Result of `count` worlds from seed `first`."""
+    """The result of `count` worlds from seed `first`."""
     done = subprocess.run([str(simulator), "--seeds", str(count), "--first", str(first)], capture_output=True, text=True,
                           timeout=LIMIT)
     name = f"--only simulate --case {first}:{count}"
@@ -43,7 +44,7 @@ def worlds(simulator, first, count):
 
 
 def caught(simulator, plant, first):
-    """What the simulator says where this defect is planted; nothing where it does not notice."""
+    """The simulator's output for this planted defect. Empty if it does not notice the defect."""
     done = subprocess.run([str(simulator), "--seeds", "300", "--first", str(first), "--plant", plant], capture_output=True,
                           text=True, timeout=LIMIT)
     return [done.stdout.strip()] if done.returncode == 0 and "found" in done.stdout else []

@@ -1,4 +1,4 @@
-"""A long day in short: mixed work on one daemon, and what it takes of the machine all the while, which must not grow."""
+"""A long day in a short time: mixed work on one daemon, whose use of the machine's resources must not grow."""
 import os
 import random
 import statistics
@@ -14,18 +14,19 @@ from torture.problem import Problem, unique
 from torture.scenario import KIB, RETRY
 from torture.stage import Result, Stage
 
-#: Seconds between two samples, and of a run with a planted leak.
+#: Seconds between two samples, and seconds of a run with a planted leak.
 EACH, PLANTED_SECONDS = 0.5, 30
-#: Share of the run that is warm-up: pools fill, caches come, the log reaches its usual size.
+#: The share of the run that is warm-up: pools fill, caches are created, the log reaches its usual size.
 WARM_UP = 0.35
-#: What is planted: see native/faults.c.
+#: The planted defects, see native/faults.c.
 PLANTS = ["leaked-memory", "leaked-descriptors"]
-#: Threads come when many calls wait at once for the first time, and stay: late, but no more than the pools are wide.
-#: What is watched -> (what it may grow by in an hour of this work, in the figure's own unit, and at least in a run).
+#: Resource -> (its allowed growth in an hour of this work, in its own unit, and the least allowance of a run). New
+#: threads start when many calls wait together for the first time, and stay. This happens late, but never beyond the
+#: width of the pools.
 LIMITS = {"memory KiB": (40_000, 4_000), "descriptors": (60, 8), "threads": (30, 16), "database KiB": (24_000, 3_000),
           "log KiB": (24_000, 6_000)}
 WORKERS = 5
-#: Seconds for which a task of a host that fails is watched.
+#: Seconds for which a task of a failing host is watched.
 PATIENCE = 2.0
 HISTORY = "20s"
 SIZES = [1, 3 * KIB, 60 * KIB, 400 * KIB, 3000 * KIB, 12_000 * KIB]
@@ -33,7 +34,7 @@ ENDED = {"completed", "failed", "cancelled"}
 
 
 class Gauges:
-    """Reads what the daemon takes."""
+    """Measures the resources of the daemon."""
 
     def __init__(self, stage):
         self.pid, self.state = stage.victim.pid, stage.state
@@ -48,7 +49,8 @@ class Gauges:
             "log KiB": files["dld.sqlite-wal"]})
 
     def verdicts(self):
-        """(name, median of the start, of the end, slope an hour, whether that is too much) of all after the warm-up."""
+        """(name, median at the start, at the end, slope per hour, whether that is too much) of all resources after
+        the warm-up."""
         warm = self.samples[int(len(self.samples) * WARM_UP):]
         seconds = max(1.0, warm[-1]["time"] - warm[0]["time"])
         for name, (hourly, least) in LIMITS.items():
@@ -62,7 +64,7 @@ class Gauges:
 
 
 def theil_sen(points, most=300):
-    """The median of the slopes between all pairs: a few peaks do not move it. Per second."""
+    """The median of the slopes between all pairs, per second. A few peaks do not change it."""
     step = max(1, len(points) // most)
     points = points[::step]
     slopes = [(value - before) / (at - then) for index, (at, value) in enumerate(points)
@@ -71,7 +73,7 @@ def theil_sen(points, most=300):
 
 
 class Worker(threading.Thread):
-    """Does one thing after another, as the seed says, and takes away what it made."""
+    """Does one thing after another, as the seed says, and removes what it created."""
 
     def __init__(self, soak, number):
         super().__init__(daemon=True)
@@ -103,7 +105,7 @@ class Worker(threading.Thread):
         return client.call("task.add", session="firm", tasks=[spec])["tasks"][0]["id"]
 
     def file(self):
-        """An address, and what it gives."""
+        """An address and its content."""
         size = self.random.choice(SIZES)
         return f"{self.soak.stage.server.url}/d/{self.soak.file(size)}", self.soak.file(size), size
 
@@ -129,7 +131,7 @@ class Worker(threading.Thread):
             self.problems.append(Problem(2, f"{self.name} has wrong bytes"))
         if self.random.random() < 0.5:
             return self.clear(client, number, deleteFile=True)
-        # Left to the history, which forgets by itself.
+        # Left to the history, whose retention removes it.
         file.unlink()
 
     # What is done
@@ -171,7 +173,7 @@ class Worker(threading.Thread):
         self.clear(client, number, deleteFile=True)
 
     def subscribe(self, client):
-        """Another connection, which follows for a while and goes."""
+        """Another connection, which follows for a while and then closes."""
         other = Client(self.soak.stage.victim.path)
         name = f"reader-{self.random.randrange(4)}"
         other.call("events.subscribe", subscriber=name)
@@ -187,7 +189,7 @@ class Worker(threading.Thread):
         client.call("session.list")
 
     def failing(self, client):
-        """A host that refuses, resets or has nothing."""
+        """A host that refuses, resets or has no file."""
         url = self.random.choice(self.soak.bad)
         number = self.add(client, url, retry={"attempts": 3, "firstDelay": 0.02, "longestDelay": 0.05})
         deadline = time.monotonic() + PATIENCE
@@ -195,7 +197,7 @@ class Worker(threading.Thread):
             self.soak.is_over.wait(0.05)
         if state == "completed":
             self.problems.append(Problem(2, f"task {number} is completed although its host fails"))
-        # A host that keeps failing is held back: who comes later waits for its turn, minutes in the end.
+        # Tasks of a failing host are delayed. Later ones wait for their turn, up to minutes.
         client.call("task.cancel", ids=[number])
         self.clear(client, number)
 
@@ -209,7 +211,7 @@ class Worker(threading.Thread):
 class Soak:
     def __init__(self, setup, seed, seconds, plant=None):
         self.seed, self.seconds, self.is_over = seed, seconds, threading.Event()
-        # `historyRetention` is what keeps the database from growing: short, so that it has work to do.
+        # `historyRetention` keeps the database from growing. It is short, so that it has work to do.
         self.stage = Stage(setup, pieces=[], settings={"historyRetention": HISTORY, "eventRetention": HISTORY})
         if plant:
             self.stage.control.plant(plant)
@@ -229,7 +231,7 @@ class Soak:
                 self.stage.server.uploads.pop(number, None)
 
     def hosts(self):
-        """Servers that fail in ways of their own; one of them comes and goes."""
+        """Servers that fail in different ways. One of them comes and goes."""
         scripts = [[answers.reset], [answers.raw(b"")], [lambda reply: reply.answer(404)], [lambda reply: reply.answer(500)]]
         origins = [Origin(script) for script in scripts]
         gone = Origin([answers.reset])
@@ -264,7 +266,7 @@ class Soak:
         return gauges, problems, sum(worker.count for worker in workers)
 
     def restart_servers(self, origins):
-        """One of the failing hosts goes, and comes back where it was."""
+        """One of the failing hosts stops, and starts again at the same port."""
         origin = origins.pop(0)
         origin.end()
         origins.append(Origin(origin.script, port=origin.port))

@@ -1,4 +1,4 @@
-"""What one case of an attack works with: folders of its own, a server, a daemon, a ledger."""
+"""What one case of an attack uses: its own folders, a server, a daemon, a ledger."""
 import contextlib
 import dataclasses
 import os
@@ -19,7 +19,7 @@ from torture.scenario import HELPER, PIECES, Scenario, prepare
 from torture.servers import Server
 from torture.victim import Victim
 
-#: The folder of a case that failed stays, to be looked at.
+#: Whether the folder of a failed case is kept for inspection.
 KEEPS_FAILURES = "DLD_KEEP_FOLDERS" in os.environ
 
 
@@ -32,7 +32,7 @@ class Result:
     reached: bool = True
     note: str = ""
     seconds: float = 0.0
-    #: Cases in it.
+    #: The number of cases in it.
     count: int = 1
 
 
@@ -45,30 +45,30 @@ class Setup:
     work: pathlib.Path
 
 
-#: Process -> its server: threads do not follow into a forked process.
+#: Process -> its server, because threads do not exist in a forked process.
 SERVERS = {}
 
 
 def server(work):
-    """This process's server, empty; its certificates are below `work`."""
+    """The server of this process, reset. Its certificates are below `work`."""
     if os.getpid() not in SERVERS:
         SERVERS[os.getpid()] = Server(work)
     SERVERS[os.getpid()].reset()
     return SERVERS[os.getpid()]
 
 
-#: A file system that most machines have beside that of their temporary files.
+#: A file system that most machines have besides that of their temporary files.
 MEMORY = pathlib.Path("/dev/shm")
 
 
 def elsewhere(folder):
-    """A new folder on another file system than `folder`, where there is one."""
+    """A new folder on another file system than `folder`, if there is one."""
     is_other = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and MEMORY.stat().st_dev != folder.stat().st_dev
     return pathlib.Path(tempfile.mkdtemp(prefix="dld-far-", dir=MEMORY if is_other else folder))
 
 
 class Stage:
-    """`disk`: a folder for state and destination that is not the case's own."""
+    """`disk`: a folder for state and destination, outside the folder of the case."""
 
     def __init__(self, setup, disk=None, settings=None, mark=lambda: 0, pieces=PIECES):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="case-", dir=setup.work))
@@ -88,7 +88,7 @@ class Stage:
         self.problems = []
 
     def move(self, state=None, out=None):
-        """Has one of the two elsewhere, before the daemon is started."""
+        """Uses another state or destination folder. Must be called before the daemon is started."""
         self.state, self.out = state or self.state, out or self.out
         prepare(self.out, self.sources, self.server, self.pieces, self.far)
         self.victim.state = self.state
@@ -105,7 +105,7 @@ class Stage:
         return Checker(self.state, self.out, self.server, self.pieces, log=self.victim.folder / "log", far=self.far, **more)
 
     def live(self, attacked=True, boot=None):
-        """Starts the daemon, has it do all of the scenario, and ends it; False where it died on the way."""
+        """Starts the daemon, runs the whole scenario, and ends the daemon. Returns false if it died on the way."""
         try:
             self.victim.start(attacked, boot)
             self.scenario().run(self.victim.path)
@@ -116,10 +116,10 @@ class Stage:
             return False
 
     def recover(self, boots=False):
-        """All of the scenario, by a daemon that nobody harms; `boots`: the machine has booted in between."""
+        """Completes the scenario with a daemon that is not attacked. `boots`: the machine has rebooted in between."""
         boot = None
         if boots:
-            # The cache is not synced: what was removed from it may be there again.
+            # The cache is not synced, so removed answers may exist again.
             self.ledger.unstored = 0
             boot = self.new_boot()
             self.control.disarm()
@@ -127,14 +127,14 @@ class Stage:
             self.report(f"it ended with {self.victim.process.returncode}: {self.victim.log()[-300:]}")
 
     def new_boot(self):
-        """A file with the kernel's name of a boot that is not this one."""
+        """A file with another boot id than that of this boot."""
         boot = self.folder / "boot"
         boot.write_text(f"{uuid.uuid4()}\n")
         return boot
 
     @contextlib.contextmanager
     def judged(self):
-        """Collects what goes wrong inside."""
+        """Collects the problems that occur inside."""
         try:
             yield
         except Violation as violation:
@@ -158,7 +158,7 @@ class Stage:
 
 
 def timed(case):
-    """Runs `case()`, which returns a Result, and notes how long it took."""
+    """Runs `case()`, which returns a Result, and records how long it took."""
     begun = time.monotonic()
     result = case()
     result.seconds = time.monotonic() - begun

@@ -1,4 +1,5 @@
-"""Sessions that end with their connection, and the cache that outlives them: lost it may be, wrong never."""
+"""Sessions that end with their connection, and the cache that survives them: its content may be lost, but never
+wrong."""
 import base64
 import time
 
@@ -9,7 +10,7 @@ WAIT = 40.0
 
 
 class Stored:
-    """A step of the scenario. All of it is taken again by whoever connects to another daemon."""
+    """A step of the scenario. A client of a new daemon repeats all of it."""
 
     def __init__(self, scenario):
         self.scenario = scenario
@@ -21,7 +22,7 @@ class Stored:
             self.load(name, first=True)
             self.load(name)
         own = [["Authorization", f"Bearer {SECRET}"]]
-        # With a password, and where the client said so, it is in memory alone: another daemon does not have it.
+        # With a password, or if the client said so, the answer is only in memory. Another daemon does not have it.
         for name, more in (("own", {"headers": own}), ("choice", {"session": "weighing"})):
             self.load(name, first=True, is_new=True, **more)
             self.load(name, **more)
@@ -31,7 +32,7 @@ class Stored:
     def remove_stored(self):
         if self.scenario.ledger.has("unstored", "page"):
             return
-        # Whatever had been given by then must not come back.
+        # The versions that had been sent by then must not come back.
         gone = self.scenario.server.versions["page"]
         self.scenario.ledger.asks("unstored", "page")
         self.scenario.ask("cache.remove", url=f"{self.scenario.server.url}/c/page")

@@ -1,4 +1,4 @@
-"""kill -9 at random moments under clients that add, pause, resume, cancel and wait at the same time."""
+"""kill -9 at random moments, while clients add, pause, resume, cancel and wait at the same time."""
 import random
 import threading
 import time
@@ -14,7 +14,7 @@ SIZES = [3 * KIB, 40 * KIB, 200 * KIB, 1300 * KIB]
 
 
 class User(threading.Thread):
-    """A client with a will of its own. Its ledger is the stage's, of which it touches its own names only."""
+    """An independent client. It shares the ledger of the stage, but uses only its own names in it."""
 
     def __init__(self, stage, number, seed):
         super().__init__(daemon=True)
@@ -73,7 +73,7 @@ class User(threading.Thread):
         self.count += 1
 
     def change(self, client, method, fact, name):
-        """Only what the answer says was changed counts as told."""
+        """Only the changes that the answer lists count as told."""
         self.stage.ledger.asks(fact, name)
         number = self.stage.ledger.ids[name]
         if number in client.call(method, ids=[number])["changed"] and fact == "cancelled":
@@ -116,7 +116,7 @@ def run(setup, seed, seconds):
 
 
 def quiet(stage, users):
-    """The ledger at a moment when nobody writes into it: the daemon is dead, so that nobody is answered any more."""
+    """The ledger at a moment when nobody writes to it: the daemon is dead, so there are no more answers."""
     time.sleep(0.05)
     return stage.ledger
 
@@ -129,7 +129,7 @@ def open_sessions(stage):
 
 
 def watch(stage, seconds):
-    """Follows the event log from where it was left, as one subscriber that names the number."""
+    """Follows the event log from the last number, as one subscriber that names this number."""
     last = max(stage.ledger.seen, default=0)
     watcher = Client(stage.victim.path)
     try:
@@ -163,7 +163,7 @@ def finish(stage):
             raise Violation(f"tasks failed: {states}", 7)
         watch(stage, 0.2)
     watch(stage, 0.3)
-    # A task that was added and not answered is there all the same.
+    # A task that was added without an answer exists too.
     cursor = {}
     while cursor is not None:
         page = client.call("task.list", limit=1000, **cursor)

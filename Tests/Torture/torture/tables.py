@@ -1,4 +1,4 @@
-"""What a run tells in the end: one table by attack, and one of promise by attack."""
+"""The tables at the end of a run: one by attack, and one by promise and attack."""
 from torture.problem import PROMISES
 
 #: Attack -> the promises that its checks can find broken.
@@ -15,7 +15,7 @@ JUDGES = {
     "soak": {0, 2, 8},
     "sanitizer": {0},
 }
-#: Promise -> what breaks it on purpose beside these attacks.
+#: Promise -> the tests outside these attacks that try to break it.
 ELSEWHERE = {
     6: "three users against one daemon: Tests/EndToEnd/UsersTests",
     8: "a million tasks, a thousand transfers, processor by gigabyte: Benchmarks",
@@ -23,7 +23,7 @@ ELSEWHERE = {
 
 
 class Tally:
-    """The cases of one kind of one attack. A case breaks a promise once, however many problems it shows of it."""
+    """The cases of one kind of one attack. A case breaks a promise once, however many problems it shows."""
 
     def __init__(self, attack, title, is_planted=False):
         self.attack, self.title, self.is_planted = attack, title, is_planted
@@ -46,7 +46,8 @@ def by_attack(tallies):
 
 
 def by_promise(tallies):
-    """Each cell: cases that came to the attack and were judged by this promise, and how many of them broke it."""
+    """Each cell: the number of cases that reached the attack and were judged by this promise, and how many of them
+    broke it."""
     real = [tally for tally in tallies if not tally.is_planted]
     attacks = list(dict.fromkeys(tally.attack for tally in real))
     yield f"| promise | {' | '.join(attacks)} | all |"

@@ -1,4 +1,4 @@
-"""Damages what a good run left, in every way that the checker says it sees: it has to see each."""
+"""Damages the files of a good run in every way that the checker claims to notice. It must notice each of them."""
 import shutil
 import sqlite3
 
@@ -46,7 +46,7 @@ FILES = {
     "half of the database": lambda out, state: [emptied(file) for file in state.glob("dld.sqlite*")],
 }
 
-#: Damage -> the promise that it breaks; None: any.
+#: Damage -> the promise that it breaks. None means any.
 PROMISES = {
     "a gap in the event numbers": 5,
     "an event that is another": 5,
@@ -72,13 +72,13 @@ PROMISES = {
 
 
 def unseen(stage):
-    """Names of damages that the checker does not notice as what they are; `stage` is one whose run was good."""
+    """The names of damages that the checker does not notice for what they are. The run of `stage` was good."""
     names = []
     for name, damage in {**SQL, **FILES}.items():
         copy = stage.folder / "damaged"
         shutil.copytree(stage.out, copy / "out")
         shutil.copytree(stage.far, copy / "far")
-        # A socket that a killed daemon left has nothing to copy.
+        # A killed daemon leaves a socket, which cannot be copied.
         shutil.copytree(stage.state, copy / "state", ignore=shutil.ignore_patterns("*.sock"))
         if isinstance(damage, str):
             with sqlite3.connect(copy / "state" / "dld.sqlite") as database:
@@ -94,7 +94,7 @@ def unseen(stage):
 
 
 def found(copy, stage):
-    """Promises that the checker finds broken."""
+    """The promises that the checker finds broken."""
     try:
         problems = Checker(copy / "state", copy / "out", stage.server, stage.pieces, far=copy / "far").at_the_end(stage.ledger)
     except sqlite3.DatabaseError:

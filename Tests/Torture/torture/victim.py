@@ -1,4 +1,4 @@
-"""The daemon under attack: dies whenever it is made to, and is started again on what it left."""
+"""The daemon under attack: it dies as often as it is made to, and starts again with what it left."""
 import signal
 import subprocess
 
@@ -12,19 +12,19 @@ DEATH_LIMIT = 20.0
 
 
 class Victim(Daemon):
-    """Not started by being made. `state` may be on a disk of its own; the log is not."""
+    """Creating it does not start it. `state` may be on its own disk, but the log is not."""
 
     level = "notice"
 
     def __init__(self, program, folder, state=None, preload=None, settings=None):
         super().__init__(program, folder, {**SETTINGS, **(settings or {})}, state=state, starts=False)
-        #: Further environment.
+        #: More environment variables.
         self.more = {}
         self.control = Control(preload, self.folder / "control", self.state) if preload else None
 
     def start(self, attacked=True, boot=None):
-        """Raises `Gone` where it dies before it is ready, or while it is greeted. `boot` is a file with what the daemon
-        is to take for the kernel's name of this boot."""
+        """Raises `Gone` if the daemon dies before it is ready or during the greeting. `boot` is a file that the
+        daemon must take for the kernel's boot id."""
         preload = self.control.environment if (attacked or boot) and self.control else {}
         self.environment = {**preload, **({"TORTURE_BOOT": str(boot)} if boot else {}), **self.more}
         try:
@@ -37,7 +37,7 @@ class Victim(Daemon):
         return self.process is not None and self.process.poll() is None
 
     def await_death(self):
-        """False where it lives on."""
+        """Returns false if the daemon does not die."""
         try:
             self.process.wait(timeout=DEATH_LIMIT)
             return True
@@ -50,7 +50,7 @@ class Victim(Daemon):
             self.process.wait()
 
     def stop(self):
-        """SIGTERM; its exit status, which may be that of a death on the way."""
+        """Sends SIGTERM and returns the exit status, which may be that of a death on the way."""
         if hasattr(self, "connection"):
             self.connection.close()
         if self.is_running:
