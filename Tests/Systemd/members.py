@@ -1,8 +1,11 @@
-"""Makes the requests of the table `members` for one user, then makes each with its member naming what is not that user's.
+"""Makes the requests of the table `members` for one user, then repeats each with a member that names a file of
+another user.
 
 Usage: members.py TABLE FOLDER NAME FILE… -- FOLDER…
-The files and folders are what the user who runs this may not name. What works is checked for its bytes; everything else has to
-be refused with permission.denied. Prints what is otherwise, and how much was tried; exit status 1 where one is otherwise.
+
+The files and folders are those that the user who runs this may not use. A valid request is checked for its bytes, and
+every other one must be refused with permission.denied. Prints every other result and the number of attempts. The exit
+status is 1 if there was one.
 """
 
 import copy
@@ -15,7 +18,7 @@ import time
 TABLE, FOLDER, NAME = sys.argv[1:4]
 FILES, FOLDERS = sys.argv[4 : sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1 :]
 CONTENT = open("/tmp/sink/file", "rb").read()
-# What a member is set to, where that is not the path itself.
+# The values of a member, if they are not the path itself.
 TRESPASSES = {
     "url": ["file://" + path for path in FILES], "destination.path": [path + "/x" for path in FOLDERS],
     "destination.directory": FOLDERS, "directory": FOLDERS,
@@ -47,7 +50,7 @@ class Daemon:
         return self.call("task.add", tasks=[spec], **more)["tasks"][0]["id"]
 
     def ended(self, task):
-        """The task once it is over; as it is after a minute."""
+        """The task after it has ended, or as it is after a minute."""
         deadline = time.monotonic() + 60
         while True:
             view = self.call("task.get", id=task)
@@ -57,7 +60,7 @@ class Daemon:
 
 
     def asked(self, task):
-        """The question of the task; None if it asks nothing for a minute."""
+        """The question of the task, or None if it asks nothing for a minute."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             for question in self.call("decision.list", tasks=[task])["decisions"]:
@@ -73,7 +76,7 @@ def rows():
 
 
 def holder(parameters, method, member):
-    """What has the member, and the member's name in it."""
+    """The object with the member, and the member's name in it."""
     value = {"task.add": lambda: parameters["tasks"][0], "task.update": lambda: parameters,
              "decision.answer": lambda: parameters,
              "session.open": lambda: parameters["configuration"]}[method]()
@@ -84,7 +87,7 @@ def holder(parameters, method, member):
 
 
 def run(daemon, number, method, text, change=lambda parameters: None):
-    """Makes the request, and has its task run; the task once it is over."""
+    """Makes the request and runs its task. Returns the task after it has ended."""
     parameters = json.loads(text)
     change(parameters)
     if method == "task.add":

@@ -1,4 +1,5 @@
-"""Tries what the unit's directives forbid, from under them. Prints one line for each; exit status 1 where one succeeds."""
+"""Tries everything that the unit's directives forbid, as a program under them. Prints one line for each attempt. The
+exit status is 1 if one succeeds."""
 
 import ctypes
 import mmap
@@ -11,7 +12,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def call(name, *arguments):
-    """A call of the C library that must fail as the kernel's refusal."""
+    """A call of the C library that the kernel must refuse."""
     if getattr(libc, name)(*arguments) == -1:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
@@ -34,7 +35,7 @@ def executable_memory():
 
 
 def set_user_bit():
-    """On a file of its own."""
+    """Uses a new file."""
     path = "/tmp/set-user"
     write_to(path)
     os.chmod(path, 0o4755)
@@ -82,7 +83,7 @@ def main():
         else:
             worked = True
             print("NOT HELD: %s" % what)
-    # And what it needs, it has.
+    # Everything that the daemon needs must work.
     for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6):
         address_family(family)
     socket.socket(socket.AF_NETLINK, socket.SOCK_RAW).close()

@@ -1,10 +1,10 @@
-"""An HTTP server for many kinds of tasks: files with ranges, logins, uploads by PUT, POST, form and the IETF's draft.
+"""An HTTP server for many kinds of tasks: files with ranges, logins, and uploads by PUT, POST, form and the IETF draft.
 
 Usage: sink.py FILE FOLDER CERTIFICATE KEY AUTHORITY
-Serves FILE at every path and keeps what is sent in FOLDER, on port 8770, and on 8771 with TLS for clients that show a
-certificate of AUTHORITY. Below /login/ it wants the account "remote" with the password "far-away", below /bearer/ the token
-"of-gold". Below /damaged/ one byte is wrong, below /coded/ it comes as gzip, below /absent/ nothing is; a POST to /echo/ gets
-its body back. At /draft/ it takes resumable uploads, version 8. A wrong Repr-Digest is refused.
+Serves FILE at every path and stores uploads in FOLDER. Port 8770 uses HTTP. Port 8771 uses TLS, for clients with a
+certificate of AUTHORITY. /login/ requires the account "remote" with the password "far-away", and /bearer/ the token
+"of-gold". /damaged/ has one wrong byte, /coded/ uses gzip, and /absent/ has no file. A POST to /echo/ gets its body
+back. /draft/ accepts resumable uploads, version 8. A wrong Repr-Digest is refused.
 """
 
 import base64
@@ -57,7 +57,7 @@ class Sink(http.server.BaseHTTPRequestHandler):
         return b"".join(pieces)
 
     def is_refused(self):
-        """Whether the client may not ask this; it has its answer then."""
+        """Whether the client may not do this. It has its answer then."""
         for folder, login in WANTED.items():
             if self.path.startswith(folder) and self.headers.get("Authorization") != login:
                 self.answer(401, WWW_Authenticate=login.split(" ")[0] + ' realm="sink"')
@@ -125,7 +125,7 @@ class Sink(http.server.BaseHTTPRequestHandler):
         self.answer(200, b"stored\n", **self.state())
 
     def state(self):
-        """Of a resumable upload after this request; what is not complete by then goes on."""
+        """The fields of a resumable upload after this request. An incomplete upload continues."""
         done = self.headers.get("Upload-Complete", "?0")
         return {
             "Upload_Offset": os.path.getsize(kept(self.path)), "Upload_Complete": done,
@@ -140,7 +140,7 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        # A client that hangs up is not worth a word.
+        # A client that closes the connection is not reported.
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
