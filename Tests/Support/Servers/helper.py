@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A scripted helper. It serves the file that its URL's query names, and does what `do` says at byte `at`:
-SCHEME://host/NAME?file=PATH&do=WORD&at=N&once=PATH&gate=FIFO. With `once`, only the first time. Its name says how it serves:
-`many` many requests in one process, any other name one. What it was started with and asked is in ~/helper.log.
+SCHEME://host/NAME?file=PATH&do=WORD&at=N&once=PATH&gate=FIFO. With `once` it does so only the first time. A helper with
+the name `many` serves many requests in one process. With any other name it serves one. Its arguments and requests are
+in ~/helper.log.
 """
 import base64
 import hashlib
@@ -34,7 +35,7 @@ def say(kind, **members):
 
 
 def nothing_more(query):
-    """Silence, until somebody opens the fifo for writing."""
+    """Waits until another process opens the FIFO for writing."""
     with open(query["gate"], "rb") as gate:
         gate.read()
 
@@ -132,7 +133,7 @@ def serve(order):
 def main():
     note(started=NAME, descriptors=sorted(int(name) for name in os.listdir("/proc/self/fd"))[:-1])
     if NAME == "eager":
-        os.pwrite(3, b"", 0)  # it cannot begin without its file
+        os.pwrite(3, b"", 0)  # fails without the file, so the helper cannot start
     if NAME == "mute":
         raw(b"hello?")
     if NAME == "silent":

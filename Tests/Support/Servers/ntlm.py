@@ -1,8 +1,8 @@
-"""A server of one account that wants NTLM, or as a proxy asks for it: ntlm.py PORT USER PASSWORD FILE STATUS
+"""A server, or a proxy, with one account that requires NTLM: ntlm.py PORT USER PASSWORD FILE STATUS
 
-STATUS is 401 or 407. Every answer with credentials is checked as a server of NTLMv2 does ([MS-NLMP] section 3.3.2): the proof in the
-client's message is computed anew from the password. The connection that proved it is good from then on. Each request is a line of
-standard output: the connection, and how far it has come.
+STATUS is 401 for a server and 407 for a proxy. Every request with credentials is checked as an NTLMv2 server does
+([MS-NLMP] section 3.3.2): the proof in the client's message is computed again from the password. After a correct proof
+the connection stays authenticated. Each request is a line of standard output: the connection, and its progress.
 """
 
 import base64
@@ -20,7 +20,7 @@ ASKS, ANSWERS = (
 
 
 def md4(data):
-    """RFC 1320; OpenSSL has it no more."""
+    """RFC 1320. Current versions of OpenSSL no longer have it."""
     def turn(x, n):
         x &= 0xFFFFFFFF
         return (x << n | x >> (32 - n)) & 0xFFFFFFFF

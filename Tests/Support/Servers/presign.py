@@ -1,7 +1,7 @@
-"""Makes a bucket and URLs of one object in it, as a service does for its users: presign.py ENDPOINT KEY PARTS ANSWER.
+"""Creates a bucket and presigned URLs of one object, as a service does for its users: presign.py ENDPOINT KEY PARTS ANSWER.
 
-ANSWER gets JSON: put, get, and with PARTS of a multipart upload that is begun also parts, complete and abort, and in
-`fresh` the same three signed anew.
+Writes JSON to ANSWER: put and get. With PARTS it also starts a multipart upload, and adds parts, complete and abort, and
+in `fresh` the same three signed again.
 """
 
 import json
