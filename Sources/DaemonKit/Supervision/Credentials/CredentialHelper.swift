@@ -81,7 +81,7 @@ package struct CredentialHelper: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 call.wait(continuation)
-                turns.enter { start(call, words + [action], input) }
+                turns.enter(ifWanted: { start(call, words + [action], input) })
             }
         } onCancel: {
             call.end(.failure(TransferError(.cancelled, "Its answer is not wanted any more.")))
@@ -95,8 +95,9 @@ package struct CredentialHelper: Sendable {
     }
 
     /// Runs the program on its own thread, and leaves the turnstile afterwards.
-    private func start(_ call: Call, _ argv: [String], _ input: [UInt8]) {
-        guard call.isWanted else { return turns.leave() }
+    /// - Returns: false if no program runs.
+    private func start(_ call: Call, _ argv: [String], _ input: [UInt8]) -> Bool {
+        guard call.isWanted else { return false }
         let isStarted = NamedThread.start("dld-launch") {
             let result = Result { () throws(TransferError) -> [UInt8] in
                 try Self.perform(argv, input, environment) { call.isWanted }
@@ -104,9 +105,8 @@ package struct CredentialHelper: Sendable {
             turns.leave()
             call.end(result)
         }
-        guard !isStarted else { return }
-        turns.leave()
-        call.end(.failure(TransferError(.internal, "No thread could be started.")))
+        if !isStarted { call.end(.failure(TransferError(.internal, "No thread could be started."))) }
+        return isStarted
     }
 
     /// Runs the program to its end. Blocks.

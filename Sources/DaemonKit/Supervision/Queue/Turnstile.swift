@@ -22,7 +22,7 @@ final class Turnstiles: Sendable {
 final class Turnstile: Sendable {
     private struct State {
         var free: Int
-        var line: Deque<@Sendable () -> Void> = []
+        var line: Deque<@Sendable () -> Bool> = []
     }
 
     private let state: Guarded<State>
@@ -31,6 +31,15 @@ final class Turnstile: Sendable {
 
     /// Calls `body` now, or after others have left. Each entry needs one `leave`.
     func enter(_ body: @escaping @Sendable () -> Void) {
+        enter(ifWanted: {
+            body()
+            return true
+        })
+    }
+
+    /// The same for one that may not want to pass any more when its turn comes.
+    /// - Parameter body: returns false if it does not: then it has not to leave, and the next one is called, without recursion.
+    func enter(ifWanted body: @escaping @Sendable () -> Bool) {
         let mayPass = state.withLock { state in
             guard state.free > 0 else {
                 state.line.append(body)
@@ -39,7 +48,7 @@ final class Turnstile: Sendable {
             state.free -= 1
             return true
         }
-        if mayPass { body() }
+        if mayPass, !body() { leave() }
     }
 
     /// Returns when the caller may pass. Each entry needs one `leave`.
@@ -54,11 +63,15 @@ final class Turnstile: Sendable {
     }
 
     func leave() {
-        let next = state.withLock { state in
+        while let next = takeNext(), !next() {}
+    }
+
+    /// The next in line; without one a place is free again.
+    private func takeNext() -> (@Sendable () -> Bool)? {
+        state.withLock { state in
             let next = state.line.popFirst()
             if next == nil { state.free += 1 }
             return next
         }
-        next?()
     }
 }

@@ -111,4 +111,26 @@ struct CredentialHelperTests {
         for other in others { other.cancel() }
         for other in others { #expect(await other.value.credential == nil) }
     }
+
+    /// All programs that may run at a time run, and thousands of tasks wait for their turn: those that are cancelled meanwhile
+    /// are passed over without recursion.
+    @Test(.timeLimit(.minutes(1))) func thousandsThatAreCancelledCostTheNextNothing() async throws {
+        let fifo = folder.file("fifo")
+        try #require(mkfifo(fifo, 0o600) == 0)
+        let started = folder.file("started")
+        let helper = try script(
+            "echo >> \(started); read line < \(fifo); echo username=a; echo password=p\n")
+        let gate = open(fifo, O_RDWR | O_CLOEXEC)
+        try #require(gate >= 0)
+        defer { close(gate) }
+        let asking = (0..<4).map { _ in Task { await helper.get(for: Self.demand) } }
+        #expect(await eventually { (try? Files.text(started))?.count == 4 })
+        let others = (0..<20_000).map { _ in Task { await helper.get(for: Self.demand) } }
+        for other in others { other.cancel() }
+        for other in others { #expect(await other.value.credential == nil) }
+        // A line for each of those that run, and for the one after them.
+        try #require(write(gate, "\n\n\n\n\n", 5) == 5)
+        for one in asking { #expect(await one.value.credential?.username == "a") }
+        #expect(await helper.get(for: Self.demand).credential?.username == "a")
+    }
 }
