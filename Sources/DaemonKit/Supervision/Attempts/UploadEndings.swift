@@ -88,7 +88,9 @@ final class UploadEndings: Sendable {
             policy.network.tls?.isAsked = false
             var settled = SettledDecisions().adding(trusted)
             policy.apply(settled)
-            var outcome = try await request(ending, policy)
+            let isOver = session.map { $0.state == .invalidated } ?? true
+            let hosts = hsts.hosts(of: ending.session, policy, isOver: isOver)
+            var outcome = try await request(ending, policy, hosts)
             let user = CredentialKeeper.User(ending.session, isVolatile: ending.task.isVolatile, policy)
             let refusal = outcome.flatMap { $0.head ?? $0.connectHead }
             if let demand = refusal.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
@@ -98,7 +100,7 @@ final class UploadEndings: Sendable {
             {
                 settled.use(found, for: demand)
                 policy.apply(settled.lookingUp { _ in found })
-                outcome = try await request(ending, policy)
+                outcome = try await request(ending, policy, hosts)
             }
             try await record(ending, outcome, policy)
         } catch {
@@ -114,7 +116,9 @@ final class UploadEndings: Sendable {
     }
 
     /// nil if the upload's protocol has no such request.
-    private func request(_ ending: UploadEnding, _ policy: EffectivePolicy) async throws -> ExchangeOutcome? {
+    private func request(
+        _ ending: UploadEnding, _ policy: EffectivePolicy, _ hosts: TaskHSTS?
+    ) async throws -> ExchangeOutcome? {
         let pinned = try await files.pinned(policy.$network, ending.spec.url ?? "", owner: ending.session.owner)
         defer { withExtendedLifetime(pinned) {} }
         let request = StrategyRequest(
@@ -123,7 +127,7 @@ final class UploadEndings: Sendable {
         guard let exchange = StrategyRegistry.cancellation(for: request) else { return nil }
         let context = TransferContext(
             task: ending.task, session: ending.session, counters: TransferCounters(), observer: SilentObserver(),
-            hsts: hsts.hosts(of: ending.session, policy))
+            hsts: hosts)
         return await engine.perform(exchange, into: nil, sending: nil, context: context)
     }
 

@@ -14,7 +14,8 @@ package final class HSTSKeeper: Sendable {
     package typealias Place = CookieKeeper.Place
 
     private struct State {
-        var lists: [Place: HSTSList] = [:]
+        /// Tasks hold the list that they use. A task that outlives its session learns for itself alone.
+        var lists: [Place: Guarded<HSTSList>] = [:]
         /// Changes that a full disk kept out of the store. The owner's next change stores them too.
         var unstored: [UserID: [String]] = [:]
     }
@@ -38,7 +39,7 @@ package final class HSTSKeeper: Sendable {
             return try transaction.hstsHosts()
         }
         let lists = Dictionary(grouping: stored, by: \.owner).map { owner, hosts in
-            (Place.shared(owner), HSTSList(hosts.map(\.host)))
+            (Place.shared(owner), Guarded(HSTSList(hosts.map(\.host))))
         }
         state.withLock { $0.lists = Dictionary(uniqueKeysWithValues: lists) }
     }
@@ -46,21 +47,26 @@ package final class HSTSKeeper: Sendable {
     // MARK: Tasks
 
     /// Returns the list that a task of this session obeys and learns into; nil if it ignores HSTS.
-    func hosts(of session: SessionKey, _ policy: EffectivePolicy) -> TaskHSTS? {
+    /// - Parameter isOver: the session has ended, so nothing is kept for it.
+    func hosts(of session: SessionKey, _ policy: EffectivePolicy, isOver: Bool = false) -> TaskHSTS? {
         guard policy.$network.wrappedValue.obeysHSTS else { return nil }
-        return TaskHSTS(self, policy.usesOwnersStores ? .shared(session.owner) : .volatile(session))
-    }
-
-    fileprivate func isKnown(_ host: String, in place: Place) -> Bool {
-        let now = time.reading().wall
-        return state.withLock { $0.lists[place]?.isKnown(host, at: now) ?? false }
-    }
-
-    fileprivate func receive(_ field: String, from host: String, in place: Place) {
-        let now = time.reading().wall
-        let changed = state.withLock {
-            $0.lists[place, default: HSTSList()].receive(field, from: host, at: now)
+        let place = policy.usesOwnersStores ? Place.shared(session.owner) : .volatile(session)
+        let list = state.withLock { state in
+            let list = state.lists[place] ?? Guarded(HSTSList())
+            if policy.usesOwnersStores || !isOver { state.lists[place] = list }
+            return list
         }
+        return TaskHSTS(self, place, list)
+    }
+
+    fileprivate func isKnown(_ host: String, in list: Guarded<HSTSList>) -> Bool {
+        let now = time.reading().wall
+        return list.withLock { $0.isKnown(host, at: now) }
+    }
+
+    fileprivate func receive(_ field: String, from host: String, in list: Guarded<HSTSList>, of place: Place) {
+        let now = time.reading().wall
+        let changed = list.withLock { $0.receive(field, from: host, at: now) }
         guard case .shared(let owner) = place, !changed.isEmpty else { return }
         let due = state.withLock { ($0.unstored.removeValue(forKey: owner) ?? []) + changed }
         store.write(storing(due, of: owner)) { [weak self] in
@@ -82,8 +88,9 @@ package final class HSTSKeeper: Sendable {
     /// reach the store.
     private func storing(_ domains: [String], of owner: UserID) -> @Sendable (StoreTransaction) throws -> Void {
         { [self] transaction in
+            let list = find(.shared(owner))
             for domain in Set(domains) {
-                if let host = state.withLock({ $0.lists[.shared(owner)]?.host(domain) }) {
+                if let host = list?.withLock({ $0.host(domain) }) {
                     try transaction.put(host, owner: owner)
                 } else {
                     try transaction.removeHSTSHost(domain, owner: owner)
@@ -94,10 +101,12 @@ package final class HSTSKeeper: Sendable {
 
     // MARK: Clients
 
+    private func find(_ place: Place) -> Guarded<HSTSList>? { state.withLock { $0.lists[place] } }
+
     /// The hosts that have not expired, by name.
     package func list(_ place: Place) -> [HSTSHost] {
         let now = time.reading().wall
-        return state.withLock { $0.lists[place]?.all(at: now) ?? [] }
+        return find(place)?.withLock { $0.all(at: now) } ?? []
     }
 
     /// Forgets a domain and the names below it, or all domains. This is durable when it returns. If the store fails,
@@ -105,10 +114,11 @@ package final class HSTSKeeper: Sendable {
     /// - Returns: how many were known.
     package func forget(_ domain: String?, in place: Place) async throws -> Int {
         let now = time.reading().wall
-        let (gone, count) = state.withLock { state -> ([String], Int) in
-            let before = state.lists[place]?.all(at: now).count ?? 0
-            let gone = state.lists[place]?.forget(domain) ?? []
-            return (gone, before - (state.lists[place]?.all(at: now).count ?? 0))
+        guard let list = find(place) else { return 0 }
+        let (gone, count) = list.withLock { list -> ([String], Int) in
+            let before = list.all(at: now).count
+            let gone = list.forget(domain)
+            return (gone, before - list.all(at: now).count)
         }
         guard case .shared(let owner) = place, !gone.isEmpty else { return count }
         do {
@@ -125,15 +135,17 @@ package final class HSTSKeeper: Sendable {
 final class TaskHSTS: HSTSKeeping {
     private let keeper: HSTSKeeper
     private let place: HSTSKeeper.Place
+    private let list: Guarded<HSTSList>
 
-    init(_ keeper: HSTSKeeper, _ place: HSTSKeeper.Place) {
+    fileprivate init(_ keeper: HSTSKeeper, _ place: HSTSKeeper.Place, _ list: Guarded<HSTSList>) {
         self.keeper = keeper
         self.place = place
+        self.list = list
     }
 
-    func isKnown(_ host: String) -> Bool { keeper.isKnown(host, in: place) }
+    func isKnown(_ host: String) -> Bool { keeper.isKnown(host, in: list) }
 
-    func receive(_ field: String, from host: String) { keeper.receive(field, from: host, in: place) }
+    func receive(_ field: String, from host: String) { keeper.receive(field, from: host, in: list, of: place) }
 
     /// Returns the URL with https; nil if its scheme is not http, or if its host is not a known host.
     func secured(_ url: String) -> String? {

@@ -77,6 +77,20 @@ struct HSTSKeeperTests {
         #expect(keeper.list(.volatile(Self.session)).isEmpty)
     }
 
+    /// A transfer that ends late, or an upload's ending, leaves nothing behind for the next session of the name.
+    @Test func whatComesAfterAnEphemeralSessionIsKeptForNobody() throws {
+        let running = try #require(task(.ephemeral))
+        keeper.follow([EventRecord(time: Timestamp(milliseconds: 1), type: .sessionInvalidated, session: Self.session)])
+        running.receive("max-age=1000", from: "b.org")
+        #expect(running.isKnown("b.org"))
+        let policy = EffectivePolicy(session: SessionConfiguration(), kind: .ephemeral)
+        let late = try #require(keeper.hosts(of: Self.session, policy, isOver: true))
+        late.receive("max-age=1000", from: "c.org")
+        #expect(keeper.list(.volatile(Self.session)).isEmpty)
+        let next = try #require(task(.ephemeral))
+        #expect(!next.isKnown("b.org") && !next.isKnown("c.org"))
+    }
+
     @Test func aURLOfAKnownHostGoesOverHTTPS() throws {
         let known = try #require(task())
         known.receive("max-age=1000", from: "a.org")
