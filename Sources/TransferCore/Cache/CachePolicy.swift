@@ -9,6 +9,8 @@ package struct CachePolicy: Sendable, Hashable {
     package var memoryCapacity: Int
     /// Bytes; 0 for sessions that keep nothing on a disk.
     package var diskCapacity: Int
+    /// The storage has a part on the disk, even if this session keeps nothing there: another configuration may have.
+    package var hasDisk: Bool
 
     package static let memoryCapacity = 4 << 20
     package static let diskCapacity = 20 << 20
@@ -21,9 +23,11 @@ package struct CachePolicy: Sendable, Hashable {
         case .background: return nil
         case .default:
             isOwn = session.urlCache != nil
+            hasDisk = true
             diskCapacity = session.urlCache?.diskCapacity.map { Int($0.rawValue) } ?? Self.diskCapacity
         case .ephemeral:
             isOwn = true
+            hasDisk = false
             diskCapacity = 0
         }
         memoryCapacity = session.urlCache?.memoryCapacity.map { Int($0.rawValue) } ?? Self.memoryCapacity

@@ -190,7 +190,7 @@ package final class CacheKeeper: Sendable {
     /// Removes all answers for a URL, which may be stored again.
     func drop(_ url: String, on shelf: Shelf) {
         forgetInMemory(url, shelf.place)
-        if shelf.policy.diskCapacity > 0 { disk?.forget(shelf.place.owner, shelf.place.storage, url: url) }
+        if shelf.policy.hasDisk { disk?.forget(shelf.place.owner, shelf.place.storage, url: url) }
     }
 
     /// Removes what an ended session has in memory.

@@ -144,6 +144,16 @@ struct CacheKeeperTests {
         #expect(await onDisk() == 0)
     }
 
+    /// The session's own storage has a part on the disk, from the time before its configuration said 0 (RFC 9111 section 4.4).
+    @Test func invalidationReachesADiskThatIsNotUsedNow() async throws {
+        let request = try request()
+        put(try answer(to: request), try shelf(.default, CacheCapacities(memoryCapacity: 40_000, diskCapacity: 80_000)))
+        #expect(await onDisk() == 1)
+        let later = try shelf(.default, CacheCapacities(memoryCapacity: 40_000, diskCapacity: 0))
+        keeper.forget("http://a/", on: later)
+        #expect(await onDisk() == 0)
+    }
+
     /// An answer that was requested or read before an invalidation does not come back afterwards.
     @Test(arguments: ["url", "client", "session"])
     func whatIsInvalidatedMeanwhileIsNotKept(by: String) async throws {
