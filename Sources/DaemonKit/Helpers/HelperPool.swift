@@ -220,18 +220,17 @@ package final class HelperPool: HelperServing {
             guard let isEmpty = entries[key]?.waiting.isEmpty, !isEmpty else { return nil }
             return entries[key]?.waiting.removeFirst()
         }
-        guard let asked = next, !asked.isEnded else {
-            next?.free()
-            return nil
-        }
+        guard let asked = next else { return nil }
         defer { asked.free() }
         let host = makeHost(key)
+        // From here on whoever ends it waits until the process is gone: it has the part.
+        guard asked.isServed(writesPart: asked.call.part != nil, wake: { host.wake() }) else { return nil }
         do throws(TransferError) {
             let file = try makeFile(asked.call)
             let process = try makeProcess(key, program, host, part: file.descriptor)
             var end = HelperHost.End.needless
             do throws(TransferError) {
-                let hello = try process.hello(within: min(patience.hello, asked.call.patience))
+                let hello = try process.hello(within: min(patience.hello, asked.call.patience)) { !asked.isEnded }
                 learn(key, program, servesMany: hello.servesMany, serving: 0)
                 end = host.serveOne(asked, process, hello, file: file) { succeeded(key) }
             } catch {
@@ -244,6 +243,7 @@ package final class HelperPool: HelperServing {
             host.fail(error)
             return error
         } catch {
+            guard !asked.isEnded else { return nil }
             failed(key, error)
             asked.deliver(.failed(error, retryAfter: nil))
             return error

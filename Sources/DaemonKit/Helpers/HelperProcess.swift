@@ -163,27 +163,34 @@ final class HelperProcess {
 
     // MARK: The beginning and the end
 
-    /// Waits for the first line.
-    /// - Throws: `helper.protocol` if that line is not a hello, `helper.failed` if there is none.
-    func hello(within milliseconds: Int64) throws(TransferError) -> HelperHello {
+    /// Waits for the first line, as long as somebody wants it.
+    /// - Parameter isWanted: asked again when the thread is woken.
+    /// - Throws: `helper.protocol` if that line is not a hello, `helper.failed` if there is none, `cancelled` if nobody
+    ///   wants it any more.
+    func hello(
+        within milliseconds: Int64, while isWanted: () -> Bool = { true }
+    ) throws(TransferError) -> HelperHello {
         let first: HelperMessage?
         do throws(HelperViolation) {
-            first = try firstMessage(until: Self.now + milliseconds)
+            first = try firstMessage(until: Self.now + milliseconds, isWanted)
         } catch {
             throw .helperProtocol(scheme, error)
         }
         switch first {
         case .hello(let hello)?: return hello
         case .request?: throw .helperProtocol(scheme, HelperViolation("another line before its hello"))
+        case nil where !isWanted(): throw TransferError(.cancelled, "Nobody wants its answer any more.")
         case nil where isAtEnd: throw .helperFailed(scheme, "ended before its hello.", retryable: true)
         case nil:
             throw .helperFailed(scheme, "said no hello within \(milliseconds / 1000) s; it was ended.", retryable: true)
         }
     }
 
-    /// nil if the process ends or the deadline passes first.
-    private func firstMessage(until deadline: Int64) throws(HelperViolation) -> HelperMessage? {
-        while Self.now < deadline {
+    /// nil if the process ends, the deadline passes or nobody wants the line any more.
+    private func firstMessage(
+        until deadline: Int64, _ isWanted: () -> Bool
+    ) throws(HelperViolation) -> HelperMessage? {
+        while Self.now < deadline, isWanted() {
             switch try turn(reads: true, until: deadline) {
             case .nothing: continue
             case .end: return nil
