@@ -5,6 +5,8 @@ import TransferModel
 package struct CredentialList: Sendable, Hashable {
     /// In the order in which they were stored.
     package private(set) var all: [StoredCredential] = []
+    /// What was removed or replaced: tasks that still send it do not store it again.
+    private var removed = CredentialMarks()
 
     package init(_ all: [StoredCredential] = []) { self.all = all }
 
@@ -21,6 +23,9 @@ package struct CredentialList: Sendable, Hashable {
     /// - Parameter isDefault: nil = yes, unless its space has another default that was not refused.
     package mutating func keep(_ credential: StoredCredential, isDefault: Bool? = nil) {
         var credential = credential
+        for one in all where one.space == credential.space && one.username == credential.username {
+            removed.add(one.username, one.password, at: one.space)
+        }
         all.removeAll { $0.space == credential.space && $0.username == credential.username }
         let isTaken = all.contains { $0.space == credential.space && $0.isDefault && !$0.isRefused }
         credential.isDefault = isDefault ?? !isTaken
@@ -28,7 +33,16 @@ package struct CredentialList: Sendable, Hashable {
             for index in all.indices where all[index].space == credential.space { all[index].isDefault = false }
         }
         all.append(credential)
+        removed.remove(credential.username, credential.password, at: credential.space)
     }
+
+    /// Whether a credential that answers this demand was removed or replaced, and has not been stored or asked for since.
+    package func hasRemoved(_ username: String, _ password: String, for demand: ProtectionSpace) -> Bool {
+        removed.contain(username, password, for: demand)
+    }
+
+    /// A client is asked anew: its answer may be stored, even if the same was removed before.
+    package mutating func ask(for demand: ProtectionSpace) { removed.remove(at: CredentialSpace(demand)) }
 
     /// The server or proxy has refused the credential: it is not sent again without a client's answer until it is
     /// stored again.
@@ -45,14 +59,10 @@ package struct CredentialList: Sendable, Hashable {
     /// Removes the credentials of a server or proxy; a realm, method or user name that is nil matches all.
     /// - Returns: how many were removed.
     package mutating func remove(at space: CredentialSpace, username: String?) -> Int {
-        let before = all.count
-        all.removeAll { one in
-            one.space.origin == space.origin && one.space.isProxy == space.isProxy
-                && (space.realm == nil || one.space.realm == space.realm)
-                && (space.method == nil || one.space.method == space.method)
-                && (username == nil || one.username == username)
-        }
-        return before - all.count
+        let gone = all.filter { space.covers($0.space) && (username == nil || $0.username == username) }
+        for one in gone { removed.add(one.username, one.password, at: one.space) }
+        all.removeAll(where: gone.contains)
+        return gone.count
     }
 }
 
@@ -61,6 +71,12 @@ extension CredentialSpace {
     package func covers(_ demand: ProtectionSpace) -> Bool {
         origin == demand.origin && isProxy == demand.isProxy && (realm == nil || realm == demand.realm)
             && (method == nil || method == demand.method)
+    }
+
+    /// Whether everything in the other space is in this one too.
+    func covers(_ other: CredentialSpace) -> Bool {
+        origin == other.origin && isProxy == other.isProxy && (realm == nil || realm == other.realm)
+            && (method == nil || method == other.method)
     }
 
     /// How precisely the space matches: a realm counts more than a method.

@@ -35,7 +35,7 @@ package final class CredentialKeeper: Sendable {
 
     private let lists = Guarded<[Place: CredentialList]>([:])
     /// Credentials that helpers gave and servers refused. As long as the daemon runs, no task sends them again.
-    private let refusedGifts = Guarded<[UserID: RefusedGifts]>([:])
+    private let refusedGifts = Guarded<[UserID: CredentialMarks]>([:])
     private let store: TransferStore
     private let helper: CredentialHelper?
     private let logger: Logger
@@ -116,6 +116,8 @@ package final class CredentialKeeper: Sendable {
         var offer = CredentialOffer(space: demand)
         offer.isStoredRefused = isRefused(demand, in: user.places)
         if policy.asks.contains(.challenge) {
+            // From now on its answer is stored, even if it removed the same credential before.
+            lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
             // The client itself stored these for all tasks of the session. It is asked about all others.
             offer.found = found(for: demand, in: [user.own]).flatMap { isNew($0) ? $0 : nil }
             offer.proposedUser = found(for: demand, in: user.places)?.username
@@ -139,7 +141,9 @@ package final class CredentialKeeper: Sendable {
     }
 
     private func isRefused(_ given: FoundCredential, _ demand: ProtectionSpace, _ user: User) -> Bool {
-        refusedGifts.withLock { $0[user.session.owner]?.contains(given, for: demand) == true }
+        refusedGifts.withLock {
+            $0[user.session.owner]?.contain(given.username, given.password, for: demand) == true
+        }
     }
 
     /// - Returns: what was sent, and must not be sent again.
@@ -170,8 +174,9 @@ package final class CredentialKeeper: Sendable {
     /// Tells the helper, without waiting for it.
     private func refuse(gift: SettledDecisions.Space, by demand: ProtectionSpace, of owner: UserID) {
         let (username, password) = (gift.username ?? "", gift.password ?? "")
-        let given = FoundCredential(username: username, password: password, source: .helper)
-        refusedGifts.withLock { $0[owner, default: RefusedGifts()].add(given, for: demand) }
+        refusedGifts.withLock {
+            $0[owner, default: CredentialMarks()].add(username, password, at: CredentialSpace(demand))
+        }
         guard gift.demand == demand else { return }
         Task { [helper] in await helper?.erase(username, password, for: demand) }
     }
@@ -183,7 +188,7 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    /// Keeps credentials that were accepted, according to their persistence.
+    /// Keeps credentials that were accepted, according to their persistence, unless a client has removed them since.
     func worked(_ spaces: [SettledDecisions.Space], for user: User) {
         for space in spaces {
             guard let username = space.username, let password = space.password, let demand = space.demand else {
@@ -204,8 +209,7 @@ package final class CredentialKeeper: Sendable {
                     space: CredentialSpace(demand), username: username, password: password,
                     persistence: isOwn ? .session : .permanent)
                 do {
-                    try keep(credential, isDefault: true, in: place)
-                    write(place)
+                    if try keep(credential, isDefault: true, in: place, afterAnswering: demand) { write(place) }
                 } catch {
                     logger.warning("a credential that worked is not kept", metadata: ["error": "\(error)"])
                 }
@@ -226,17 +230,23 @@ package final class CredentialKeeper: Sendable {
 
     // MARK: The store
 
+    /// - Parameter demand: what a task has answered with it; nil if a client gives it now.
+    /// - Returns: false if a client has removed it since the task was given it.
     /// - Throws: `limit.reached`.
-    private func keep(_ credential: StoredCredential, isDefault: Bool?, in place: Place) throws(TransferError) {
-        let isKept = lists.withLock { lists in
+    @discardableResult
+    private func keep(
+        _ credential: StoredCredential, isDefault: Bool?, in place: Place, afterAnswering demand: ProtectionSpace? = nil
+    ) throws(TransferError) -> Bool {
+        let isKept = lists.withLock { lists -> Bool? in
             var list = lists[place] ?? CredentialList()
+            if let demand, list.hasRemoved(credential.username, credential.password, for: demand) { return nil }
             list.keep(credential, isDefault: isDefault)
             let others = lists.filter { $0.key != place && $0.key.owner == place.owner }.values
             guard others.reduce(list.all.count, { $0 + $1.all.count }) <= Bounds.credentials else { return false }
             lists[place] = list
             return true
         }
-        guard !isKept else { return }
+        guard isKept == false else { return isKept != nil }
         throw TransferError(
             .limitReached,
             "You have \(Bounds.credentials) credentials, which is the most; remove some with credentials.remove.")

@@ -115,6 +115,33 @@ struct CredentialKeeperTests {
         #expect(try await reopened().list(.shared(Self.anna)).map(\.space.host) == ["b.org"])
     }
 
+    /// A task that a client answered goes on sending what another has removed meanwhile, and does not store it again; the next
+    /// answer is stored.
+    @Test func whatWasRemovedDoesNotComeBackWithARunningTask() async throws {
+        var space = SettledDecisions.Space(origin: Self.demand.origin, isProxy: false)
+        (space.username, space.password) = ("anna", "p")
+        (space.demand, space.persistence) = (Self.demand, .permanent)
+        let (user, policy) = user { $0.asks = [.challenge] }
+        keeper.worked([space], for: user)
+        let site = CredentialSpace(host: "a.org", port: 443, protocol: "https")
+        #expect(try await keeper.remove(at: site, username: nil, in: .shared(Self.anna)) == 1)
+        keeper.worked([space], for: user)
+        #expect(keeper.list(.shared(Self.anna)).isEmpty && keeper.list(.session(Self.session)).count == 1)
+        // Another password is another credential.
+        var other = space
+        other.password = "q"
+        keeper.worked([other], for: user)
+        #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["q"])
+        #expect(try await keeper.remove(at: site, username: nil, in: .shared(Self.anna)) == 1)
+        _ = await keeper.offer(after: refusal, of: record(nil), policy)
+        keeper.worked([space], for: user)
+        #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["p"])
+        // Nor does what was replaced.
+        keeper.worked([other], for: user)
+        keeper.worked([space], for: user)
+        #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["q"])
+    }
+
     private func record(_ sent: SettledDecisions?) -> TaskRecord {
         var spec = TaskSpec()
         spec.url = "https://a.org/x"
