@@ -46,6 +46,19 @@ class Connection:
             raise Refused(f"{method}: {reply['error']['message']}", reply["error"].get("data", {}).get("code"))
         return reply["result"]
 
+    def await_completed(self, count):
+        """Reads events and answers until `count` tasks have completed; any other end, or a refusal, is a failure."""
+        completed = 0
+        while completed < count:
+            for text in self.lines():
+                message = json.loads(text)
+                if "error" in message:
+                    raise Failed(message["error"]["message"])
+                kind = message.get("params", {}).get("type")
+                if kind in ("task.failed", "task.cancelled"):
+                    raise Failed(text.decode())
+                completed += kind == "task.completed"
+
     def pipeline(self, requests, depth):
         """Sends ready-made lines, at most `depth` of them unanswered; seconds until the last answer."""
         start, sent, answered = time.monotonic(), min(depth, len(requests)), 0

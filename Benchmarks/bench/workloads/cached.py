@@ -1,7 +1,6 @@
 """Instructions for one more data task that a stored answer serves, against one that is fetched; and what hits cost in a full
 cache, against one that has little else."""
 import contextlib
-import json
 import os
 import pathlib
 import sqlite3
@@ -106,13 +105,4 @@ def fetch(connection, urls, policy):
     for first in range(0, tasks, CALL):
         specs = [{"kind": "data", "url": url, "requestCachePolicy": policy} for url in urls[first:first + CALL]]
         connection.send(line("task.add", {"session": "bench", "tasks": specs}))
-    completed = 0
-    while completed < tasks:
-        for text in connection.lines():
-            message = json.loads(text)
-            if "error" in message:
-                raise Failed(message["error"]["message"])
-            kind = message.get("params", {}).get("type")
-            if kind in ("task.failed", "task.cancelled"):
-                raise Failed(text.decode())
-            completed += kind == "task.completed"
+    connection.await_completed(tasks)

@@ -1,9 +1,6 @@
 """9,000 data tasks of one client in a volatile session: what they cost the daemon, whose store is in memory."""
-import json
-
 from bench import bars
 from bench.content import make_file
-from bench.measure import Failed
 from bench.rpc import line
 
 TASKS = 9_000
@@ -32,15 +29,6 @@ def one(context, daemon, url):
     meter = daemon.meter()
     for count in batches:
         connection.send(line("task.add", {"session": "bench", "tasks": [{"kind": "data", "url": url}] * count}))
-    completed = 0
-    while completed < tasks:
-        for text in connection.lines():
-            message = json.loads(text)
-            if "error" in message:
-                raise Failed(message["error"]["message"])
-            kind = message.get("params", {}).get("type")
-            if kind in ("task.failed", "task.cancelled"):
-                raise Failed(text.decode())
-            completed += kind == "task.completed"
+    connection.await_completed(tasks)
     sample = meter.end()
     return sample.cpu, sample.wall
