@@ -46,12 +46,8 @@ struct CookieHandlers {
         _ session: String?, _ context: RequestContext, _ services: Services
     ) async throws -> CookieKeeper.Place {
         guard let session else { return .shared(context.peer.uid) }
-        let key = SessionKey(owner: context.peer.uid, identifier: session)
-        guard let record = try await services.tasks(of: key, context).store.read({ try $0.session(key) }),
-            record.state != .invalidated
-        else {
-            throw TransferError.noSession(session)
-        }
+        let record = try await services.session(session, of: context)
+        let key = record.key
         switch CookiePolicy(record.configuration, record.kind).storage {
         case .shared: return .shared(key.owner)
         case .session: return try services.volatile.owns(key, context.connection.id) ? .volatile(key) : .session(key)

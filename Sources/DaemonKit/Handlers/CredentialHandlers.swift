@@ -36,12 +36,7 @@ struct CredentialHandlers {
         _ session: String?, _ context: RequestContext, _ services: Services
     ) async throws -> CredentialKeeper.Place {
         guard let session else { return .shared(context.peer.uid) }
-        let key = SessionKey(owner: context.peer.uid, identifier: session)
-        guard let record = try await services.tasks(of: key, context).store.read({ try $0.session(key) }),
-            record.state != .invalidated
-        else {
-            throw TransferError.noSession(session)
-        }
+        let key = try await services.session(session, of: context).key
         return try services.volatile.owns(key, context.connection.id) ? .volatile(key) : .session(key)
     }
 

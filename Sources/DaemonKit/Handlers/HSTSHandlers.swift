@@ -12,7 +12,7 @@ struct HSTSHandlers {
         let services = services
         table.add(ListHSTS.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            let wanted = parameters.domain.map(HostName.canonical)
+            let wanted = try Self.domain(parameters)
             let hosts = services.hsts.list(place).filter { host in
                 wanted.map { HostName.matches(host.domain, domain: $0) } ?? true
             }
@@ -20,8 +20,19 @@ struct HSTSHandlers {
         }
         table.add(RemoveHSTS.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            return RemoveHSTS.Result(removed: try await services.hsts.forget(parameters.domain, in: place))
+            return RemoveHSTS.Result(removed: try await services.hsts.forget(Self.domain(parameters), in: place))
         }
+    }
+
+    /// - Throws: `request.bad_field` for what is no host name: nothing is found by a URL, which would look like success.
+    private static func domain(_ selection: HSTSSelection) throws(TransferError) -> String? {
+        guard let domain = selection.domain else { return nil }
+        let name = HostName.canonical(domain)
+        guard !name.isEmpty, !name.utf8.contains(where: { $0 <= 0x20 || "/:?#@\\".utf8.contains($0) }) else {
+            throw TransferError(
+                .badField, "domain: give a host name such as example.org, not a URL.", details: ["field": "domain"])
+        }
+        return name
     }
 
     /// Returns the list that the session's tasks obey. An ephemeral session has its own.
@@ -30,12 +41,7 @@ struct HSTSHandlers {
         _ session: String?, _ context: RequestContext, _ services: Services
     ) async throws -> HSTSKeeper.Place {
         guard let session else { return .shared(context.peer.uid) }
-        let key = SessionKey(owner: context.peer.uid, identifier: session)
-        guard let record = try await services.tasks(of: key, context).store.read({ try $0.session(key) }),
-            record.state != .invalidated
-        else {
-            throw TransferError.noSession(session)
-        }
-        return record.kind == .ephemeral ? .volatile(key) : .shared(key.owner)
+        let record = try await services.session(session, of: context)
+        return record.kind == .ephemeral ? .volatile(record.key) : .shared(record.key.owner)
     }
 }

@@ -74,6 +74,16 @@ package struct Services: Sendable {
         try volatile.owns(session, context.connection.id) ? volatile.services : durable
     }
 
+    /// Returns the session that a caller names.
+    /// - Throws: `session.not_found`, also if the session has ended; `session.in_use`.
+    func session(_ name: String, of context: RequestContext) async throws -> SessionRecord {
+        let key = SessionKey(owner: context.peer.uid, identifier: name)
+        guard let record = try await tasks(of: key, context).store.read({ try $0.session(key) }),
+            record.state != .invalidated
+        else { throw TransferError.noSession(name) }
+        return record
+    }
+
     /// Returns the services for a task, as the connection sees it. Volatile tasks of other connections do not exist for
     /// it.
     func tasks(of task: TaskID, _ context: RequestContext) async throws -> TaskServices {

@@ -5,29 +5,9 @@ public enum ListHSTS: RPCMethod {
     public static let name = "hsts.list"
     public static let summary =
         "Hosts that have asked to be reached over https alone (RFC 6797), as the caller's tasks have learned them, by name."
-    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInUse]
+    public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse]
 
-    public struct Parameters: WireObject, Hashable {
-        public var session: String?
-        public var domain: String?
-
-        public init(session: String? = nil, domain: String? = nil) {
-            self.session = session
-            self.domain = domain
-        }
-
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, domain
-        }
-
-        public static let wireName = "ListHSTS"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, HSTSText.session)
-            case .domain: .optional(.string, "Only this domain and the names below it.")
-            }
-        }
-    }
+    public typealias Parameters = HSTSSelection
 
     public struct Result: WireObject, Hashable {
         public var hosts: [HSTSHost]
@@ -52,29 +32,9 @@ public enum RemoveHSTS: RPCMethod {
     public static let name = "hsts.remove"
     public static let summary =
         "Forgets hosts that the caller's tasks reach over https alone, until they ask for it again. Durable when it returns."
-    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInUse, .diskFull, .diskIO]
+    public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
 
-    public struct Parameters: WireObject, Hashable {
-        public var session: String?
-        public var domain: String?
-
-        public init(session: String? = nil, domain: String? = nil) {
-            self.session = session
-            self.domain = domain
-        }
-
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, domain
-        }
-
-        public static let wireName = "RemoveHSTS"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, HSTSText.session)
-            case .domain: .optional(.string, "Only this domain and the names below it; default: all.")
-            }
-        }
-    }
+    public typealias Parameters = HSTSSelection
 
     public struct Result: WireObject, Hashable {
         public var removed: Int
@@ -94,8 +54,29 @@ public enum RemoveHSTS: RPCMethod {
     }
 }
 
-enum HSTSText {
-    static let session = "An `ephemeral` session, for its own hosts; default, and for others: those of the user."
+/// Whose hosts are meant, and which.
+public struct HSTSSelection: WireObject, Hashable {
+    public var session: String?
+    public var domain: String?
+
+    public init(session: String? = nil, domain: String? = nil) {
+        self.session = session
+        self.domain = domain
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case session, domain
+    }
+
+    public static let wireName = "HSTSSelection"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .session:
+            .optional(
+                .string, "An `ephemeral` session, for its own hosts; default, and for others: those of the user.")
+        case .domain: .optional(.string, "A host name: only this domain and the names below it; default: all.")
+        }
+    }
 }
 
 extension HSTSHost: WireObject {

@@ -37,7 +37,9 @@ struct HSTSCommand: AsyncParsableCommand {
             commandName: "remove", abstract: "Forget hosts, until they ask again.",
             discussion: "Without this, a host that no longer offers https cannot be reached before it expires.")
 
-        @Argument(help: ArgumentHelp("The domain; names below it are forgotten too.", valueName: "domain"))
+        @Argument(
+            help: ArgumentHelp(
+                "The domain, or a URL for its host; names below it are forgotten too.", valueName: "domain"))
         var domain: String?
 
         @Flag(help: "Forget all hosts.")
@@ -50,7 +52,7 @@ struct HSTSCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(RemoveHSTS.self, .init(domain: domain))
+            let result = try await session.call(RemoveHSTS.self, .init(domain: domain.map(URLText.host)))
             if session.console.json { return try session.console.value(result) }
             session.console.remark("\(Figures.count(result.removed, "host")) forgotten")
         }

@@ -17,16 +17,7 @@ enum CookieSource: Hashable {
 
     /// The cookies for the host of this URL. The daemon checks path and scheme.
     static func cookies(_ all: [Cookie], for url: String) -> [Cookie] {
-        let bytes = url.utf8
-        let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
-        let authority = bytes[start...].prefix { !"/?#\\".utf8.contains($0) }
-        let place = Substring(
-            authority.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).last ?? authority)
-        let host =
-            place.utf8.first == UInt8(ascii: "[")
-            ? Substring(place.utf8.dropFirst().prefix { $0 != UInt8(ascii: "]") })
-            : Substring(place.utf8.prefix { $0 != UInt8(ascii: ":") })
-        let name = host.lowercased()
+        let name = URLText.host(url)
         return all.filter { name == $0.domain || !$0.hostOnly && CookieTable.isWithin(name, $0.domain) }
     }
 

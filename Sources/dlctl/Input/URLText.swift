@@ -1,0 +1,15 @@
+/// Reads URLs as far as the command line must; the daemon parses them.
+enum URLText {
+    /// The host of a URL in lower case, without user info, port and brackets; a text without a scheme begins with its host.
+    static func host(_ url: String) -> String {
+        let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let authority = url.utf8[start...].prefix { !"/?#\\".utf8.contains($0) }
+        let place = Substring(
+            authority.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).last ?? authority)
+        let host =
+            place.utf8.first == UInt8(ascii: "[")
+            ? Substring(place.utf8.dropFirst().prefix { $0 != UInt8(ascii: "]") })
+            : Substring(place.utf8.prefix { $0 != UInt8(ascii: ":") })
+        return host.lowercased()
+    }
+}
