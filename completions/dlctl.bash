@@ -811,13 +811,16 @@ _dlctl_wait() {
     repeating_flags=()
     non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
     repeating_options=()
-    non_repeating_options=(-s --session --socket)
+    non_repeating_options=(-s --session --timeout --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
     '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion wait -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--timeout')
         return
         ;;
     '--socket')

@@ -39,7 +39,7 @@ function __dlctl_parse_tokens -S
         case 'watch'
             __dlctl_parse_subcommand -r 1 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'wait'
-            __dlctl_parse_subcommand -r 1 'all' 's/session=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand -r 1 'all' 's/session=' 'timeout=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'events'
             __dlctl_parse_subcommand 0 'after=' 'subscriber=' 'f/follow' 'type=+' 'task=+' 's/session=+' 'n/limit=' 'no-progress' 'forget' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'decisions'
@@ -429,6 +429,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl wait" -ge 1' -fka '(__dlctl_custom_completion ---completion wait -- positional@0 (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" all' -l 'all' -d 'All tasks that are queued, running or waiting.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" s session' -s 's' -l 'session' -d 'All such tasks of this session.' -rfka '(__dlctl_custom_completion ---completion wait -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" timeout' -l 'timeout' -d 'Wait no longer than this, such as 30s, 5m or 2h.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'

@@ -25,7 +25,7 @@ struct Dlctl: AsyncParsableCommand {
 
             EXIT STATUS:
               0 done, 1 a task failed or was cancelled, 2 usage, 3 no daemon,
-              4 refused by the daemon, 130 interrupted
+              4 refused by the daemon, 5 the time limit of wait is over, 130 interrupted
             """,
         version: "dlctl \(version)",
         subcommands: [DocumentationCommand.self],

@@ -104,7 +104,7 @@ struct AddCommand: DaemonCommand {
             throw CommandFailure.usage("the current folder no longer exists; change to another, or name one: -d /DIR")
         }
         let submission = Submission(specs: specs, session: scheduling.session, waits: wait) { cookie, error in
-            if let contents { session.console.complain(contents.refusal(of: cookie, error) + "; not sent") }
+            if let contents { session.console.complain("skipped: " + contents.refusal(of: cookie, error)) }
         }
         try await submission.run(client, session)
     }
@@ -145,7 +145,7 @@ struct AddCommand: DaemonCommand {
     /// Reads cookies, and reports the first few that cannot be used.
     private func read(_ source: String, _ session: CommandSession) throws -> CookieSource.Contents {
         let contents = try CookieSource(source).read(session, domain: nil)
-        contents.refusals.prefix(Self.shownRefusals).forEach(session.console.complain)
+        for refusal in contents.refusals.prefix(Self.shownRefusals) { session.console.complain("skipped: " + refusal) }
         if contents.refusals.count > Self.shownRefusals {
             let rest = Figures.count(contents.refusals.count - Self.shownRefusals, "more cookie")
             session.console.complain("and \(rest) of \(Printable.text(source)); 'dlctl cookies import' names all")

@@ -53,7 +53,7 @@ struct CookiesCommand: AsyncParsableCommand {
             commandName: "import", abstract: "Store the cookies of a file in Netscape format, or of a browser.",
             discussion: """
                 curl, wget and browser extensions write such files. If a cookie cannot be read, or the daemon refuses it, \
-                dlctl names it with the reason and stores the others. \
+                dlctl skips it, says why, and stores the others. \
                 firefox[:PROFILE] and chromium[:PROFILE] are read from a copy of the browser's database, even while the \
                 browser runs. PROFILE is a name, or a folder with a slash in it. Firefox does not store cookies that end \
                 with its session, and Chromium may encrypt values with a key in the desktop's keyring, which dlctl does not use.
@@ -72,7 +72,7 @@ struct CookiesCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let contents = try CookieSource(source).read(session, domain: choice.domain)
             let refusals = contents.refusals
-            for refusal in refusals { session.console.complain(refusal) }
+            for refusal in refusals { session.console.complain("skipped: " + refusal) }
             let chosen = contents.cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
             if chosen.isEmpty, !refusals.isEmpty { throw CommandFailure.local("no cookie was stored") }
             let client = try await session.connect()
@@ -85,7 +85,8 @@ struct CookiesCommand: AsyncParsableCommand {
             let refused = refusals.count + chosen.count - stored
             if stored == 0, refused > 0 { throw CommandFailure.local("no cookie was stored") }
             if session.console.json { return try session.console.value(["refused": refused, "set": stored]) }
-            session.console.remark("\(Figures.count(stored, "cookie")) stored")
+            let skipped = refused > 0 ? ", \(refused) skipped" : ""
+            session.console.remark("\(Figures.count(stored, "cookie")) stored\(skipped)")
         }
 
         /// Stores cookies in one call. If the daemon refuses one, it is reported with the reason, and the others are
@@ -103,7 +104,8 @@ struct CookiesCommand: AsyncParsableCommand {
                 } catch let error as TransferError where error.code == .badField {
                     let field = error.details["field"]?.stringValue ?? ""
                     guard let index = CookieWords.index(in: field), rest.indices.contains(index) else { throw error }
-                    session.console.complain(contents.refusal(of: rest.remove(at: index), error))
+                    session.console.complain(
+                        "skipped: " + contents.refusal(of: rest.remove(at: index), error))
                 }
             }
             return 0

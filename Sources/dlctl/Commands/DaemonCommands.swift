@@ -108,7 +108,9 @@ struct InfoCommand: DaemonCommand {
         sheet.add("started", LocalTime.text(info.startedAt))
         sheet.add("libcurl", info.libcurl)
         sheet.add("sqlite", info.sqlite)
-        if let schemes = info.schemes, !schemes.isEmpty { sheet.add("helpers for", schemes.joined(separator: ", ")) }
+        if let schemes = info.schemes, !schemes.isEmpty {
+            sheet.add("helper schemes", schemes.joined(separator: ", "))
+        }
         sheet.add("features", info.features.joined(separator: ", "))
         return sheet.render()
     }

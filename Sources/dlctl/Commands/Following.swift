@@ -4,14 +4,16 @@ import TransferRPC
 /// What `add -w`, `wait` and `watch` share: they choose the display, and end with the same exit status.
 enum Following {
     /// Shows the tasks in `known` until all of them are over.
-    /// - Throws: `CommandFailure.taskFailed` if one failed or was cancelled.
+    /// - Throws: `CommandFailure.taskFailed` if one failed or was cancelled; `.timedOut` if the limit is over.
     static func untilOver(
-        _ known: [FollowedTask], after head: SequenceNumber, _ client: any DaemonCalling, _ session: CommandSession
+        _ known: [FollowedTask], after head: SequenceNumber, within limit: FollowLimit? = nil,
+        _ client: any DaemonCalling, _ session: CommandSession
     ) async throws {
         var plan = FollowPlan(tasks: known.map(\.id), known: known, after: head)
         plan.fetchesEnded = session.console.json
-        let state = try await follower(plan, of: client, endsWhenOver: true, session)
-            .run(client, display: display(session.console))
+        var follower = follower(plan, of: client, endsWhenOver: true, session)
+        follower.limit = limit
+        let state = try await follower.run(client, display: display(session.console))
         await client.close()
         if state.hasFailure { throw CommandFailure.taskFailed }
     }

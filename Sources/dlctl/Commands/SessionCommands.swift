@@ -164,12 +164,17 @@ enum SessionSettings {
                 throw CommandFailure.usage("'\(Printable.text(word, limit: 40))' is not name=value")
             }
             guard let key = Key(rawValue: assignment.name) else {
-                let known = Key.allCases.filter { !UnbuiltNames.session.contains($0) }.map(\.rawValue).sorted().joined(
-                    separator: ", ")
+                let known = Key.allCases.filter { !UnbuiltNames.session.contains($0) && !$0.isOfCache }
+                    .map(\.rawValue).sorted().joined(separator: ", ")
                 throw CommandFailure.usage(
                     "\(Printable.text(assignment.name, limit: 40)): no such setting. Known: \(known)")
             }
             let value = try assignment.parsed(as: key.form)
+            if key.isOfCache, value != .null {
+                throw CommandFailure.usage(
+                    "\(assignment.name): only sessions that end with a program's connection have a cache; those that dlctl "
+                        + "opens last, and have none")
+            }
             members[key.rawValue] = key.isPath ? absolute(value, session) : value
         }
         do {

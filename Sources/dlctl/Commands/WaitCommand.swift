@@ -7,8 +7,9 @@ struct WaitCommand: DaemonCommand {
         commandName: "wait",
         abstract: "Wait until tasks have ended; the exit status shows how.",
         discussion: """
-            Exits with 0 if all completed, and with 1 if one failed or was cancelled. With --all it waits for every \
-            task that is queued, running or waiting now, but not for paused ones.
+            Exits with 0 if all completed, with 1 if one failed or was cancelled, and with 5 if they have not all ended \
+            within --timeout; then they continue without it. With --all it waits for every task that is queued, running \
+            or waiting now, but not for paused ones.
             """)
 
     @Argument(
@@ -24,6 +25,9 @@ struct WaitCommand: DaemonCommand {
         completion: .sessions)
     var session: String?
 
+    @Option(help: ArgumentHelp("Wait no longer than this, such as 30s, 5m or 2h.", valueName: "duration"))
+    var timeout: DurationArgument?
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -33,11 +37,12 @@ struct WaitCommand: DaemonCommand {
     }
 
     func run(_ session: CommandSession) async throws {
+        let limit = timeout.map { FollowLimit($0.seconds) }
         let client = try await session.connect()
         let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
         let views = try await tasks(client, session.console)
         if session.console.json { for view in views where view.state.isFinal { try session.console.value(view) } }
-        try await Following.untilOver(views.map(FollowedTask.init), after: head, client, session)
+        try await Following.untilOver(views.map(FollowedTask.init), after: head, within: limit, client, session)
     }
 
     private func tasks(_ client: any DaemonCalling, _ console: Console) async throws -> [TaskView] {

@@ -165,7 +165,7 @@ extension ManualPage {
             entries: [
                 ("0", "Done."), ("1", "A task failed or was cancelled."), ("2", "Wrong usage."),
                 ("3", "No daemon answers and none could be started, or this user may not connect to it."),
-                ("4", "The daemon refused."),
+                ("4", "The daemon refused."), ("5", "The time limit of 'wait' is over; the tasks continue."),
                 ("130", "Interrupted with Ctrl-C; tasks continue in the daemon."),
             ]),
         Part(

@@ -6,12 +6,15 @@ import TransferRPC
 struct Follower {
     var plan: FollowPlan
     var endsWhenOver: Bool
+    /// nil: until all are over.
+    var limit: FollowLimit?
     /// Called when Ctrl-C ends the display.
     var onInterrupt: @Sendable () -> Void
     var reconnect: LinkPump.Reconnect
 
     /// - Returns: the final states of the tasks.
-    /// - Throws: `CommandFailure.interrupted`, or `.refused` if the daemon does not allow following these tasks.
+    /// - Throws: `CommandFailure.interrupted`, `.timedOut`, or `.refused` if the daemon does not allow following these
+    ///   tasks.
     func run(_ client: any DaemonCalling, display: any FollowDisplay) async throws -> FollowState {
         let (inputs, continuation) = AsyncStream.makeStream(of: FollowInput.self)
         let signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT, SIGTSTP]) { continuation.yield(.signal($0)) }
@@ -51,6 +54,10 @@ struct Follower {
                 display.show(changes, state, now: .now())
             }
             if endsWhenOver, expected.isEmpty, state.isOver { break }
+            if let limit, limit.isOver {
+                display.leave()
+                throw limit.failure(state)
+            }
             if !endsWhenOver { state.dropEnded() }
         }
         display.finish(state, now: .now())
@@ -94,6 +101,27 @@ struct Follower {
             onInterrupt()
             throw CommandFailure.interrupted
         }
+    }
+}
+
+/// How long somebody waits.
+struct FollowLimit: Sendable {
+    let duration: Seconds
+    private let end: ContinuousClock.Instant
+
+    /// Begins now.
+    init(_ duration: Seconds) {
+        self.duration = duration
+        end = .now + .seconds(duration.rawValue)
+    }
+
+    var isOver: Bool { .now >= end }
+
+    func failure(_ state: FollowState) -> CommandFailure {
+        let open = state.tasks.values.count { !$0.isOver }
+        return .timedOut(
+            "\(Figures.count(open, "task")) did not end within \(Figures.duration(duration)); "
+                + (open == 1 ? "it continues" : "they continue") + " in the daemon")
     }
 }
 

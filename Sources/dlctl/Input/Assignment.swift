@@ -116,6 +116,9 @@ extension SessionConfiguration.CodingKeys {
         }
     }
 
+    /// Sessions of kind `background` have no cache.
+    var isOfCache: Bool { self == .urlCache || self == .requestCachePolicy }
+
     /// Paths are made absolute before they are sent.
     var isPath: Bool { self == .caFile || self == .directory }
 }

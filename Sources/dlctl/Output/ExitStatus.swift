@@ -9,6 +9,8 @@ enum ExitStatus: Int32 {
     case usage = 2
     case noDaemon = 3
     case refused = 4
+    /// The time that `wait` was given is over.
+    case timedOut = 5
     case interrupted = 130
 }
 
@@ -25,6 +27,8 @@ enum CommandFailure: Error, Hashable {
     /// Some of several tasks were refused. The report has already named them.
     case refusedSome
     case interrupted
+    /// What was waited for has not happened in the time that was given.
+    case timedOut(String)
 
     var status: ExitStatus {
         switch self {
@@ -33,6 +37,7 @@ enum CommandFailure: Error, Hashable {
         case .noDaemon: .noDaemon
         case .refused, .refusedSome: .refused
         case .interrupted: .interrupted
+        case .timedOut: .timedOut
         }
     }
 
@@ -40,7 +45,7 @@ enum CommandFailure: Error, Hashable {
     var message: String? {
         switch self {
         case .taskFailed, .refusedSome, .interrupted: nil
-        case .local(let text), .usage(let text), .noDaemon(let text): text
+        case .local(let text), .usage(let text), .noDaemon(let text), .timedOut(let text): text
         case .refused(let error, let subject):
             "refused (\(error.code.rawValue)): \(CommandWords.refusal(error, about: subject))"
         }
@@ -53,6 +58,7 @@ enum CommandFailure: Error, Hashable {
         case .local(let text): .object(["error": ["code": "local", "message": .string(text)]])
         case .usage(let text): .object(["error": ["code": "usage", "message": .string(text)]])
         case .noDaemon(let text): .object(["error": ["code": "no_daemon", "message": .string(text)]])
+        case .timedOut(let text): .object(["error": ["code": "timeout", "message": .string(text)]])
         case .refused(let error, _):
             .object([
                 "error": [

@@ -112,7 +112,7 @@ extension Advice {
             Advice("Check the server's TLS versions and your certificate options; then try again:", retry)
         case .httpStatus:
             Advice(
-                "Check the address in a browser. If it is wrong, correct it; then try again:",
+                "Check the address. If it is wrong, correct it; then try again:",
                 "dlctl update \(task) --url URL", retry)
         case .httpRedirectLimit:
             Advice(

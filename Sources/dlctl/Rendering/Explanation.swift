@@ -19,6 +19,48 @@ enum Explanation {
     private static let shownRedirects = 3
 
     private static func history(_ events: [EventView]) -> [StyledText] {
+        attempts(in: events).flatMap { attempt, repeats, last in
+            lines(attempt) + (repeats < 1 ? [] : [more(repeats, until: last)])
+        }
+    }
+
+    /// The events of each attempt, up to the one that says how it ended. Attempts in a row that went alike are told once.
+    private static func attempts(
+        in events: [EventView]
+    ) -> [(events: [EventView], repeats: Int, last: Timestamp)] {
+        var told: [(events: [EventView], repeats: Int, last: Timestamp)] = []
+        var rest = events[...]
+        while let first = rest.first {
+            let end =
+                rest.firstIndex { $0.type == .taskWaiting || $0.type == .taskAdded }.map { $0 + 1 } ?? rest.endIndex
+            let attempt = Array(rest[..<end])
+            rest = rest[end...]
+            let last = attempt.last?.time ?? first.time
+            if let before = told.last, words(attempt) == words(before.events) {
+                told[told.count - 1] = (before.events, before.repeats + 1, last)
+            } else {
+                told.append((attempt, 0, last))
+            }
+        }
+        return told
+    }
+
+    /// What is said of an attempt, without what differs in each. Whether it had to queue before does not count.
+    private static func words(_ attempt: [EventView]) -> [String] {
+        attempt.filter { $0.type != .taskQueued }.map { event in
+            var event = event
+            for name in ["attempt", "nextAttemptAt"] { event.payload[name] = nil }
+            return "\(event.type.rawValue) \(EventLine.details(event))"
+        }
+    }
+
+    private static func more(_ attempts: Int, until last: Timestamp) -> StyledText {
+        StyledText(
+            "        and \(Figures.count(attempts, "more attempt")) with the same result, until \(LocalTime.text(last))",
+            .faint)
+    }
+
+    private static func lines(_ events: [EventView]) -> [StyledText] {
         var lines: [StyledText] = []
         var hidden = 0
         for (index, event) in events.enumerated() {

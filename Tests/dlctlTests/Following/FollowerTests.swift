@@ -126,6 +126,20 @@ import TransferRPC
         #expect(ended < finish)
     }
 
+    /// What is over counts even if the time is over too.
+    @Test func aLimitEndsItAndLeavesTheTasks() async throws {
+        let daemon = ScriptedDaemon(head: 5)
+        let known = [Sample.task(1, "f", .completed), Sample.task(2, "g", .running)]
+        var waiting = follower(FollowPlan(tasks: known.map(\.id), known: known, after: SequenceNumber(5)))
+        waiting.limit = FollowLimit(0)
+        let limited = waiting
+        await #expect(throws: CommandFailure.timedOut("1 task did not end within 0s; it continues in the daemon")) {
+            try await limited.run(daemon, display: RecordingDisplay(lines: Recorder()))
+        }
+        waiting.plan = FollowPlan(tasks: [TaskID(1)], known: [known[0]], after: SequenceNumber(5))
+        #expect(try await waiting.run(daemon, display: RecordingDisplay(lines: Recorder())).isOver)
+    }
+
     @Test func tasksThatAreOverAlreadyEndItAtOnce() async throws {
         let daemon = ScriptedDaemon(head: 5)
         let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .completed)], after: SequenceNumber(5))

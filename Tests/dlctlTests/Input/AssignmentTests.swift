@@ -65,6 +65,19 @@ import TransferModel
         for wrong in ["", ",", "a,", "[challenge", "a b"] { #expect(throws: CommandFailure.self) { try list(wrong) } }
     }
 
+    /// Sessions that dlctl opens are of the kind that has no cache.
+    @Test(arguments: ["urlCache={\"memoryCapacity\":1}", "requestCachePolicy=returnCacheDataElseLoad"])
+    func settingsOfACacheAreRefused(word: String) throws {
+        let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])
+        #expect {
+            try SessionSettings.change([word], session)
+        } throws: { error in
+            (error as? CommandFailure)?.message?.contains("have a cache") == true
+        }
+        let unset = String(word.prefix { $0 != "=" }) + "=default"
+        #expect(try SessionSettings.change([unset], session).cleared.count == 1)
+    }
+
     @Test func onlyWhatIsSaidIsSent() throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])
         let change = try SessionSettings.change(

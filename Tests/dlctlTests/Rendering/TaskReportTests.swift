@@ -80,6 +80,36 @@ import TransferRPC
         #expect(!few.contains("more redirect"))
     }
 
+    /// Of attempts that went alike the first one is told, with how many followed it.
+    @Test func attemptsThatWentAlikeAreToldOnce() {
+        var number: Int64 = 1
+        var events = [Sample.eventView(1, .taskAdded, 7)]
+        func attempt(_ message: String) {
+            for (type, payload) in [
+                (EventType.taskStarted, ["attempt": .integer(number)]),
+                (
+                    .taskWaiting,
+                    [
+                        "reason": "retry", "nextAttemptAt": .string("2026-01-01T00:00:0\(number % 10)Z"),
+                        "error": ["code": "network.connect", "message": .string(message)],
+                    ]
+                ),
+            ] as [(EventType, [String: JSONValue])] {
+                number += 1
+                events.append(Sample.eventView(number, type, 7, payload))
+            }
+        }
+        for _ in 0..<12 { attempt("No.") }
+        events.insert(Sample.eventView(4, .taskQueued, 7), at: 5)
+        attempt("Never.")
+        let told = text(Explanation.render(Sample.view(7, .waiting), events: events, now: Sample.now))
+        let story = told.split(separator: "\n").drop { $0 != "So far:" }.dropFirst().map(String.init)
+        #expect(story.count == 6, "\(told)")
+        #expect(story[0].contains("task.added") && story[1].contains("task.started"))
+        #expect(story[2].contains("network.connect: No") && story[5].contains("network.connect: Never"))
+        #expect(story[3].contains("and 11 more attempts with the same result, until 20"), "\(story[3])")
+    }
+
     @Test func aCodingThatStaysIsTold() {
         var view = Sample.view(7, .completed)
         view.file = "/home/u/file-7.iso.xz"
@@ -112,6 +142,8 @@ import TransferRPC
         #expect(advice.sentence.hasSuffix(advice.commands.isEmpty ? "." : ":"))
         #expect(advice.sentence.first?.isUppercase == true || advice.sentence.hasPrefix("dlctl"))
         #expect(advice.commands.allSatisfy { $0.hasPrefix("dlctl ") })
+        // An address of a helper's scheme is one that no browser knows.
+        #expect(!advice.sentence.contains("browser"))
     }
 
     /// Other permissions do not allow a larger file.

@@ -148,7 +148,7 @@ import TransferRPC
             lines(failed) == [
                 "7  f.iso", "Now:  failed 12s ago after 2 attempts; 1.0 MiB of 4.0 MiB (25%) is kept.",
                 "Why:  http.status: 404 Not Found",
-                "Do:   Check the address in a browser. If it is wrong, correct it; then try again:",
+                "Do:   Check the address. If it is wrong, correct it; then try again:",
                 "        dlctl update 7 --url URL", "        dlctl retry 7",
                 "File: none; a retry saves it as /home/u/f.iso",
             ])
