@@ -104,7 +104,7 @@ import TransferModel
             while let head = connection.readHead() {
                 let body = connection.readBody(of: head)
                 if head.target == "/second", !died.withLock({ $0 }) {
-                    // A connection that libcurl opened anew proves nothing here.
+                    // A new connection of libcurl proves nothing here.
                     guard served > 0 else {
                         connection.answer(409)
                         continue

@@ -18,11 +18,11 @@ extension TemporaryFolder {
 }
 
 extension NetworkOptions {
-    /// The authorities of this PEM file, as supervision reads them.
+    /// Sets the authorities of this PEM file, as supervision reads them.
     mutating func trust(_ path: String?) { certificates.authorities = path.flatMap { try? Files.read($0) } }
 }
 
-/// Bytes that repeat nowhere near, so that a shift or splice shows.
+/// Bytes that do not repeat nearby, so that a shift or a splice is visible.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     var words: [UInt64] = []
@@ -40,7 +40,7 @@ struct Judge: ResponseJudge {
     var decide: @Sendable (ResponseHead) -> Verdict
     func judge(_ head: ResponseHead) -> Verdict { decide(head) }
 
-    /// Takes any 2xx (or whatever a protocol without statuses gives) from `offset`, with the length it announces.
+    /// Accepts any 2xx (or any answer of a protocol without statuses) from `offset`, with the length that it announces.
     static func taking(offset: Int64 = 0, truncate: Bool = false, total: Int64? = nil) -> Judge {
         Judge { head in
             if let status = head.status, !(200..<300).contains(status) {
@@ -58,7 +58,7 @@ struct Judge: ResponseJudge {
     }
 }
 
-/// Remembers all it hears.
+/// Remembers everything that it is told.
 final class Observer: TransferObserver {
     struct Heard {
         var redirects: [String] = []
@@ -74,7 +74,7 @@ final class Observer: TransferObserver {
     private let holdsRestarts: Bool
     private let holdsFiles: Bool
 
-    /// Lets a held restart or file go on; false if none is held.
+    /// Lets a delayed restart or file continue. Returns false if none is delayed.
     func proceed() -> Bool {
         let held = state.withLock { state in
             defer { state.pendingProceed = nil }
@@ -84,8 +84,8 @@ final class Observer: TransferObserver {
         return held != nil
     }
 
-    /// `holdsRestarts`, `holdsFiles`: the test itself says when a restart may proceed, or a file be read into without
-    /// bounds.
+    /// `holdsRestarts`, `holdsFiles`: the test itself allows a restart to proceed, or a file to get more than a limited
+    /// number of bytes.
     init(holdsRestarts: Bool = false, holdsFiles: Bool = false) {
         self.holdsRestarts = holdsRestarts
         self.holdsFiles = holdsFiles
@@ -118,7 +118,7 @@ final class Observer: TransferObserver {
     }
 }
 
-/// Takes a body as far as it is allowed to, a few bytes at a time if that is what is left.
+/// Takes a body as far as it is allowed to, down to a few bytes at a time.
 final class Receiver: BodyReceiver {
     private struct State {
         var bytes: [UInt8] = []
@@ -155,7 +155,7 @@ final class Receiver: BodyReceiver {
     }
 }
 
-/// An engine in a folder of its own.
+/// An engine with its own folder.
 struct Bench {
     let folder: TemporaryFolder
     let engine: CurlEngine
@@ -166,8 +166,8 @@ struct Bench {
     private let hsts: (any HSTSKeeping)?
 
     /// - Parameters:
-    ///   - home: where the engine looks for keys; nowhere without.
-    ///   - rateClock: what limits are held against; the machine's without.
+    ///   - home: The folder in which the engine looks for keys. Nil means nowhere.
+    ///   - rateClock: The clock of rate limits. Nil means the clock of the machine.
     init(
         holdsRestarts: Bool = false, holdsFiles: Bool = false, home: String? = nil, rateClock: ManualClock? = nil,
         hsts: (any HSTSKeeping)? = nil
@@ -195,7 +195,7 @@ struct Bench {
 
     func part(_ name: String = "part") throws -> PartFile { try PartFile.create(path: folder.file(name)) }
 
-    /// A part file that is not made before its bytes must be stored.
+    /// A part file that is not created before its bytes must be stored.
     func plannedPart(_ name: String = "part") throws -> PartFile {
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         var status = stat()
@@ -209,7 +209,7 @@ struct Bench {
         try PartFile.recover(checkpoint, task: task, journal: engine.journal)
     }
 
-    /// Performs an exchange into a new part file.
+    /// Downloads to a new part file.
     func download(
         _ url: String, judge: Judge = .taking(), change: (inout Exchange) -> Void = { _ in }
     ) async throws -> ExchangeOutcome {
@@ -242,14 +242,14 @@ struct Bench {
         return await engine.perform(exchange, into: nil, sending: source, context: context)
     }
 
-    /// A source file with these bytes.
+    /// Creates a source file with these bytes.
     func source(_ bytes: [UInt8], name: String = "source") throws -> UploadSource {
         try folder.write(name, bytes)
         return try UploadSource.open(path: folder.file(name))
     }
 }
 
-/// A folder's descriptor, closed when nobody needs it.
+/// The descriptor of a folder, which is closed with the object.
 private final class OpenFolder: Sendable {
     private let descriptor: Int32
     init(descriptor: Int32) { self.descriptor = descriptor }
@@ -257,13 +257,13 @@ private final class OpenFolder: Sendable {
 }
 
 extension PartBoard {
-    /// As the other, for who can wait.
+    /// Like the other `finish`, for callers that can wait.
     func finish(syncing: Bool) async {
         await withCheckedContinuation { continuation in finish(syncing: syncing) { continuation.resume() } }
     }
 }
 
-/// Waits for a condition that must come true; generous, because a loaded machine proves nothing.
+/// Waits for a condition that must become true. The limit is generous, because a slow machine proves nothing.
 func eventually(_ what: String, _ condition: @Sendable () -> Bool) async throws {
     let limit = ContinuousClock.now + .seconds(30)
     while !condition() {

@@ -2,15 +2,15 @@ import Glibc
 import TestSupport
 import Threading
 
-/// An FTP server of one file whose transfers the test decides; one thread per connection. Knows what libcurl says, passive
-/// mode only (RFC 959, RFC 2428).
+/// An FTP server of one file whose transfers the test controls, with one thread per connection. It knows only the
+/// commands that libcurl sends, and only passive mode (RFC 959, RFC 2428).
 final class ScriptedFTPServer: Sendable {
     struct Transfer: Sendable {
         var bytes: [UInt8]
-        /// What is said once they are sent and the data connection is closed; nil: nothing, ever.
+        /// The reply after the bytes are sent and the data connection is closed. Nil means that none ever comes.
         var ending: String? = "226 done"
     }
-    /// - Parameter offset: what REST asked for.
+    /// - Parameter offset: The offset in REST.
     typealias Script = @Sendable (_ offset: Int) -> Transfer
 
     private final class Shared: Sendable {
@@ -32,8 +32,8 @@ final class ScriptedFTPServer: Sendable {
     private let shared: Shared
 
     /// - Parameters:
-    ///   - size: what SIZE says.
-    ///   - answers: replies by command, where they are not the usual ones.
+    ///   - size: The answer to SIZE.
+    ///   - answers: Replies by command, if they differ from the usual ones.
     init(size: Int, answers: [String: String] = [:], _ script: @escaping Script) throws {
         let (shared, socket) = (Shared(size, answers, script), try ListeningSocket())
         self.shared = shared
@@ -103,7 +103,7 @@ final class ScriptedFTPServer: Sendable {
         return (parts.first?.uppercased() ?? "", parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// Without its end; nil if the peer is gone.
+    /// Returns the line without its end, or nil if the peer has closed the connection.
     private static func readLine(_ descriptor: Int32) -> String? {
         var line: [UInt8] = []
         var byte: UInt8 = 0

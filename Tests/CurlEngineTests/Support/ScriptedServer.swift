@@ -3,7 +3,7 @@ import Threading
 
 @testable import CurlEngine
 
-/// A raw-socket HTTP origin whose every byte the test decides; one thread per connection.
+/// A raw-socket HTTP server. The test controls every byte. It has one thread per connection.
 final class ScriptedServer: Sendable {
     struct Request: Sendable {
         var method: String
@@ -25,7 +25,7 @@ final class ScriptedServer: Sendable {
     struct Connection: Sendable {
         let descriptor: Int32
 
-        /// False if the peer is gone.
+        /// Returns false if the peer has closed the connection.
         @discardableResult func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
         @discardableResult func send(_ bytes: [UInt8]) -> Bool {
@@ -41,7 +41,7 @@ final class ScriptedServer: Sendable {
             }
         }
 
-        /// Blocks until the peer closes.
+        /// Blocks until the peer closes the connection.
         func awaitClose() {
             var byte: UInt8 = 0
             while recv(descriptor, &byte, 1, 0) > 0 {}
@@ -51,7 +51,7 @@ final class ScriptedServer: Sendable {
     enum Next { case keepAlive, close }
     typealias Script = @Sendable (Request, Connection) -> Next
 
-    /// What the threads share; they outlive the server object by a moment.
+    /// What the threads share. They may run a moment longer than the server object exists.
     private final class Shared: Sendable {
         struct Log {
             var requests: [Request] = []
@@ -164,7 +164,7 @@ final class ScriptedServer: Sendable {
 }
 
 extension Substring {
-    /// Without spaces and tabs at both ends.
+    /// Returns the text without spaces and tabs at both ends.
     func trimmingSpaces() -> String {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         return String(String(drop(while: isBlank).reversed()).drop(while: isBlank).reversed())

@@ -3,9 +3,9 @@ import Threading
 
 @testable import CurlEngine
 
-/// A raw-socket HTTP server that reads a request piece by piece, as the test decides; one thread per connection.
+/// A raw-socket HTTP server that reads a request piece by piece, as the test says, with one thread per connection.
 final class UploadServer: Sendable {
-    /// The head of a request.
+    /// The header of a request.
     struct Head: Sendable {
         var method: String
         var target: String
@@ -29,7 +29,7 @@ final class UploadServer: Sendable {
             self.number = number
         }
 
-        /// nil if the peer is gone.
+        /// Returns nil if the peer has closed the connection.
         func readHead() -> Head? {
             let end: [UInt8] = [13, 10, 13, 10]
             while true {
@@ -47,25 +47,25 @@ final class UploadServer: Sendable {
             }
         }
 
-        /// Up to `count` bytes, fewer only where the peer is gone.
+        /// Returns up to `count` bytes. Fewer are returned only if the peer has closed the connection.
         func read(_ count: Int) -> [UInt8] {
             while buffered.count < count, fill() {}
             defer { buffered.removeFirst(min(count, buffered.count)) }
             return Array(buffered.prefix(count))
         }
 
-        /// The whole body, asked for with a 100 where the request waits for one.
+        /// Returns the entire body. Sends a 100 first if the request waits for it.
         func readBody(of head: Head) -> [UInt8] {
             goOn(head)
             return read(head.length)
         }
 
-        /// Says 100 where the request waits for it.
+        /// Sends a 100 if the request waits for it.
         func goOn(_ head: Head) {
             if head.header("Expect") != nil { send("HTTP/1.1 100 Continue\r\n\r\n") }
         }
 
-        /// Reads on; how many bytes there were, 0 where the peer is gone.
+        /// Reads more of the body. Returns the number of bytes, which is 0 if the peer has closed the connection.
         func readSome(atMost count: Int) -> Int {
             if buffered.isEmpty, !fill() { return 0 }
             let taken = min(count, buffered.count)
@@ -73,20 +73,21 @@ final class UploadServer: Sendable {
             return taken
         }
 
-        /// Everything until the peer closes.
+        /// Returns everything until the peer closes the connection.
         func readToEnd() -> [UInt8] {
             while fill() {}
             return buffered
         }
 
-        /// Whether the peer sent anything within the time.
+        /// Tells whether the peer sent anything within the time.
         func hasBytes(within milliseconds: Int32) -> Bool {
             if !buffered.isEmpty { return true }
             var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return Glibc.poll(&poll, 1, milliseconds) > 0 && fill()
         }
 
-        /// Breaks the connection (tcp(7); connect(2) to no address does what a close without lingering would).
+        /// Breaks the connection with a reset (tcp(7)). A connect(2) to no address has the same effect as a close
+        /// without lingering.
         func reset() {
             var nowhere = sockaddr()
             nowhere.sa_family = sa_family_t(AF_UNSPEC)
@@ -105,7 +106,7 @@ final class UploadServer: Sendable {
             ScriptedServer.Connection(descriptor: descriptor).send(text)
         }
 
-        /// A final answer with a body of plain text.
+        /// Sends a final answer with a body of plain text.
         func answer(_ status: Int, _ fields: [String] = [], _ body: String = "") {
             answer(status, fields, body: Array(body.utf8))
         }
@@ -130,7 +131,7 @@ final class UploadServer: Sendable {
     private let listener: Int32
     private let shared = Shared()
 
-    /// `receiveBuffer` bounds what the system takes before the script reads.
+    /// `receiveBuffer` limits the bytes that the system accepts before the script reads them.
     init(receiveBuffer: Int32? = nil, _ script: @escaping @Sendable (Connection) -> Void) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBuffer {
@@ -190,7 +191,7 @@ final class UploadServer: Sendable {
     }
 }
 
-/// Notes of a script's threads.
+/// Notes that the threads of a script leave.
 final class Notes<Value: Sendable>: Sendable {
     private let values = Guarded<[Value]>([])
     func add(_ value: Value) { values.withLock { $0.append(value) } }
