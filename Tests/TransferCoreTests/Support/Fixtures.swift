@@ -2,7 +2,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Seconds after a fixed instant, on both clocks.
+/// Returns the reading of both clocks, in seconds after a fixed instant.
 func reading(_ seconds: Double = 0) -> ClockReading {
     ClockReading(
         wall: Timestamp(milliseconds: 1_800_000_000_000 + Int64(seconds * 1000)), boot: 50_000 + Int64(seconds * 1000))
@@ -55,7 +55,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Why a task with this description is refused; nil if it is not. It stands at `tasks[3]`.
+/// Returns why a task with this description is refused, or nil if it is not. The task is at `tasks[3]`.
 func refusal(of spec: TaskSpec, _ change: (inout TaskSpec) -> Void) -> TransferError? {
     var spec = spec
     change(&spec)

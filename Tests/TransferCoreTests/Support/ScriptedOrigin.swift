@@ -2,21 +2,21 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Plays the server and the engine for a strategy: performs exchanges on a file in memory, with faults on order.
+/// Plays the server and the engine for a strategy. Performs exchanges on a file in memory, with faults on demand.
 struct ScriptedOrigin {
     enum Fault: Hashable {
-        /// The connection breaks after so many body bytes.
+        /// The connection breaks after this many bytes of the body.
         case cut(after: Int)
-        /// The body ends early without the transport noticing.
+        /// The body ends early, and the transport does not notice it.
         case shortBody(Int)
         case refused
         case aborted(after: Int)
     }
 
     var content: [UInt8]
-    /// Version of the content: entity tag and modification time follow from it.
+    /// The version of the content. The entity tag and the modification time follow from it.
     var version = 1
-    /// Faults of the next downloads, in order; afterwards the origin behaves.
+    /// The faults of the next downloads, in order. Afterwards the server behaves correctly.
     var faults: [Fault] = []
     private(set) var exchanges: [Exchange] = []
     private(set) var bytesSent = 0
@@ -113,7 +113,7 @@ struct ScriptedAttempt {
     var arrival: Arrival? { if case .finished(let arrival) = ending { arrival } else { nil } }
     var failure: AttemptFailure? { if case .failed(let failure) = ending { failure } else { nil } }
 
-    /// Steps the strategy of `url` until it ends; at most 20 exchanges.
+    /// Steps the strategy of `url` until it ends, with at most 20 exchanges.
     static func run(
         _ url: String, _ origin: inout ScriptedOrigin, part: inout [UInt8], checkpoint held: Checkpoint? = nil
     ) throws -> ScriptedAttempt {
@@ -139,14 +139,14 @@ struct ScriptedAttempt {
                 if outcome.end == .aborted { return attempt }
                 step = strategy.next(after: outcome)
             case .store:
-                // Steps of uploads; a download that takes one ends without an arrival.
+                // A step of uploads. A download that gets here ends without an arrival.
                 return attempt
             }
         }
         return attempt
     }
 
-    /// The engine's checkpoint at the end of an exchange.
+    /// Notes the engine's checkpoint at the end of an exchange.
     private mutating func note(_ exchange: Exchange, _ outcome: ExchangeOutcome) {
         guard exchange.kind == .download, let head = outcome.head,
             case .accept(let accepted) = exchange.judge.judge(head)

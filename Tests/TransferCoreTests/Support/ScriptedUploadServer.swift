@@ -2,37 +2,38 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Plays the server of an upload protocol, and the engine, for a strategy: keeps what arrives, with faults on order.
+/// Plays the server of an upload protocol and the engine for a strategy. Keeps the bytes that arrive, with faults on
+/// demand.
 struct ScriptedUploadServer {
     enum Dialect: Hashable {
         case plain, tus, resumable, contentRange, s3, file
     }
 
     enum Fault: Hashable {
-        /// The connection breaks when so many bytes of the body have arrived.
+        /// The connection breaks after this many bytes of the body have arrived.
         case cut(after: Int)
-        /// The request is acted on, its answer never arrives.
+        /// The server acts on the request, but its answer never arrives.
         case lostAnswer
         case refused
         case aborted(after: Int)
-        /// The daemon is killed when so many bytes of the body have arrived.
+        /// The daemon is killed after this many bytes of the body have arrived.
         case killed(after: Int)
         case status(Int)
-        /// The upload resource vanishes before the request is read.
+        /// The upload resource disappears before the request is read.
         case gone
-        /// The server loses so many bytes after it took them.
+        /// The server loses this many bytes after it accepted them.
         case forgets(Int)
     }
 
     let dialect: Dialect
-    /// Faults of the next exchanges, in order; nil lets one pass.
+    /// The faults of the next exchanges, in order. Nil means no fault.
     var faults: [Fault?] = []
-    /// Bytes one append may have, by Upload-Limit.
+    /// The most bytes in one append, sent as Upload-Limit.
     var longestAppend: Int?
     private(set) var resources: [String: [UInt8]] = [:]
     private(set) var parts: [Int: [UInt8]] = [:]
     private(set) var created = 0
-    /// Times the target acted on a whole request.
+    /// How often the target acted on a complete request.
     private(set) var completions = 0
     private(set) var content: [UInt8]?
     private(set) var exchanges: [Exchange] = []
@@ -107,7 +108,7 @@ struct ScriptedUploadServer {
         return outcome
     }
 
-    /// The connection ended within the body: what a server keeps of it.
+    /// The connection broke in the middle of the body. Keeps the bytes that a server would keep.
     private mutating func take(part count: Int, of body: [UInt8], _ exchange: Exchange) {
         let arrived = Array(body.prefix(count))
         guard !arrived.isEmpty else { return }
@@ -243,7 +244,7 @@ struct ScriptedUploadServer {
         content = Array((content ?? []).prefix(Int(exchange.startOffset.rawValue))) + bytes
     }
 
-    /// Puts a file where the upload is to go, as if somebody had stored it before.
+    /// Creates a file at the destination of the upload, as if someone had stored it before.
     mutating func place(_ bytes: [UInt8]) { content = bytes }
 }
 
@@ -251,13 +252,13 @@ struct ScriptedUploadServer {
 struct ScriptedUpload {
     var result: UploadResult?
     var failure: AttemptFailure?
-    /// Durable after the attempt.
+    /// The stored progress after the attempt.
     var stored: UploadProgress?
     var restarts: [TransferError] = []
-    /// Source bytes went out before the upload's place was durable.
+    /// Whether bytes of the source were sent before the location of the upload was durable.
     var sentBeforeStored = false
 
-    /// Steps the strategy until it ends; at most 60 exchanges.
+    /// Steps the strategy until it ends, with at most 60 exchanges.
     static func run(
         _ request: StrategyRequest, _ server: inout ScriptedUploadServer, source: [UInt8],
         stored: UploadProgress? = nil

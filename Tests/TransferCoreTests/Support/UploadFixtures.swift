@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-/// An upload of `size` bytes by `name`.
+/// Returns an upload of `size` bytes by the protocol `name`.
 func uploadRequest(
     _ name: String?, size: Int64 = 100, url: String = "https://example.org/files", stored: UploadProgress? = nil,
     change: (inout TaskSpec) -> Void = { _ in }
@@ -57,7 +57,7 @@ extension Step {
 
 typealias Stepper = Steps<UploadResult>
 
-/// A strategy stepped by hand.
+/// A strategy that a test steps itself.
 struct Steps<Yield: Sendable> {
     private(set) var strategy: any TransferStrategy<Yield>
     private(set) var step: Step<Yield>
