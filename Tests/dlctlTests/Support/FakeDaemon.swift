@@ -4,12 +4,12 @@ import Threading
 import TransferModel
 import TransferRPC
 
-/// A daemon on a real socket that keeps tasks in memory, for the tests that run dlctl as a process.
+/// A daemon on a real socket that keeps tasks in memory, for tests that run dlctl as a process.
 final class FakeDaemon: RequestHandler {
     private struct State {
         var tasks: [TaskID: TaskRecord] = [:]
         var events: [EventRecord] = []
-        /// Number of the oldest event that is kept.
+        /// The number of the oldest kept event.
         var first: Int64 = 1
         var subscriptions: [(connection: RPCConnection, name: String)] = []
         var adds: [Int] = []
@@ -33,18 +33,18 @@ final class FakeDaemon: RequestHandler {
 
     func stop() async { await server.withLock { $0 }?.stop() }
 
-    /// Sizes of the task.add calls so far.
+    /// The number of tasks in each task.add call so far.
     var adds: [Int] { state.withLock { $0.adds } }
     var specs: [TaskSpec] { state.withLock { $0.tasks.values.sorted { $0.id < $1.id }.map(\.spec) } }
     var acknowledged: [String: SequenceNumber] { state.withLock { $0.acknowledged } }
-    /// Those of cookies.set.
+    /// The cookies of cookies.set.
     var cookies: [Cookie] { state.withLock { $0.cookies } }
     var subscribers: Int { state.withLock { $0.subscriptions.count } }
 
-    /// What `task.body` answers.
+    /// Sets the answer to `task.body`.
     func keep(_ body: [UInt8], of task: TaskID) { state.withLock { $0.bodies[task] = body } }
 
-    /// What `task.remove` says about files that it is to delete.
+    /// Sets what `task.remove` reports about the files that it should delete.
     func answer(_ files: RemovedFile...) {
         state.withLock { state in for file in files { state.fates[file.id] = file } }
     }
@@ -56,10 +56,10 @@ final class FakeDaemon: RequestHandler {
         }
     }
 
-    /// Drops the events before this one.
+    /// Removes the events before this one.
     func expire(before first: Int64) { state.withLock { $0.first = first } }
 
-    /// Appends an event and sends it to every subscriber; `change` makes the task agree with it.
+    /// Appends an event and sends it to every subscriber. `change` makes the task agree with the event.
     func happen(
         _ type: EventType, _ task: TaskID, _ payload: [String: JSONValue] = [:],
         change: (inout TaskRecord) -> Void = { _ in }
@@ -173,7 +173,7 @@ final class FakeDaemon: RequestHandler {
         }
     }
 
-    /// Refuses those of a public suffix, as the daemon: all or none.
+    /// Sets all cookies or none. Like the daemon, refuses cookies of a public suffix.
     private func set(_ cookies: [Cookie]) throws -> SetCookies.Result {
         if let index = cookies.firstIndex(where: { $0.domain == "co.uk" }) {
             let field = "cookies[\(index)].domain"
@@ -210,7 +210,7 @@ final class FakeDaemon: RequestHandler {
         return ControlResult(changed: ids)
     }
 
-    /// As the daemon: only what is over.
+    /// Like the daemon, removes only ended tasks.
     private func remove(_ parameters: RemoveTasks.Parameters) -> ControlResult {
         state.withLock { state in
             var outcome = ControlResult()
@@ -234,7 +234,7 @@ final class FakeDaemon: RequestHandler {
                 if state.tasks[id] == nil {
                     outcome.skipped.append(.init(id: id, code: .taskNotFound))
                 } else {
-                    // As if none that runs could be resumed.
+                    // As if no running task could be resumed.
                     if state.tasks[id]?.status.state == .running {
                         outcome.warnings = (outcome.warnings ?? []) + [.init(id: id, message: "It begins again.")]
                     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Threading
 
-/// Runs the built dlctl as people do, and collects what it says.
+/// Runs the built dlctl as a user does, and collects its output.
 final class Program: Sendable {
     struct Outcome: Sendable {
         var status: Int32
@@ -11,7 +11,7 @@ final class Program: Sendable {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// Beside the test runner, where the package manager puts every product.
+    /// Next to the test runner, because the package manager puts all products there.
     static var path: String? {
         guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return nil }
         let path = URL(filePath: own).deletingLastPathComponent().appending(path: "dlctl").path
@@ -58,17 +58,17 @@ final class Program: Sendable {
 
     var outputSoFar: String { String(decoding: output.all.reduce(Data(), +), as: UTF8.self) }
 
-    /// Polls until the output holds `text`.
+    /// Polls until the output contains `text`.
     func waitForOutput(_ text: String) async -> Bool {
         await output.wait { String(decoding: $0.reduce(Data(), +), as: UTF8.self).contains(text) }
     }
 
-    /// The same of standard error.
+    /// The same for standard error.
     func waitForError(_ text: String) async -> Bool {
         await error.wait { String(decoding: $0.reduce(Data(), +), as: UTF8.self).contains(text) }
     }
 
-    /// Waits for the end; a program that hangs is killed after half a minute.
+    /// Waits for the end. A program that hangs is killed after half a minute.
     func finish() async -> Outcome {
         for _ in 0..<3000 where isOver.withLock({ $0 }) == nil { try? await Task.sleep(for: .milliseconds(10)) }
         if isOver.withLock({ $0 }) == nil {
@@ -82,7 +82,7 @@ final class Program: Sendable {
     }
 }
 
-/// A folder with a fake daemon's socket, and dlctl pointed at it.
+/// A folder with a fake daemon's socket, and the environment that makes dlctl use it.
 final class Bench: Sendable {
     private let temporary: TemporaryFolder
     let daemon: FakeDaemon

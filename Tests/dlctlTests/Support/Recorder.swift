@@ -4,14 +4,14 @@ import TransferRPC
 
 @testable import dlctl
 
-/// Collects what came, and lets a test wait for it.
+/// Collects elements, and lets a test wait for them.
 final class Recorder<Element: Sendable>: Sendable {
     private let elements = Guarded<[Element]>([])
 
     func add(_ element: Element) { elements.withLock { $0.append(element) } }
     var all: [Element] { elements.withLock { $0 } }
 
-    /// Polls until the condition holds; false when it never did.
+    /// Polls until the condition is true. Returns false if it never was.
     func wait(_ condition: @Sendable ([Element]) -> Bool) async -> Bool {
         for _ in 0..<3000 {
             if condition(all) { return true }
@@ -21,7 +21,7 @@ final class Recorder<Element: Sendable>: Sendable {
     }
 }
 
-/// A display that writes down what it is told.
+/// A display that records what it is told to show.
 struct RecordingDisplay: FollowDisplay {
     let lines: Recorder<String>
 

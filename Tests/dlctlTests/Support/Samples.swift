@@ -18,7 +18,7 @@ enum Sample {
         return task
     }
 
-    /// One in every state, phase and reason.
+    /// One task in every state, phase and reason.
     static func everyKind() -> [FollowedTask] {
         var tasks: [FollowedTask] = []
         var next: Int64 = 1
@@ -95,7 +95,7 @@ enum Sample {
 }
 
 extension ListTasks.Result {
-    /// One page of the tasks, which are given by id; the cursor is a number of tasks.
+    /// Returns one page of `tasks`, which must be in the order of their ids. The cursor is a number of tasks.
     init(paging tasks: [TaskView], _ query: ListTasks.Parameters) {
         var selected = tasks.filter { query.states?.contains($0.state) ?? true }
         if query.order == .activity {

@@ -5,7 +5,7 @@ import TransferRPC
 
 @testable import dlctl
 
-/// A daemon in the same process: answers are given, subscriptions are fed by the test.
+/// A daemon in the same process. The test gives the answers and feeds the subscriptions.
 final class ScriptedDaemon: DaemonCalling {
     typealias Stream = AsyncThrowingStream<EventView, any Error>
 
@@ -45,12 +45,12 @@ final class ScriptedDaemon: DaemonCalling {
         _ = state.withLock { $0.continuation }?.yield(event)
     }
 
-    /// The daemon goes away.
+    /// The daemon dies.
     func crash() {
         state.withLock { $0.continuation }?.finish(throwing: ClientError.connectionLost("test"))
     }
 
-    /// It has died, and what it sent before is still read.
+    /// The daemon has died, and the events that it sent before are still read.
     func dieAfterEvents() { state.withLock { $0.isGone = true } }
 
     func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {

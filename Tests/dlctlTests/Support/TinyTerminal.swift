@@ -1,17 +1,18 @@
-/// As much of a terminal as the live screen uses: text, CR LF, cursor up, clear line, clear below, cursor on and off.
+/// The part of a terminal that the live screen uses: text, CR LF, cursor up, clear line, clear below, cursor on and
+/// off.
 ///
-/// Lines are kept whole and wrapped when read, as terminals do that re-wrap after a resize.
+/// Lines are kept complete and wrapped when they are read, as on terminals that wrap again after a resize.
 struct TinyTerminal {
     private(set) var columns: Int
     private(set) var cursorVisible = true
-    /// Logical lines; each was ended by a line feed but the last.
+    /// Logical lines. Each of them ends with a line feed, except for the last.
     private var lines: [[Character]] = [[]]
     private var row = 0
     private var column = 0
 
     private let wraps: Bool
 
-    /// - Parameter wraps: lines that do not fit after a resize are wrapped anew; else they are cut.
+    /// - Parameter wraps: Whether lines that do not fit after a resize are wrapped again. Otherwise they are cut.
     init(columns: Int, wraps: Bool = true) {
         self.columns = columns
         self.wraps = wraps
@@ -22,7 +23,7 @@ struct TinyTerminal {
         if !wraps { for index in lines.indices { lines[index] = Array(lines[index].prefix(columns)) } }
     }
 
-    /// What is on the screen, wrapped, without empty lines at its end.
+    /// The content of the screen, wrapped, without empty lines at its end.
     var screen: [String] {
         var result: [String] = []
         for line in lines {
@@ -83,7 +84,7 @@ struct TinyTerminal {
         }
     }
 
-    /// Physical rows upwards: a line that wraps counts for several.
+    /// Moves up by physical rows. A wrapped line counts as several.
     private mutating func up(_ count: Int) {
         var left = count
         while left > 0, row > 0 {
