@@ -7,7 +7,7 @@ import Threading
 @testable import DaemonKit
 
 struct DescriptorWatchTests {
-    /// Keeps the messages.
+    /// A log handler that keeps the messages.
     private struct Kept: LogHandler {
         let messages: Guarded<[String]>
         var metadata: Logger.Metadata = [:]

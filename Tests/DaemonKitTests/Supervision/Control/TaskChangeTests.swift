@@ -50,7 +50,7 @@ import TransferStore
 
     // MARK: What is asked for
 
-    /// - Returns: user name, password, bearer token and netrc file.
+    /// - Returns: The user name, the password, the bearer token and the netrc file.
     private func credentials(_ set: (inout UpdateTask.Parameters) -> Void) -> [String?] {
         var spec = TaskSpec()
         (spec.username, spec.password, spec.bearer, spec.netrc) = ("me", "old", "token", "/netrc")
@@ -88,7 +88,7 @@ import TransferStore
 
     // MARK: The state
 
-    /// - Parameter events: bring a new task into the state in which it is changed.
+    /// - Parameter events: The events that bring a new task into the state in which it is changed.
     private func stored(
         after events: [TaskEvent], to destination: TaskChange.MovedDestination? = nil,
         _ set: (inout UpdateTask.Parameters) -> Void = { _ in }
