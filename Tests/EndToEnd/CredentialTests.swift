@@ -78,7 +78,7 @@ extension EndToEnd.Serving {
         }
 
         /// The task's own credentials come first, then the store's. A refused credential is not sent again until it is
-        /// stored anew.
+        /// stored again.
         @Test(.timeLimit(.minutes(1))) func aRefusedOneIsNotSentAgain() async throws {
             var scene = try await Scene()
             serve(scene)

@@ -22,7 +22,7 @@ struct UploadKillRestartTests {
                 return task["state"] == "failed" || isSending
             }
             #expect(isSettled)
-            // If it was killed before it had begun, it begins by itself.
+            // If it was killed before it started, it starts by itself.
             guard task["state"] == "failed" else { return }
             #expect(task.errorCode == "network.lost")
             #expect(try await probe.control("retry", id))

@@ -66,7 +66,8 @@ extension EndToEnd.Serving {
             }
         }
 
-        /// One daemon, one URL, two users: the server answers each of them first, whoever asked before.
+        /// One daemon, one URL, two users: the server answers the first request of each user, even if the other user
+        /// has the answer in the cache.
         @Test(.timeLimit(.minutes(1)))
         func aCachedAnswerReachesNoOtherUser() async throws {
             let house = try await IsolationHouse()
