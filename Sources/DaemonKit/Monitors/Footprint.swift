@@ -52,7 +52,7 @@ package final class Footprint: Sendable {
         await trim()
     }
 
-    /// Tells whether it was quiet in this round, or this was the last round. The next burst then starts anew.
+    /// Tells whether it was quiet in this round, or this was the last round. The next burst then starts new rounds.
     private func isOver(_ round: Int) -> Bool {
         state.withLock { state in
             guard !state.wasUsed || round == Self.patience else { return false }

@@ -71,7 +71,7 @@ extension DownloadAttempt {
     /// The kernel copies a local file as it is, including holes.
     private var mayHaveHoles: Bool { TransferFiles.mayHaveHoles(record) }
 
-    // MARK: Beginning anew
+    // MARK: Starting over
 
     /// Tells whether the file may be fetched again because somebody damaged its part file.
     func mayBeginAnew(after part: PartFile) -> Bool {

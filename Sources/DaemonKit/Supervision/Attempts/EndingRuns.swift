@@ -2,7 +2,7 @@ import TransferModel
 import TransferStore
 
 /// Chooses which stored endings of uploads run. An ending that was read from the store may be over by the time it is
-/// examined. Therefore endings that end during a read are not begun from its result.
+/// examined. Therefore the result of a read starts no ending that ended during the read.
 struct EndingRuns {
     /// How many may run at a time.
     let width: Int

@@ -120,8 +120,8 @@ package final class CacheKeeper: Sendable {
         shelf.policy.diskCapacity > 0 && request.credentials == nil
     }
 
-    /// Keeps an answer where it fits. Where it does not fit, an older answer is removed, so that it is not used in its
-    /// place.
+    /// Keeps an answer in memory or on disk if it fits. Otherwise removes an older answer, so that the older one is not
+    /// used in its place.
     /// - Parameters:
     ///   - reading: began before the request for the answer. An answer that was invalidated since is not kept.
     ///   - replaces: an older answer was stored.

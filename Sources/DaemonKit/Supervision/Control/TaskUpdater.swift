@@ -117,7 +117,7 @@ struct TaskUpdater: TaskUpdating {
         }
         try Self.requireResumable(before)
         if let outcome = try await cancelKeepingPart(id) { followUp.log(outcome) }
-        // Resume data names a part file beside its destination.
+        // Resume data names a part file next to its destination.
         try await moves.finishNow(id)
         let record = try await reader.record(id, for: peer)
         try Self.requireResumable(record)

@@ -40,7 +40,7 @@ final class ClaimGate: Sendable {
         for waiter in ready { waiter.continuation.resume() }
     }
 
-    /// Prevents claims of `ids` until `release`. Returns when the claims of them that had begun are over.
+    /// Prevents claims of `ids` until `release`. Returns when the claims of these tasks that were running have ended.
     func hold(_ ids: [TaskID]) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in

@@ -1,5 +1,5 @@
-/// Batches items: whoever adds the first item becomes the taker, and takes until nothing is left. Many small writes
-/// become a few that way.
+/// Batches items. The caller that adds the first item becomes the taker, and takes until no item is left. This turns
+/// many small writes into a few.
 struct WaitingLine<Item> {
     private var items: [Item] = []
     private var isServed = false
