@@ -1,6 +1,6 @@
-/* Preloaded into a daemon that a sanitizer watches: as the instrumented code of a daemon would, two threads tell
- * ThreadSanitizer of a write to the same memory, and AddressSanitizer hears of one to memory that is free. A run that gets no
- * report of it would get none of anything else. Other programs, which have no sanitizer, are left alone. */
+/* Preloaded into a daemon with a sanitizer. Like instrumented code, two threads report a write to the same memory to
+ * ThreadSanitizer, and a write to freed memory is reported to AddressSanitizer. If a run gets no report of these, it would
+ * not get any other report. Programs without a sanitizer are left alone. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
