@@ -4,7 +4,7 @@ import TransferRPC
 /// What `add -w`, `wait` and `watch` share: they choose the display, and end with the same exit status.
 enum Following {
     /// Shows the tasks in `known` until all of them are over.
-    /// - Throws: `CommandFailure.taskFailed` if one failed or was cancelled; `.timedOut` if the limit is over.
+    /// - Throws: `CommandFailure.taskFailed` if a task failed or was cancelled; `.timedOut` if the time limit has passed.
     static func untilOver(
         _ known: [FollowedTask], after head: SequenceNumber, within limit: FollowLimit? = nil,
         _ client: any DaemonCalling, _ session: CommandSession

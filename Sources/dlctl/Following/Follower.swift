@@ -6,7 +6,7 @@ import TransferRPC
 struct Follower {
     var plan: FollowPlan
     var endsWhenOver: Bool
-    /// nil: until all are over.
+    /// Nil means no limit: the follower waits until all tasks are over.
     var limit: FollowLimit?
     /// Called when Ctrl-C ends the display.
     var onInterrupt: @Sendable () -> Void
@@ -104,12 +104,12 @@ struct Follower {
     }
 }
 
-/// How long somebody waits.
+/// How long a user waits.
 struct FollowLimit: Sendable {
     let duration: Seconds
     private let end: ContinuousClock.Instant
 
-    /// Begins now.
+    /// The time starts now.
     init(_ duration: Seconds) {
         self.duration = duration
         end = .now + .seconds(duration.rawValue)

@@ -1,6 +1,7 @@
-/// Reads URLs as far as the command line must; the daemon parses them.
+/// Reads the parts of URLs that the command line needs. The daemon parses URLs completely.
 enum URLText {
-    /// The host of a URL in lower case, without user info, port and brackets; a text without a scheme begins with its host.
+    /// Returns the host of a URL in lower case, without user info, port and brackets. A text without a scheme begins
+    /// with its host.
     static func host(_ url: String) -> String {
         let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
         let authority = url.utf8[start...].prefix { !"/?#\\".utf8.contains($0) }

@@ -9,7 +9,7 @@ enum ExitStatus: Int32 {
     case usage = 2
     case noDaemon = 3
     case refused = 4
-    /// The time that `wait` was given is over.
+    /// The time limit of `wait` has passed.
     case timedOut = 5
     case interrupted = 130
 }
@@ -27,7 +27,7 @@ enum CommandFailure: Error, Hashable {
     /// Some of several tasks were refused. The report has already named them.
     case refusedSome
     case interrupted
-    /// What was waited for has not happened in the time that was given.
+    /// The awaited event did not happen within the time limit.
     case timedOut(String)
 
     var status: ExitStatus {

@@ -24,7 +24,7 @@ enum Explanation {
         }
     }
 
-    /// The events of each attempt, up to the one that says how it ended. Attempts in a row that went alike are told once.
+    /// The events of each attempt, up to the event that says how it ended. Equal attempts in a row are reported once.
     private static func attempts(
         in events: [EventView]
     ) -> [(events: [EventView], repeats: Int, last: Timestamp)] {
@@ -45,7 +45,8 @@ enum Explanation {
         return told
     }
 
-    /// What is said of an attempt, without what differs in each. Whether it had to queue before does not count.
+    /// The words for an attempt, without the values that differ in each. Whether the task was queued before does not
+    /// count.
     private static func words(_ attempt: [EventView]) -> [String] {
         attempt.filter { $0.type != .taskQueued }.map { event in
             var event = event
