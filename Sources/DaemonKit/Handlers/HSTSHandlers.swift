@@ -24,7 +24,8 @@ struct HSTSHandlers {
         }
     }
 
-    /// - Throws: `request.bad_field` for what is no host name: nothing is found by a URL, which would look like success.
+    /// - Throws: `request.bad_field` if the text is no host name. A URL would match no host, which would look like
+    ///   success.
     private static func domain(_ selection: HSTSSelection) throws(TransferError) -> String? {
         guard let domain = selection.domain else { return nil }
         let name = HostName.canonical(domain)

@@ -223,7 +223,7 @@ package final class HelperPool: HelperServing {
         guard let asked = next else { return nil }
         defer { asked.free() }
         let host = makeHost(key)
-        // From here on whoever ends it waits until the process is gone: it has the part.
+        // From now on, ending the request waits until the process is gone, because the process has the part file.
         guard asked.isServed(writesPart: asked.call.part != nil, wake: { host.wake() }) else { return nil }
         do throws(TransferError) {
             let file = try makeFile(asked.call)

@@ -163,10 +163,10 @@ final class HelperProcess {
 
     // MARK: The beginning and the end
 
-    /// Waits for the first line, as long as somebody wants it.
+    /// Waits for the first line, as long as a caller wants it.
     /// - Parameter isWanted: asked again when the thread is woken.
-    /// - Throws: `helper.protocol` if that line is not a hello, `helper.failed` if there is none, `cancelled` if nobody
-    ///   wants it any more.
+    /// - Throws: `helper.protocol` if that line is not a hello, `helper.failed` if there is none, `cancelled` if no
+    ///   caller wants it any more.
     func hello(
         within milliseconds: Int64, while isWanted: () -> Bool = { true }
     ) throws(TransferError) -> HelperHello {
@@ -186,7 +186,7 @@ final class HelperProcess {
         }
     }
 
-    /// nil if the process ends, the deadline passes or nobody wants the line any more.
+    /// Returns nil if the process ends, the deadline passes or no caller wants the line any more.
     private func firstMessage(
         until deadline: Int64, _ isWanted: () -> Bool
     ) throws(HelperViolation) -> HelperMessage? {

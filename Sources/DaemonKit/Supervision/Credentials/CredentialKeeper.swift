@@ -116,7 +116,7 @@ package final class CredentialKeeper: Sendable {
         var offer = CredentialOffer(space: demand)
         offer.isStoredRefused = isRefused(demand, in: user.places)
         if policy.asks.contains(.challenge) {
-            // From now on its answer is stored, even if it removed the same credential before.
+            // From now on the client's answer is stored, even if it removed the same credential before.
             lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
             // The client itself stored these for all tasks of the session. It is asked about all others.
             offer.found = found(for: demand, in: [user.own]).flatMap { isNew($0) ? $0 : nil }
@@ -230,8 +230,9 @@ package final class CredentialKeeper: Sendable {
 
     // MARK: The store
 
-    /// - Parameter demand: what a task has answered with it; nil if a client gives it now.
-    /// - Returns: false if a client has removed it since the task was given it.
+    /// - Parameter demand: the challenge that a task has answered with the credential; nil if a client gives the
+    ///   credential now.
+    /// - Returns: false if a client has removed the credential since the task got it.
     /// - Throws: `limit.reached`.
     @discardableResult
     private func keep(

@@ -14,7 +14,8 @@ package final class HSTSKeeper: Sendable {
     package typealias Place = CookieKeeper.Place
 
     private struct State {
-        /// Tasks hold the list that they use. A task that outlives its session learns for itself alone.
+        /// Tasks keep the list that they use. If a task outlives its session, only the task itself learns from its
+        /// answers.
         var lists: [Place: Guarded<HSTSList>] = [:]
         /// Changes that a full disk kept out of the store. The owner's next change stores them too.
         var unstored: [UserID: [String]] = [:]
@@ -47,7 +48,7 @@ package final class HSTSKeeper: Sendable {
     // MARK: Tasks
 
     /// Returns the list that a task of this session obeys and learns into; nil if it ignores HSTS.
-    /// - Parameter isOver: the session has ended, so nothing is kept for it.
+    /// - Parameter isOver: whether the session has ended. Then nothing is kept for it.
     func hosts(of session: SessionKey, _ policy: EffectivePolicy, isOver: Bool = false) -> TaskHSTS? {
         guard policy.$network.wrappedValue.obeysHSTS else { return nil }
         let place = policy.usesOwnersStores ? Place.shared(session.owner) : .volatile(session)

@@ -37,8 +37,9 @@ final class Turnstile: Sendable {
         })
     }
 
-    /// The same for one that may not want to pass any more when its turn comes.
-    /// - Parameter body: returns false if it does not: then it has not to leave, and the next one is called, without recursion.
+    /// Like `enter`, but the caller may no longer want to pass when its turn comes.
+    /// - Parameter body: returns false if the caller does not want to pass. Then it must not call `leave`, and the next
+    ///   caller is called without recursion.
     func enter(ifWanted body: @escaping @Sendable () -> Bool) {
         let mayPass = state.withLock { state in
             guard state.free > 0 else {
@@ -66,7 +67,7 @@ final class Turnstile: Sendable {
         while let next = takeNext(), !next() {}
     }
 
-    /// The next in line; without one a place is free again.
+    /// Returns the next waiting caller. If there is none, frees a place.
     private func takeNext() -> (@Sendable () -> Bool)? {
         state.withLock { state in
             let next = state.line.popFirst()
