@@ -15,7 +15,8 @@ struct HelperPoolTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// One that has the part, and does not say hello: the part is nobody else's before it is gone.
+    /// A helper has the part file and never sends a hello. No other process gets the part file before the helper is
+    /// gone.
     @Test(.timeLimit(.minutes(1))) func anEndWaitsForTheProcessThatHasThePart() async throws {
         let (schemes, started) = (folder.file("schemes"), folder.file("started"))
         try #require(mkdir(schemes, 0o755) == 0)

@@ -144,7 +144,8 @@ struct CacheKeeperTests {
         #expect(await onDisk() == 0)
     }
 
-    /// The session's own storage has a part on the disk, from the time before its configuration said 0 (RFC 9111 section 4.4).
+    /// The session's own storage has an answer on the disk from a time before its disk capacity was 0 (RFC 9111 section
+    /// 4.4).
     @Test func invalidationReachesADiskThatIsNotUsedNow() async throws {
         let request = try request()
         put(try answer(to: request), try shelf(.default, CacheCapacities(memoryCapacity: 40_000, diskCapacity: 80_000)))

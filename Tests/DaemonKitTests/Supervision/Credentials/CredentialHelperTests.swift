@@ -112,8 +112,8 @@ struct CredentialHelperTests {
         for other in others { #expect(await other.value.credential == nil) }
     }
 
-    /// All programs that may run at a time run, and thousands of tasks wait for their turn: those that are cancelled meanwhile
-    /// are passed over without recursion.
+    /// All programs that may run at the same time run, and thousands of tasks wait for their turn. Cancelled tasks are
+    /// skipped without recursion.
     @Test(.timeLimit(.minutes(1))) func thousandsThatAreCancelledCostTheNextNothing() async throws {
         let fifo = folder.file("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)
@@ -128,7 +128,7 @@ struct CredentialHelperTests {
         let others = (0..<20_000).map { _ in Task { await helper.get(for: Self.demand) } }
         for other in others { other.cancel() }
         for other in others { #expect(await other.value.credential == nil) }
-        // A line for each of those that run, and for the one after them.
+        // One line for each running program, and one for the next program.
         try #require(write(gate, "\n\n\n\n\n", 5) == 5)
         for one in asking { #expect(await one.value.credential?.username == "a") }
         #expect(await helper.get(for: Self.demand).credential?.username == "a")

@@ -115,7 +115,7 @@ struct CredentialKeeperTests {
         #expect(try await reopened().list(.shared(Self.anna)).map(\.space.host) == ["b.org"])
     }
 
-    /// A task that a client answered goes on sending what another has removed meanwhile, and does not store it again; the next
+    /// A task keeps using a client's answer after another client has removed it, but does not store it again. The next
     /// answer is stored.
     @Test func whatWasRemovedDoesNotComeBackWithARunningTask() async throws {
         var space = SettledDecisions.Space(origin: Self.demand.origin, isProxy: false)
@@ -136,7 +136,7 @@ struct CredentialKeeperTests {
         _ = await keeper.offer(after: refusal, of: record(nil), policy)
         keeper.worked([space], for: user)
         #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["p"])
-        // Nor does what was replaced.
+        // A replaced credential is not stored again either.
         keeper.worked([other], for: user)
         keeper.worked([space], for: user)
         #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["q"])

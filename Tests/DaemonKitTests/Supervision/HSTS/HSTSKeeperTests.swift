@@ -77,7 +77,7 @@ struct HSTSKeeperTests {
         #expect(keeper.list(.volatile(Self.session)).isEmpty)
     }
 
-    /// A transfer that ends late, or an upload's ending, leaves nothing behind for the next session of the name.
+    /// A transfer that ends late, or the ending of an upload, leaves nothing for the next session with the same name.
     @Test func whatComesAfterAnEphemeralSessionIsKeptForNobody() throws {
         let running = try #require(task(.ephemeral))
         keeper.follow([EventRecord(time: Timestamp(milliseconds: 1), type: .sessionInvalidated, session: Self.session)])

@@ -19,7 +19,7 @@ import Threading
         #expect(called.withLock { $0 } == [0, 1, 2, 3, 4, 5, 6])
     }
 
-    /// A whole line that nobody wants any more takes no more of the stack than one.
+    /// A long line of callers that no longer want to pass uses no more of the stack than one caller.
     @Test func thoseThatDoNotWantToPassAreSkipped() {
         let turnstile = Turnstile(width: 1)
         let called = Guarded(0)
