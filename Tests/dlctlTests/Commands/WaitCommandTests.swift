@@ -4,7 +4,7 @@ import TransferModel
 @testable import dlctl
 
 @Suite(.serialized, .enabled(if: Program.path != nil, "the dlctl product is built")) struct WaitCommandTests {
-    /// The status tells it from tasks that failed, and programs read why.
+    /// The exit status differs from that for failed tasks, and programs can read the reason.
     @Test func aLimitHasItsStatus() async throws {
         let bench = try await Bench()
         _ = try await bench.run("add", "https://a/1")

@@ -126,7 +126,7 @@ import TransferRPC
         #expect(ended < finish)
     }
 
-    /// What is over counts even if the time is over too.
+    /// A task that has ended counts even if the time limit has passed too.
     @Test func aLimitEndsItAndLeavesTheTasks() async throws {
         let daemon = ScriptedDaemon(head: 5)
         let known = [Sample.task(1, "f", .completed), Sample.task(2, "g", .running)]

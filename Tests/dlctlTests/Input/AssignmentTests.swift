@@ -65,7 +65,7 @@ import TransferModel
         for wrong in ["", ",", "a,", "[challenge", "a b"] { #expect(throws: CommandFailure.self) { try list(wrong) } }
     }
 
-    /// Sessions that dlctl opens are of the kind that has no cache.
+    /// dlctl opens sessions of the kind that has no cache.
     @Test(arguments: ["urlCache={\"memoryCapacity\":1}", "requestCachePolicy=returnCacheDataElseLoad"])
     func settingsOfACacheAreRefused(word: String) throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])

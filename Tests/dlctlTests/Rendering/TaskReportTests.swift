@@ -80,7 +80,7 @@ import TransferRPC
         #expect(!few.contains("more redirect"))
     }
 
-    /// Of attempts that went alike the first one is told, with how many followed it.
+    /// The first of several equal attempts is shown, with the number of attempts that followed it.
     @Test func attemptsThatWentAlikeAreToldOnce() {
         var number: Int64 = 1
         var events = [Sample.eventView(1, .taskAdded, 7)]
@@ -142,7 +142,7 @@ import TransferRPC
         #expect(advice.sentence.hasSuffix(advice.commands.isEmpty ? "." : ":"))
         #expect(advice.sentence.first?.isUppercase == true || advice.sentence.hasPrefix("dlctl"))
         #expect(advice.commands.allSatisfy { $0.hasPrefix("dlctl ") })
-        // An address of a helper's scheme is one that no browser knows.
+        // No browser knows the scheme of a helper's URL.
         #expect(!advice.sentence.contains("browser"))
     }
 
