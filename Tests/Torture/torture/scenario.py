@@ -20,7 +20,7 @@ ASKING = {"redirect": ("redirect", "follow"), "elsewhere": ("redirect", "followW
 #: The first component of the URLs of these sessions' tasks (/PLACE/NAME). All others request /d/NAME.
 PLACES = {"redirect": "led", "elsewhere": "astray", "crumbs": "crumb", "vault": "vault", "helped": "helped", "refused": "refused"}
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
-#: Paused while half of them is there.
+#: The pieces that are paused when half of their bytes have arrived.
 HELD = ("big", "moved", "piped")
 
 
@@ -44,7 +44,7 @@ class Piece:
     is_moved: bool = False
     #: The task is added after all others have ended.
     is_late: bool = False
-    #: Of a helper that serves it in place of http.
+    #: The scheme of the helper that serves the piece in place of http.
     scheme: str = "http"
 
     @property

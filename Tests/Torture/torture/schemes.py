@@ -1,5 +1,6 @@
-"""Programs for two schemes that dld does not know: `many` serves all requests in one process, `one` a request in each, which
-writes the part file itself. Both fetch from the scenario's server, and die once in the middle of a task that is frail."""
+"""Helpers for two schemes that dld does not know. `many` serves all requests in one process. `one` serves one
+request per process and writes the part file itself. Both fetch from the scenario's server, and die once in the
+middle of a frail task."""
 import os
 import pathlib
 import signal
@@ -9,9 +10,9 @@ import time
 from torture.problem import Problem
 
 SCHEMES = ("many", "one")
-#: For processes to end after their daemon.
+#: Seconds in which processes must end after their daemon.
 LIMIT = 5.0
-#: In the home of a helper that outlives its daemon: planted.
+#: Planted: a file in the home folder that makes a helper outlive its daemon.
 STAYS = "stays"
 
 PROGRAM = f"""#!{sys.executable} -SE
@@ -109,7 +110,7 @@ if os.path.exists(f"{{HOME}}/{STAYS}"):
 
 
 def install(home):
-    """As a user would, below the user's home."""
+    """Installs the helpers below the user's home folder, as a user would."""
     folder = home / ".local" / "lib" / "dld" / "schemes"
     folder.mkdir(parents=True)
     for scheme in SCHEMES:
@@ -118,7 +119,7 @@ def install(home):
 
 
 def orphans(folder):
-    """Problems: processes of a case that outlive its daemon. They are ended."""
+    """One problem for each process of a case that outlives its daemon. The processes are ended."""
     found, deadline = processes(str(folder)), time.monotonic() + LIMIT
     while (found := {number: command for number, command in found.items() if is_alive(number)}) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -128,7 +129,7 @@ def orphans(folder):
 
 
 def processes(word):
-    """Number -> command of each process that names `word` in its arguments."""
+    """Number -> command of each process that has `word` in its arguments."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -141,7 +142,7 @@ def processes(word):
 
 
 def is_alive(number):
-    """A zombie holds no file any more."""
+    """A zombie counts as ended, because it has no open files any more."""
     try:
         return pathlib.Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -149,7 +150,7 @@ def is_alive(number):
 
 
 def after_resuming(server):
-    """Problems of a run in which no daemon died: a helper that dies loses nothing that it had said."""
+    """The problems of a run in which no daemon died: when a helper dies, no byte that it had reported is lost."""
     firsts = {name: server.firsts.get(name, []) for name in ("frail-many", "frail-one")}
     wrong = {name: all for name, all in firsts.items() if len(all) != 2 or all[1] <= server.sizes[name] // 2}
     return [Problem(3, f"helpers died in the middle, and their files were asked for from {wrong}")] if wrong else []
