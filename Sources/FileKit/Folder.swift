@@ -106,8 +106,21 @@ package final class Folder: Sendable {
     func requireInPlace() throws(TransferError) {
         var there = stat()
         guard fstatat(AT_FDCWD, path, &there, 0) == 0, FileIdentity(there) == identity else {
-            throw .targetAbsent(path, "the folder was moved or replaced")
+            let now = presentPath.map { "; it is now \($0), and the task's part file with it" } ?? ""
+            throw .targetAbsent(path, "the folder was moved or replaced" + now)
         }
+    }
+
+    /// The path at which the open folder is now (proc_pid_fd(5)); nil if it is removed, or not known.
+    private var presentPath: String? {
+        var status = stat()
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/fd/\(fileDescriptor)", &buffer, buffer.count)
+        guard count > 0, count < buffer.count,
+            let found = String(validating: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self),
+            stat(found, &status) == 0, FileIdentity(status) == identity
+        else { return nil }
+        return found
     }
 
     /// - Throws: `destination.not_writable`, also for a read-only file system; `disk.io` if the disk fails.
