@@ -38,7 +38,7 @@ package enum Displacement: Sendable, Hashable {
         case .sessionPaused: "Its session was paused; it continues when the session is resumed."
         case .stopping: "The daemon stopped; it continues when the daemon runs again."
         case .crash: "The daemon ended while the task ran; it continues now."
-        case .challenge: "The server or proxy wants credentials; the request is made once more."
+        case .challenge: "The server or proxy asked for credentials; those that were found for it are tried now."
         case .redirect: "The helper leads to another URL; the request is made there."
         case .interruption: "A client's request interrupted it; it continues by itself."
         }
