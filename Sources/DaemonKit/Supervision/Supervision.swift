@@ -119,11 +119,11 @@ package struct Supervision: Sendable {
         }
         adder = TaskAdder(
             store: store, files: files, runs: runs, transitions: transitions, leftParts: leftParts,
-            followUp: followUp, answers: answers, configuration: configuration, time: time, signal: signal)
+            followUp: followUp, answers: answers, hsts: hsts, configuration: configuration, time: time, signal: signal)
         updater = TaskUpdater(
             store: store, engine: engine, files: files, reader: reader, stops: stops, moves: moves,
             transitions: transitions, policies: policies, rates: rates, gates: gates, leftParts: leftParts,
-            followUp: followUp, configuration: configuration, time: time, signal: signal, logger: logger)
+            followUp: followUp, hsts: hsts, configuration: configuration, time: time, signal: signal, logger: logger)
         sessionController = SessionController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
             schedules: schedules, rates: rates, launches: launches, cookies: cookies, cache: cache,

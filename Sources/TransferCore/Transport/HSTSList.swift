@@ -29,18 +29,21 @@ package struct HSTSList: Sendable {
 
     /// Whether a host is reached over https alone: it is known itself, or a domain above it with its subdomains (section
     /// 8.2). Addresses never are.
-    package func isKnown(_ host: String, at now: Timestamp) -> Bool {
-        guard !entries.isEmpty else { return false }
+    package func isKnown(_ host: String, at now: Timestamp) -> Bool { known(host, at: now) != nil }
+
+    /// The entry that makes a host known: its own, or that of a domain above it.
+    package func known(_ host: String, at now: Timestamp) -> HSTSHost? {
+        guard !entries.isEmpty else { return nil }
         let name = HostName.canonical(host)
-        guard !HostName.isAddress(name) else { return false }
+        guard !HostName.isAddress(name) else { return nil }
         var domain = name[...]
         while true {
             if let known = entries[String(domain)]?.host, known.expires > now,
                 known.includesSubdomains || domain.utf8.count == name.utf8.count
             {
-                return true
+                return known
             }
-            guard let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
+            guard let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
             domain = domain[domain.utf8.index(after: dot)...]
         }
     }

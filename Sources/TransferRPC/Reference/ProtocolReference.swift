@@ -123,7 +123,9 @@ package enum ProtocolReference {
         `destination.not_writable`, `details.tooLarge` is true if the folder, or the daemon's limit, does not allow a file of that \
         size. In `auth.required`, `details.protectionSpace` is the scheme, host and port that credentials were looked for (of a \
         proxy if `details.isProxy` is true), `details.storedCredential` is `refused` if what is stored for it was refused, and \
-        `details.credentialHelper` is `nothing`, `refused` or `failed` if a helper was asked in vain. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. Any method may return \
+        `details.credentialHelper` is `nothing`, `refused` or `failed` if a helper was asked in vain. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. If HSTS turned http into https \
+        for a server that cannot be reached, `details.hsts` is `{"domain": …, "learned": …}`: the host that asked for https, and when \
+        it did so last. Any method may return \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).
         """
 }

@@ -24,6 +24,7 @@ extension Advice {
                 "Choose a folder that takes files of this size, and try again:", "dlctl update \(task) -d DIR",
                 "dlctl retry \(task)")
         }
+        if let advice = onHSTS(error, task: task) { return advice }
         if error.code == .authRequired, let advice = onStored(error, task: task) { return advice }
         guard let fault = error.details[CertificateFault.member]?.stringValue.flatMap(CertificateFault.init(rawValue:))
         else {
@@ -42,6 +43,17 @@ extension Advice {
                 "Ask the server's operator for another certificate. Then try again:", "dlctl retry \(task)")
         case .selfSigned, .unknownIssuer: return on(error.code, task: task)
         }
+    }
+
+    /// Advice on a server that cannot be reached over https, which HSTS chose; nil for other failures. A certificate that
+    /// is not trusted is trusted as elsewhere: by its authority.
+    private static func onHSTS(_ error: TransferError, task: TaskID) -> Advice? {
+        guard error.code != .tlsUntrusted, let domain = error.details["hsts"]?["domain"]?.stringValue else {
+            return nil
+        }
+        return Advice(
+            "If the server does not offer https, forget that it asked for it, and try again:",
+            "dlctl hsts remove \(ShellText.word(Printable.text(domain)))", "dlctl retry \(task)")
     }
 
     /// Advice after a search for credentials that failed: which stored ones to correct. nil if the task's own

@@ -100,6 +100,7 @@ enum Explanation {
                 Advice(
                     "Check the destination, or choose another. To try now:", "dlctl update \(task.id) -d DIR",
                     "dlctl retry \(task.id)")
+            case .retry? where task.error?.details["hsts"] != nil: task.error.map { Advice.on($0, task: task.id) }
             case .retry?, .network?, .schedule?, .metered?: task.reason.map { Advice.on($0, task: task.id) }
             case .decision?, .authentication?: task.reason.map { Advice.on($0, task: task.id) }
             case .disk?, nil:

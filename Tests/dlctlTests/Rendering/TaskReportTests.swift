@@ -161,6 +161,17 @@ import TransferRPC
         #expect(Explanation.advice(view)?.sentence.contains("itself") == false)
     }
 
+    /// Waiting for the next attempt does not help against a server that has no https.
+    @Test func whatHSTSTurnedIntoHTTPSCanBeForgotten() {
+        var view = Sample.view(7, .waiting)
+        view.reason = .retry
+        view.error = TransferError(
+            .tlsFailed, "So it is.", retryable: true, details: ["hsts": ["domain": "example.org", "learned": "then"]])
+        #expect(Explanation.advice(view)?.commands == ["dlctl hsts remove example.org", "dlctl retry 7"])
+        view.error?.details = [:]
+        #expect(Explanation.advice(view)?.sentence.contains("by itself") == true)
+    }
+
     /// The advice names what the task waits for, not the earlier error.
     @Test func whoWaitsForItsTimeIsToldSo() {
         var view = Sample.view(7, .waiting)

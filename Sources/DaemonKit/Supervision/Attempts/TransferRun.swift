@@ -25,6 +25,7 @@ final class TransferRun: Sendable {
         var letPass: Set<String> = []
         var proxyLetPass = false
         var isElsewhere = false
+        var secured: String?
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentView])?
         var work: Task<Void, Never>?
@@ -296,8 +297,17 @@ final class TransferRun: Sendable {
 
     func redirected(to url: String) {
         let isElsewhere = (try? URLRules.parse(url))?.hostKey != host
-        state.withLock { $0.isElsewhere = isElsewhere }
+        state.withLock { ($0.isElsewhere, $0.secured) = (isElsewhere, nil) }
     }
+
+    /// A URL of http is asked over https, because its host is known (HSTS).
+    func secured(to url: String) {
+        redirected(to: url)
+        state.withLock { $0.secured = url }
+    }
+
+    /// The URL that is asked last, if HSTS turned http into https for it.
+    var secured: String? { state.withLock { $0.secured } }
 
     /// The host answered, and redirected to another one.
     var isElsewhere: Bool { state.withLock { $0.isElsewhere } }

@@ -35,6 +35,8 @@ struct Admission {
     let files: TransferFiles
     /// nil if all tasks must run.
     var answers: EarlyAnswers.OfSession?
+    /// nil if the session ignores HSTS.
+    var hsts: TaskHSTS?
 
     /// - Parameter known: positions of tasks to leave out.
     /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
@@ -120,7 +122,7 @@ struct Admission {
             if spec.resumeData != nil { task.checkpoint = try await unpackResumeData(&task.spec, path: path) }
             let url = try given ?? URLRules.parse(task.spec.url ?? "")
             if url.scheme == .helper { try await files.requireHelper(for: url) }
-            task.host = url.hostKey
+            task.host = host(of: url)
             let named = Self.localFiles(of: task.$spec, url, path: path)
             if !named.isEmpty { try await files.checkReadable(named, owner: owner) }
             switch spec.kind {
@@ -150,6 +152,9 @@ struct Admission {
             throw Self.naming(path, error)
         }
     }
+
+    /// The server whose slots and gates count for a task.
+    func host(of url: ParsedURL) -> String { hsts?.hostKey(of: url) ?? url.hostKey }
 
     /// What a strategy refuses does not depend on the network options.
     private static let anyNetwork = Boxed(wrappedValue: NetworkOptions())

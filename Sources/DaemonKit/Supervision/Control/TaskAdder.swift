@@ -15,6 +15,7 @@ struct TaskAdder: TaskAdding {
     let followUp: FollowUp
     /// nil if no task of the store has a cache.
     let answers: EarlyAnswers?
+    let hsts: HSTSKeeper
     let configuration: @Sendable () -> Configuration
     let time: any TimeSource
     let signal: SupervisionSignal
@@ -42,7 +43,7 @@ struct TaskAdder: TaskAdding {
         let record = session ?? SessionRecord(key: key, createdAt: time.reading().wall)
         let admission = Admission(
             owner: peer.uid, session: record, configuration: configuration(), files: files,
-            answers: answers?.answers(in: record))
+            answers: answers?.answers(in: record), hsts: hsts.hosts(of: record))
         let admitted = try await admission.admit(specs, except: Set(known.keys))
         // Checked before anything is stored: all or none.
         guard admitted.count + known.count == specs.count else {

@@ -9,6 +9,8 @@ struct TaskChange: Sendable {
     let parameters: UpdateTask.Parameters
     /// The new destination of the file.
     let destination: MovedDestination?
+    /// The server of the new URL; nil if the URL stays.
+    var host: String?
 
     struct MovedDestination: Sendable {
         var destination: Destination
@@ -50,7 +52,7 @@ struct TaskChange: Sendable {
         if let held = record.checkpoint, let named = Origins.renamed(held, from: record.spec, to: spec) {
             try transaction.setCheckpoint(record.id, named)
         }
-        try transaction.setSpec(record.id, spec, host: target.hostKey)
+        try transaction.setSpec(record.id, spec, host: host ?? record.host)
         if let destination { try move(record, to: destination, at: now, storeID, in: transaction) }
         try parameters.storePosition(of: record.id, at: now.wall, in: transaction)
         try changeState(of: record, transitions, at: now, in: transaction)

@@ -21,6 +21,7 @@ struct TaskUpdater: TaskUpdating {
     let gates: Gatekeeper
     let leftParts: LeftParts
     let followUp: FollowUp
+    let hsts: HSTSKeeper
     let configuration: @Sendable () -> Configuration
     let time: any TimeSource
     let signal: SupervisionSignal
@@ -71,22 +72,26 @@ struct TaskUpdater: TaskUpdating {
         let admission = try await admission(for: record)
         let spec = parameters.applied(to: record.spec)
         try await admission.check(spec, changedBy: parameters, of: record)
-        guard let wanted = parameters.destination else { return TaskChange(parameters: parameters, destination: nil) }
+        let host = try parameters.url.map { admission.host(of: try URLRules.parse($0)) }
+        guard let wanted = parameters.destination else {
+            return TaskChange(parameters: parameters, destination: nil, host: host)
+        }
         let present = try DestinationPlan(record.spec.destination)
         let destination = wanted.completed(by: present)
         let plan = try DestinationPlan(destination)
         let device = try await files.admit(plan, owner: record.session.owner, field: "destination")
         return TaskChange(
             parameters: parameters,
-            destination: plan == present ? nil : TaskChange.MovedDestination(destination: destination, device: device))
+            destination: plan == present ? nil : TaskChange.MovedDestination(destination: destination, device: device),
+            host: host)
     }
 
     private func admission(for record: TaskRecord) async throws -> Admission {
         let session = try await store.read { try $0.session(record.session) }
+        let known = session ?? SessionRecord(key: record.session, createdAt: time.reading().wall)
         return Admission(
-            owner: record.session.owner,
-            session: session ?? SessionRecord(key: record.session, createdAt: time.reading().wall),
-            configuration: configuration(), files: files)
+            owner: record.session.owner, session: known, configuration: configuration(), files: files,
+            hsts: hsts.hosts(of: known))
     }
 
     /// A daemon that died between a delivery and its record left the file under its final name. The next run finds it

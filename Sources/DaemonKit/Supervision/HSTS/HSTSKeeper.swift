@@ -60,9 +60,14 @@ package final class HSTSKeeper: Sendable {
         return TaskHSTS(self, place, list)
     }
 
-    fileprivate func isKnown(_ host: String, in list: Guarded<HSTSList>) -> Bool {
+    /// The same for all tasks of a session.
+    func hosts(of session: SessionRecord) -> TaskHSTS? {
+        hosts(of: session.key, EffectivePolicy(session: session.configuration, kind: session.kind))
+    }
+
+    fileprivate func known(_ host: String, in list: Guarded<HSTSList>) -> HSTSHost? {
         let now = time.reading().wall
-        return list.withLock { $0.isKnown(host, at: now) }
+        return list.withLock { $0.known(host, at: now) }
     }
 
     fileprivate func receive(_ field: String, from host: String, in list: Guarded<HSTSList>, of place: Place) {
@@ -144,7 +149,7 @@ final class TaskHSTS: HSTSKeeping {
         self.list = list
     }
 
-    func isKnown(_ host: String) -> Bool { keeper.isKnown(host, in: list) }
+    func isKnown(_ host: String) -> Bool { keeper.known(host, in: list) != nil }
 
     func receive(_ field: String, from host: String) { keeper.receive(field, from: host, in: list, of: place) }
 
@@ -152,5 +157,25 @@ final class TaskHSTS: HSTSKeeping {
     func secured(_ url: String) -> String? {
         guard let parsed = try? URLRules.parse(url), parsed.scheme == .http, isKnown(parsed.host) else { return nil }
         return StrictTransportSecurity.secured(parsed.requestURL)
+    }
+
+    /// Scheme, name and port of the server that is asked for a URL: over https if its host is known.
+    func hostKey(of url: ParsedURL) -> String {
+        guard url.scheme == .http, isKnown(url.host) else { return url.hostKey }
+        return url.securedHostKey ?? url.hostKey
+    }
+
+    /// Adds to a failure to reach a server over https that a URL of http was meant, since when, and how that ends.
+    /// - Parameter url: the one that was asked in place of the URL of http.
+    func explain(_ error: inout TransferError, securing url: String) {
+        let codes: [ErrorCode] = [.tlsFailed, .tlsUntrusted, .networkConnect, .networkTimeout, .networkLost]
+        // A mirror that failed later has another name.
+        guard codes.contains(error.code), let parsed = try? URLRules.parse(url), error.message.contains(parsed.host),
+            let known = keeper.known(parsed.host, in: list)
+        else { return }
+        error.message +=
+            " HSTS turned http into https: \(known.domain) asked for that, the last time at \(known.learned). "
+            + "If it does not offer https there, forget it (hsts.remove)."
+        error.details["hsts"] = ["domain": .string(known.domain), "learned": .string(known.learned.description)]
     }
 }

@@ -99,7 +99,7 @@ final class RunRecorder: TransferObserver {
 
     func transferSecured(to url: String) {
         note("asked over https (HSTS)", ["url": "\(URLRules.withoutSecrets(url))"])
-        run.redirected(to: url)
+        run.secured(to: url)
         handle(.observed(.redirected(to: url, status: nil)))
     }
 

@@ -3,6 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 import TransferModel
+import TransferStore
 
 @testable import DaemonKit
 @testable import FileKit
@@ -12,7 +13,7 @@ struct AdmissionTests {
 
     init() throws { temporary = try TemporaryFolder() }
 
-    private func admit(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
+    private func admit(_ specs: [TaskSpec], _ hsts: TaskHSTS? = nil) async throws -> [AdmittedTask] {
         let configuration = try ConfigurationLoader.load(
             arguments: DaemonArguments(), environment: ["HOME": temporary.path, "XDG_DOWNLOAD_DIR": temporary.path])
         let key = SessionKey.shared(of: FilesFixture.me)
@@ -20,7 +21,8 @@ struct AdmissionTests {
             owner: key.owner, session: SessionRecord(key: key, createdAt: Timestamp(milliseconds: 0)),
             configuration: configuration,
             files: TransferFiles(
-                access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: BlockingPool())
+                access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: BlockingPool()),
+            hsts: hsts
         ).admit(specs)
     }
 
@@ -51,6 +53,20 @@ struct AdmissionTests {
         #expect(admitted.map(\.host) == (0..<count).map { "https://h\($0 % 3).example:443" })
         #expect(Set(admitted.map(\.destinationDevice)).count == 1 && admitted[0].destinationDevice != nil)
         #expect(Set(Files.names(in: temporary.path)) == ["d0", "d1", "d2", "d3"])
+    }
+
+    /// The server that will be asked: what else is counted for it is counted together.
+    @Test func aHostThatIsKnownForHSTSCountsAsItsServerOverHTTPS() async throws {
+        let keeper = HSTSKeeper(store: try TransferStore(folder: temporary.folder("store")))
+        var configuration = SessionConfiguration()
+        configuration.hsts = true
+        let session = SessionRecord(
+            key: .shared(of: FilesFixture.me), configuration: configuration, createdAt: Timestamp(milliseconds: 0))
+        let hsts = try #require(keeper.hosts(of: session))
+        hsts.receive("max-age=1000", from: "a.example")
+        let urls = ["http://a.example/f", "https://a.example/f", "http://b.example/f"]
+        let admitted = try await admit(urls.map { spec($0, directory: temporary.file("d")) }, hsts)
+        #expect(admitted.map(\.host) == ["https://a.example:443", "https://a.example:443", "http://b.example:80"])
     }
 
     private func upload(_ body: RequestBody) -> TaskSpec {

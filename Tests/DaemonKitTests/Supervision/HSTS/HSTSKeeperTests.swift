@@ -91,6 +91,30 @@ struct HSTSKeeperTests {
         #expect(!next.isKnown("b.org") && !next.isKnown("c.org"))
     }
 
+    /// Slots and gates of such a task are those of the server that is asked.
+    @Test func aKnownHostIsCountedAsTheServerOverHTTPS() throws {
+        let known = try #require(task())
+        known.receive("max-age=1000", from: "a.org")
+        func key(_ url: String) throws -> String { known.hostKey(of: try URLRules.parse(url)) }
+        #expect(try key("http://a.org/x") == "https://a.org:443" && key("http://a.org:8080/") == "https://a.org:8080")
+        #expect(try key("https://a.org/") == "https://a.org:443" && key("http://b.org/") == "http://b.org:80")
+    }
+
+    @Test func aFailureToReachAServerNamesWhoAskedForHTTPS() throws {
+        let known = try #require(task())
+        known.receive("max-age=1000; includeSubDomains", from: "a.org")
+        var error = TransferError(.tlsFailed, "x.a.org failed.", retryable: true)
+        known.explain(&error, securing: "https://x.a.org:8080/f")
+        #expect(error.message.hasPrefix("x.a.org failed. HSTS turned http into https: a.org asked for that, "))
+        #expect(error.message.hasSuffix("forget it (hsts.remove)."))
+        #expect(error.details["hsts"]?["domain"] == "a.org" && error.details["hsts"]?["learned"]?.stringValue != nil)
+        for other in [TransferError(.httpStatus, "a.org: 404"), TransferError(.tlsFailed, "mirror.org failed.")] {
+            var error = other
+            known.explain(&error, securing: "https://a.org/f")
+            #expect(error == other)
+        }
+    }
+
     @Test func aURLOfAKnownHostGoesOverHTTPS() throws {
         let known = try #require(task())
         known.receive("max-age=1000", from: "a.org")
