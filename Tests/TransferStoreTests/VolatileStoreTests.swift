@@ -63,6 +63,29 @@ import TransferModel
         }
     }
 
+    @Test func aSessionsTasksAreForgottenInSteps() async throws {
+        let store = try TransferStore.inMemory(isVolatile: true)
+        let (ending, living) = (
+            SessionKey(owner: alice, identifier: "ending"), SessionKey(owner: alice, identifier: "living")
+        )
+        let left = try await store.write { transaction in
+            for key in [ending, living] {
+                try transaction.insertSession(SessionRecord(key: key, kind: .ephemeral, createdAt: epoch))
+            }
+            let ids = try transaction.insert((1...5).map { _ in newTask(session: "ending") })
+            for id in ids { try transaction.setBody(id, .response, [1]) }
+            return try transaction.insert([newTask(session: "living")])
+        }
+        var steps = 0
+        while try await store.write({ try $0.forgetTasks(of: ending, limit: 2) }) { steps += 1 }
+        #expect(steps == 3)
+        try await store.write { try $0.forgetSession(ending) }
+        #expect(try await store.read { try $0.list(TaskQuery(owner: alice)).tasks.map(\.id) } == left)
+        #expect(try await store.read { try $0.counts(owner: alice).values.reduce(0, +) } == 1)
+        let bodies = try await store.read { try $0.integer("SELECT count(*) FROM body") }
+        #expect(bodies == 0)
+    }
+
     /// A repeated token adds nothing as long as its session lives, even after its task was removed.
     @Test func anEndedSessionTakesOnlyItsOwnTokens() async throws {
         let store = try TransferStore.inMemory(isVolatile: true)

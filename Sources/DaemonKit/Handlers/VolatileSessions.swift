@@ -176,13 +176,13 @@ package final class VolatileSessions: Sendable {
         Task { for session in sessions { await end(session) } }
     }
 
-    /// Ends all sessions, as far as that succeeds within `limit`.
+    /// Ends all sessions, as far as that succeeds within `limit`. Their rows go with the store.
     package func stop(atMost limit: Duration) async {
         let sessions = bindings.beginEnding(of: nil)
         guard !sessions.isEmpty else { return }
         let (end, over) = AsyncStream.makeStream(of: Void.self)
         Task {
-            for session in sessions { await self.end(session) }
+            for session in sessions { await self.end(session, forgets: false) }
             over.finish()
         }
         Task {
@@ -192,13 +192,22 @@ package final class VolatileSessions: Sendable {
         for await _ in end {}
     }
 
+    /// Tasks that one transaction forgets: some milliseconds of the writer.
+    private static let forgetBatch = 256
+
     /// The name is free again once nothing of the session remains.
-    private func end(_ session: SessionKey) async {
+    /// - Parameter forgets: false if the store itself ends.
+    private func end(_ session: SessionKey, forgets: Bool = true) async {
         do {
             _ = try await services.sessions.invalidate(session)
-            let all = ControlTarget(scope: .session(session.identifier), owner: .user(session.owner))
-            _ = try await services.controller.control(.remove(deleteFile: false), all)
-            try await services.store.write { try $0.forgetSession(session) }
+            // A completed task has no part file.
+            let mayHaveParts = ControlTarget(
+                scope: .session(session.identifier), states: [.failed, .cancelled], owner: .user(session.owner))
+            _ = try await services.controller.control(.remove(deleteFile: false), mayHaveParts)
+            if forgets {
+                while try await services.store.write({ try $0.forgetTasks(of: session, limit: Self.forgetBatch) }) {}
+                try await services.store.write { try $0.forgetSession(session) }
+            }
         } catch let error as TransferError where error.code == .sessionNotFound {
             // The connection closed before the session was created.
         } catch {

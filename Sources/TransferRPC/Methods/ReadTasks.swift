@@ -128,7 +128,7 @@ public enum ListTasks: RPCMethod {
             case .order:
                 .optional(
                     .oneOf(ListOrder.self),
-                    "`oldest` (default) and `newest` sort by time added, `queue` by turn, `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. `ids`, `tags` and `clientTokens` allow only the first two."
+                    "`oldest` (default) and `newest` sort by time added, `queue` by turn, then tasks that have ended, latest end first; `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. `ids`, `tags` and `clientTokens` allow only the first two."
                 )
             case .cursor: .optional(.string, "`nextCursor` of the page before; all other parameters must be the same.")
             case .limit:

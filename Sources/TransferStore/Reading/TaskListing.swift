@@ -26,13 +26,17 @@ struct ListKey: Hashable {
         self.init(id: TaskID(id))
     }
 
+    /// Whether a key of `queue` is that of a task that has ended: it has no turn, and the minor key is its end, negated.
+    var isOfEnded: Bool { major < 0 }
+
     func precedes(_ other: ListKey, in order: KeyOrder) -> Bool {
         switch order {
         case .oldest: id < other.id
         case .newest: id > other.id
         case .queue:
             major == other.major
-                ? (minor == other.minor ? id < other.id : minor < other.minor) : major > other.major
+                ? (minor == other.minor ? (isOfEnded ? id > other.id : id < other.id) : minor < other.minor)
+                : major > other.major
         case .finished: major == other.major ? id > other.id : major > other.major
         }
     }
@@ -149,14 +153,16 @@ struct TaskListing {
             switch order {
             case .oldest: ("task_by_id", "0.0, 0.0", "id")
             case .newest: ("task_by_id", "0.0, 0.0", "id DESC")
+            case .queue where state.isFinal: ("task_by_end", "-1.0, -finished_at", "finished_at DESC, id DESC")
             case .queue: (rank.index, "priority, position", "priority DESC, position, id")
             case .finished where state.isFinal: ("task_by_end", "finished_at, 0.0", "finished_at DESC, id DESC")
             case .finished: ("task_by_id", "-1.0, 0.0", "id DESC")
             }
         let found = matches ? textSQL : "1"
+        let partial = order == .queue && !state.isFinal ? rank.condition : ""
         return """
             SELECT id, \(keys), \(found) FROM task INDEXED BY \(index) \
-            WHERE session = ? AND state = ? AND kind = ?\(order == .queue ? rank.condition : "")\(condition) \
+            WHERE session = ? AND state = ? AND kind = ?\(partial)\(condition) \
             ORDER BY \(ordering) LIMIT ?
             """
     }
@@ -164,7 +170,7 @@ struct TaskListing {
     /// The index that sorts tasks of a state by rank, and the condition it needs. Running tasks have no such index:
     /// there are no more of them than slots, and every claim would have to change it.
     static func rankIndex(of state: TaskState) -> (index: String, condition: String) {
-        state == .running ? ("task_by_id", "") : ("task_by_rank", " AND state <> 'running'")
+        state == .running ? ("task_by_id", "") : ("task_by_rank", " AND state <> 'running' AND finished_at IS NULL")
     }
 
     /// The ranges of a cell's index after a key, in order. There are two if one condition would not be one range of the
@@ -175,8 +181,13 @@ struct TaskListing {
         switch order {
         case .oldest: return [(" AND id > ?", [key?.id.rawValue ?? .min])]
         case .newest: return [(" AND id < ?", [key?.id.rawValue ?? .max])]
+        case .queue where cell.state.isFinal:
+            let last = key.flatMap { $0.isOfEnded ? $0 : nil }
+            return [ended(before: last.map { -$0.minor }, last?.id)]
         case .queue:
             guard let key else { return [(" AND priority < ?", [2.0])] }
+            // After all that have a turn come those that have ended.
+            if key.isOfEnded { return [] }
             return [
                 (" AND priority = ? AND (position, id) > (?, ?)", [key.major, key.minor, key.id.rawValue]),
                 (" AND priority < ?", [key.major]),
@@ -185,14 +196,18 @@ struct TaskListing {
             // After all that have ended come those that have not, by id.
             let isBeyondTheEnded = key.map { $0.major < 0 } ?? false
             if cell.state.isFinal {
-                if isBeyondTheEnded { return [] }
-                let time = key.flatMap { Int64(exactly: $0.major.rounded()) } ?? .max
-                return [
-                    (" AND finished_at IS NOT NULL AND (finished_at, id) < (?, ?)", [time, key?.id.rawValue ?? .max])
-                ]
+                return isBeyondTheEnded ? [] : [ended(before: key?.major, key?.id)]
             }
             return [(" AND id < ?", [isBeyondTheEnded ? key?.id.rawValue ?? .max : .max])]
         }
+    }
+
+    /// The range of tasks that ended before a task: all of them if there is none.
+    private static func ended(
+        before time: Double?, _ id: TaskID?
+    ) -> (condition: String, arguments: [any Bindable]) {
+        let time = time.flatMap { Int64(exactly: $0.rounded()) } ?? .max
+        return (" AND finished_at IS NOT NULL AND (finished_at, id) < (?, ?)", [time, id?.rawValue ?? .max])
     }
 
     /// Whether a text occurs in one of three columns; each takes the pattern.

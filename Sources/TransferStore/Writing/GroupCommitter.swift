@@ -1,3 +1,4 @@
+import Glibc
 import Threading
 import TransferModel
 
@@ -114,7 +115,10 @@ final class GroupCommitter: Sendable {
     }
 
     private func nextGroup() -> [any PendingWrite]? {
-        state.wait { state -> [any PendingWrite]?? in
+        state.wait { $0.queue.isEmpty && !$0.isClosing ? nil : () }
+        // Threads that are about to write, and wait for a processor, share this commit.
+        sched_yield()
+        return state.wait { state -> [any PendingWrite]?? in
             if state.queue.isEmpty { return state.isClosing ? .some(nil) : nil }
             let group = Array(state.queue.prefix(Self.largestGroup))
             state.queue.removeFirst(group.count)

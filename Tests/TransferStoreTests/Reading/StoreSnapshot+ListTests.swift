@@ -75,6 +75,12 @@ extension StoreSnapshot {
             case .oldest: return a.id < b.id
             case .newest: return a.id > b.id
             case .queue:
+                // Those that have ended have no turn.
+                if a.status.state.isFinal, b.status.state.isFinal {
+                    let (x, y) = (a.status.finishedAt?.rawValue ?? -1, b.status.finishedAt?.rawValue ?? -1)
+                    return x == y ? a.id > b.id : x > y
+                }
+                if a.status.state.isFinal || b.status.state.isFinal { return b.status.state.isFinal }
                 let (x, y) = (a.spec.priority?.value ?? 0.5, b.spec.priority?.value ?? 0.5)
                 return x == y ? (a.position, a.id) < (b.position, b.id) : x > y
             case .finished:
