@@ -7,6 +7,8 @@ final class ConnectionRegistry: Sendable {
         var perUser: [UInt32: Int] = [:]
         var borrowed = 0
         var borrowedByUser: [UInt32: Int] = [:]
+        /// Bytes of answers and events that wait for a user's clients.
+        var owedByUser: [UInt32: Int] = [:]
         var nextID = 0
         var farewells = 0
         var long: LongRequests
@@ -38,11 +40,17 @@ final class ConnectionRegistry: Sendable {
     func add(_ connection: RPCConnection) -> RPCError? {
         state.withLockedValue { state in
             let uid = connection.peer.uid
-            guard state.connections.count < limits.connections else {
+            let (free, own) = (limits.connections - state.connections.count, state.perUser[uid, default: 0])
+            guard free > 0 else {
                 return .limitReached("The daemon serves at most \(limits.connections) connections; close some.")
             }
-            guard isExempt(uid) || state.perUser[uid, default: 0] < limits.connectionsPerUser else {
+            guard isExempt(uid) || own < limits.connectionsPerUser else {
                 return .limitReached("One user has at most \(limits.connectionsPerUser) connections; close some.")
+            }
+            // A user with many leaves some to others, and all users leave some to root.
+            let left = free - limits.connections / 16
+            guard isExempt(uid) || state.connections.count == own || own <= left && left > 0 else {
+                return .limitReached("Only \(free) connections are left for others, and you have \(own); close some.")
             }
             state.connections[connection.id] = connection
             state.perUser[uid, default: 0] += 1
@@ -96,6 +104,22 @@ final class ConnectionRegistry: Sendable {
             return true
         }
     }
+
+    /// Counts bytes that wait for the user's clients; `bytes` is negative when they no longer do.
+    func owe(_ bytes: Int, to uid: UInt32) {
+        guard bytes != 0, !isExempt(uid) else { return }
+        state.withLockedValue { state in
+            let owed = state.owedByUser[uid, default: 0] + bytes
+            state.owedByUser[uid] = owed > 0 ? owed : nil
+        }
+    }
+
+    /// Requests of the user's connections with unread answers wait.
+    func owesMuch(to uid: UInt32) -> Bool { owed(to: uid) > limits.outgoingPerUser }
+    /// An answer for a connection with unread ones closes it.
+    func owesTooMuch(to uid: UInt32) -> Bool { owed(to: uid) > 2 * limits.outgoingPerUser }
+
+    private func owed(to uid: UInt32) -> Int { state.withLockedValue { $0.owedByUser[uid, default: 0] } }
 
     func repay(_ bytes: Int, of uid: UInt32) {
         guard bytes > 0 else { return }

@@ -16,30 +16,43 @@ final class OutgoingQueue: Sendable {
 
     private let state = NIOLockedValueBox(State())
     private let channel: any Channel
-    private let limits: RPCLimits
+    private let uid: UInt32
+    private let registry: ConnectionRegistry
+    private var limits: RPCLimits { registry.limits }
     /// Called after bytes were sent.
     private let drained: @Sendable () -> Void
 
-    init(channel: any Channel, limits: RPCLimits, drained: @escaping @Sendable () -> Void) {
+    /// - Parameter uid: the user whose clients share a limit.
+    init(channel: any Channel, of uid: UInt32, registry: ConnectionRegistry, drained: @escaping @Sendable () -> Void) {
         self.channel = channel
-        self.limits = limits
+        self.uid = uid
+        self.registry = registry
         self.drained = drained
     }
 
     var bytes: Int { state.withLockedValue { $0.bytes } }
-    var isCrowded: Bool { bytes > limits.outgoingHighWater }
+    var isCrowded: Bool { isCrowded(bytes) }
 
-    /// Appends bytes. If more than the limit are already waiting, closes the connection instead.
+    /// A user whose clients together read too little must read all that waits on a connection before it goes on.
+    private func isCrowded(_ bytes: Int) -> Bool {
+        bytes > limits.outgoingHighWater || bytes > 0 && registry.owesMuch(to: uid)
+    }
+
+    /// Appends bytes. If more than the limit are already waiting, on this connection or on all of the user, closes the
+    /// connection instead.
     func append(_ write: (inout ByteBuffer) -> Void) {
-        let (schedule, overflow) = state.withLockedValue { state -> (Bool, Bool) in
-            if state.isClosed { return (false, false) }
-            if state.bytes > limits.outgoing { return (false, true) }
+        let isBeyond = registry.owesTooMuch(to: uid)
+        let (schedule, overflow, count) = state.withLockedValue { state -> (Bool, Bool, Int) in
+            if state.isClosed { return (false, false, 0) }
+            if state.bytes > limits.outgoing || isBeyond && state.bytes > 0 { return (false, true, 0) }
             let before = state.waiting.readableBytes
             write(&state.waiting)
-            state.bytes += state.waiting.readableBytes - before
+            let count = state.waiting.readableBytes - before
+            state.bytes += count
             defer { state.isFlushScheduled = true }
-            return (!state.isFlushScheduled, false)
+            return (!state.isFlushScheduled, false, count)
         }
+        registry.owe(count, to: uid)
         if overflow {
             close()
         } else if schedule {
@@ -52,7 +65,7 @@ final class OutgoingQueue: Sendable {
         await withCheckedContinuation { continuation in
             let answer = state.withLockedValue { state -> Bool? in
                 if state.isClosed { return false }
-                if state.bytes <= limits.outgoingHighWater { return true }
+                if !isCrowded(state.bytes) { return true }
                 state.waiters.append(continuation)
                 return nil
             }
@@ -69,12 +82,15 @@ final class OutgoingQueue: Sendable {
     }
 
     func close() {
-        let waiters = state.withLockedValue { state in
+        let (waiters, dropped) = state.withLockedValue { state in
             state.isClosed = true
+            let dropped = state.waiting.readableBytes
+            state.bytes -= dropped
             state.waiting = ByteBuffer()
             defer { state.waiters = [] }
-            return state.waiters
+            return (state.waiters, dropped)
         }
+        registry.owe(-dropped, to: uid)
         waiters.forEach { $0.resume(returning: false) }
         channel.close(promise: nil)
     }
@@ -91,9 +107,10 @@ final class OutgoingQueue: Sendable {
     }
 
     private func left(_ count: Int) {
+        registry.owe(-count, to: uid)
         let (waiters, isDone) = state.withLockedValue { state in
             state.bytes -= count
-            guard state.bytes <= limits.outgoingHighWater else {
+            guard !isCrowded(state.bytes) else {
                 return ([CheckedContinuation<Bool, Never>](), false)
             }
             defer { state.waiters = [] }

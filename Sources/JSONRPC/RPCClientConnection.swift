@@ -30,7 +30,11 @@ package final class RPCClientConnection: Sendable {
         var lost: String?
         /// The daemon's refusal of the whole connection.
         var refusal: Refusal?
+        var peer: PeerIdentity?
     }
+
+    /// The process that listens at the socket; nil if the kernel does not tell.
+    package var peer: PeerIdentity? { state.withLockedValue { $0.peer } }
 
     /// One thread serves all connections. The process ends if the thread cannot get its three descriptors.
     private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -61,6 +65,9 @@ package final class RPCClientConnection: Sendable {
             }
         }
         guard let connection = made.withLockedValue({ $0 }) else { throw ChannelError.inappropriateOperationForState }
+        let channel = connection.channel
+        let peer = try? await channel.eventLoop.flatSubmit { PeerIdentity.of(channel) }.get()
+        connection.state.withLockedValue { $0.peer = peer }
         return connection
     }
 

@@ -54,7 +54,7 @@ package final class RPCConnection: Sendable {
         self.registry = registry
         self.handler = handler
         let box = WeakConnection()
-        queue = OutgoingQueue(channel: channel, limits: registry.limits) {
+        queue = OutgoingQueue(channel: channel, of: peer.uid, registry: registry) {
             box.connection?.kick()
             box.connection?.resumeReading()
         }
@@ -235,7 +235,7 @@ extension RPCConnection {
         guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
         do throws(RPCError) {
             let parsed = try RPCLine(line, batchLimit: limits.batch)
-            let batch = parsed.isBatch ? BatchAnswers(expected: parsed.entries.count, limit: limits.outgoing) : nil
+            let batch = parsed.isBatch ? BatchAnswers(expected: parsed.entries.count, of: peer.uid, registry) : nil
             let pending = parsed.entries.map { Pending(entry: $0, batch: batch) }
             state.withLockedValue { if !$0.isClosed { $0.requests = pending } }
         } catch {
@@ -292,36 +292,46 @@ private final class BatchAnswers: Sendable {
         var afterwards: [@Sendable () -> Void] = []
     }
     private let state: NIOLockedValueBox<State>
-    private let limit: Int
+    private let uid: UInt32
+    private let registry: ConnectionRegistry
 
-    init(expected: Int, limit: Int) {
+    init(expected: Int, of uid: UInt32, _ registry: ConnectionRegistry) {
         state = NIOLockedValueBox(State(missing: expected))
-        self.limit = limit
+        self.uid = uid
+        self.registry = registry
     }
+
+    deinit { registry.owe(-state.withLockedValue { $0.text.count }, to: uid) }
 
     /// Returns the whole answer once the last part has come (without a text if the batch had only notifications); nil
     /// before.
     func add(
         _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?
     ) -> (text: [UInt8]?, afterwards: [@Sendable () -> Void])? {
-        state.withLockedValue { state in
+        let (whole, count) = state.withLockedValue { state in
+            let before = state.text.count
             state.missing -= 1
             if let text {
                 state.text.append(state.text.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
                 state.text += text
             }
             if let afterwards { state.afterwards.append(afterwards) }
-            guard state.missing == 0 else { return nil }
-            guard !state.text.isEmpty else { return (nil, state.afterwards) }
-            state.text.append(UInt8(ascii: "]"))
-            return (state.text, state.afterwards)
+            if state.missing == 0, !state.text.isEmpty { state.text.append(UInt8(ascii: "]")) }
+            let text = state.text.isEmpty ? nil : state.text
+            return (state.missing == 0 ? (text, state.afterwards) : nil, state.text.count - before)
         }
+        registry.owe(count, to: uid)
+        return whole
     }
 
-    var isFull: Bool { state.withLockedValue { $0.text.count > limit } }
+    /// No further request of the batch begins.
+    var isFull: Bool {
+        state.withLockedValue { $0.text.count } > registry.limits.outgoing || registry.owesMuch(to: uid)
+    }
 
     static let noRoom = RPCError.tooLarge(
-        "The answers to this batch are too long together, and this request was not begun; ask in several.")
+        "The answers to this batch, or those that your clients have not read, are too long together, and this request "
+            + "was not begun; read them, and ask in several.")
 }
 
 /// Lets a queue call back the connection that owns it, without keeping it alive.

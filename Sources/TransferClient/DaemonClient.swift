@@ -54,6 +54,9 @@ public final class DaemonClient: Sendable {
         }
     }
 
+    /// The user who runs the daemon; nil if the kernel does not tell.
+    public var daemonUser: UInt32? { connection.peer?.uid }
+
     /// Calls a method.
     /// - Throws: the daemon's `TransferError`, or `ClientError`.
     public func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {

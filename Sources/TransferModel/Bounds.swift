@@ -156,6 +156,9 @@ package enum Bounds {
     package static let unreadByLookers = 256 << 10
     /// Bytes that wait for one client before it is disconnected; also the limit of the answers to one batch.
     package static let waitingAnswers = 8 << 20
+    /// Bytes that wait to be sent to all clients of one user, before their connections begin no further requests; above
+    /// twice as many, connections are closed.
+    package static let waitingAnswersOfUser = 64 << 20
     /// Bytes of lines that are incomplete or waiting: of all users, and of one.
     package static let unfinishedLines = 256 << 20
     package static let unfinishedLinesOfUser = 64 << 20

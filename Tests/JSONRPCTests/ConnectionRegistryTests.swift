@@ -29,4 +29,18 @@ struct ConnectionRegistryTests {
         registry.repay(90, of: 0)
         #expect(registry.borrow(100, for: 0))
     }
+
+    @Test func whatWaitsForAUsersClientsIsCounted() {
+        var limits = RPCLimits()
+        limits.outgoingPerUser = 10
+        let registry = ConnectionRegistry(limits: limits)
+        for uid: UInt32 in [0, 1000] { registry.owe(11, to: uid) }
+        #expect(registry.owesMuch(to: 1000) && !registry.owesTooMuch(to: 1000))
+        registry.owe(10, to: 1000)
+        #expect(registry.owesTooMuch(to: 1000))
+        #expect(!registry.owesMuch(to: 1001))
+        #expect(!registry.owesMuch(to: 0), "root is exempt")
+        registry.owe(-11, to: 1000)
+        #expect(!registry.owesMuch(to: 1000))
+    }
 }

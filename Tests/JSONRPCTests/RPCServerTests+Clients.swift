@@ -99,4 +99,34 @@ extension RPCServerTests {
             await deaf.close()
         }
     }
+
+    /// Each of many connections may leave little unread, if all of them together leave much.
+    @Test(arguments: [true, false])
+    func unreadAnswersOfOneUserAreBounded(_ inBatches: Bool) async throws {
+        var limits = RPCLimits()
+        limits.outgoingPerUser = 2 << 20
+        limits.limitsRoot = true
+        try await withServer(limits: limits) { socket, handler, _ in
+            let requests = (0..<60).map { "{\"jsonrpc\":\"2.0\",\"id\":\($0),\"method\":\"long\"}" }
+            let text =
+                inBatches ? "[" + requests.joined(separator: ",") + "]\n" : requests.joined(separator: "\n") + "\n"
+            var deaf: [LineClient] = []
+            for _ in 0..<40 {
+                let client = try await LineClient.connect(to: socket, reads: false)
+                try await client.send(text)
+                deaf.append(client)
+            }
+            let reader = try await LineClient.connect(to: socket)
+            try await expectService(reader)
+            // Each has at least one answer.
+            #expect(await eventually { handler.begun.count >= 40 })
+            #expect(handler.begun.count < 400)
+            for client in deaf { await client.close() }
+            // What was owed to them is forgotten: a batch is answered as before.
+            #expect(await eventually { handler.closed == 40 })
+            try await reader.send("[" + requests.prefix(9).joined(separator: ",") + "]\n")
+            let line = try #require(await reader.line())
+            #expect(line.count > 900_000)
+        }
+    }
 }

@@ -12,6 +12,7 @@ extension RPCLimits {
         batch = Bounds.batch
         inFlight = Bounds.requestsInFlight
         outgoing = Bounds.waitingAnswers
+        outgoingPerUser = Bounds.waitingAnswersOfUser
         unfinishedLines = Bounds.unfinishedLines
         unfinishedLinesPerUser = Bounds.unfinishedLinesOfUser
         connections = settings.maximumConnections

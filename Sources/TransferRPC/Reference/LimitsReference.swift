@@ -88,7 +88,10 @@ enum LimitsReference {
                 "unfinished and waiting lines, beyond the first 64 KiB of each connection",
                 "\(size(Bounds.unfinishedLinesOfUser)) of one user (root excepted), \(size(Bounds.unfinishedLines)) in total",
             ],
-            ["output waiting for a client that does not read", size(Bounds.waitingAnswers)],
+            [
+                "output waiting for a client that does not read; for all clients of one user (root excepted)",
+                "\(size(Bounds.waitingAnswers)); \(size(2 * Bounds.waitingAnswersOfUser))",
+            ],
             ["connections; of one user", "`maximumConnections`; `maximumConnectionsPerUser` (root excepted)"],
             ["tasks of one user that have not ended", "`maximumQueuedTasksPerUser`"],
         ]

@@ -181,7 +181,14 @@ struct DaemonAccess: Sendable {
         for path in paths {
             if let refusal, !system, shared.contains(path) { throw CommandFailure(refusal) }
             do {
-                return (try await DaemonClient.connect(to: path, patience: Self.patience), [])
+                let client = try await DaemonClient.connect(to: path, patience: Self.patience)
+                if let user = client.daemonUser, user != geteuid(), user != 0,
+                    !DaemonClient.systemSocketPaths.contains(path)
+                {
+                    remark(
+                        "the daemon at \(Printable.text(path)) runs as user \(user), who can read what you send to it")
+                }
+                return (client, [])
             } catch let error as ClientError {
                 reasons.append("  " + error.brief)
                 if case .connectionLost = error { refusal = refusal ?? error }

@@ -19,6 +19,6 @@ import TransferModel
         let ids = try await store.write { try $0.insert([newTask(), newTask(), newTask()]) }
         var query = TaskQuery(owner: alice)
         query.order = .queue
-        #expect(try await store.read { [query] in try $0.list(query).tasks.map(\.id) } == ids)
+        #expect(try await store.read { [query] in try $0.page(query).tasks.map(\.record.id) } == ids)
     }
 }
