@@ -27,6 +27,7 @@ let package = Package(
         .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "CCrypto"),
         .systemLibrary(name: "CExpat"),
+        .systemLibrary(name: "CIDN"),
         .systemLibrary(name: "CPSL"),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CYAML"),
@@ -35,7 +36,9 @@ let package = Package(
         // 1: decisions, and the wire beside them
         .target(
             name: "TransferCore",
-            dependencies: ["TransferModel", "CPSL", .product(name: "HeapModule", package: "swift-collections")],
+            dependencies: [
+                "TransferModel", "CIDN", "CPSL", .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: strict
         ),
         .target(

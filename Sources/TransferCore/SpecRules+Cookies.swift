@@ -29,6 +29,8 @@ extension SpecRules {
                 "name and value have 1 to \(Bounds.cookie) bytes together, no control character and no semicolon; the name no equals sign."
             )
         }
+        var cookie = cookie
+        cookie.domain = HostName.ofCookie(cookie.domain)
         let isHost = cookie.domain.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/;,=@?#".utf8.contains($0) }
         let isAddress =
             HostName.isAddress(cookie.domain)
@@ -36,7 +38,7 @@ extension SpecRules {
         let labels = cookie.domain.split(separator: ".", omittingEmptySubsequences: false)
         let isName = labels.allSatisfy { !$0.isEmpty && !$0.utf8.contains { ":*[]".utf8.contains($0) } }
         guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost, isAddress || isName else {
-            throw bad("\(field).domain", "give a host name or an address, in ASCII.")
+            throw bad("\(field).domain", "give a host name or an address.")
         }
         guard cookie.hostOnly || !isAddress else {
             throw bad("\(field).domain", "an address has no names below it; set hostOnly.")

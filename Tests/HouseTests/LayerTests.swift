@@ -69,6 +69,7 @@ import Testing
         ("CSQLite", ["BrowserCookies", "TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]),
         ("CYAML", ["DaemonSetup"]),
         ("CCrypto", ["BrowserCookies", "FileKit"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
+        ("CIDN", ["TransferCore"]),
         ("ArgumentParser", ["dlctl", "dld"]),
     ])
     func aLibraryIsKnownToItsTargetAlone(library: String, targets: [String]) throws {

@@ -61,14 +61,24 @@ struct CurlURL: Hashable, Sendable {
         for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT] {
             curl_url_set(handle, part, nil, 0)
         }
-        guard let text = Self.part(handle, CURLUPART_URL), let scheme = Self.part(handle, CURLUPART_SCHEME),
-            let host = Self.part(handle, CURLUPART_HOST), !host.isEmpty
-        else { return nil }
+        guard let given = Self.part(handle, CURLUPART_HOST), !given.isEmpty, let host = Self.ascii(given) else {
+            return nil
+        }
+        // libcurl would convert it by the locale of the process.
+        if host != given, curl_url_set(handle, CURLUPART_HOST, host, 0) != CURLUE_OK { return nil }
+        guard let text = Self.part(handle, CURLUPART_URL), let scheme = Self.part(handle, CURLUPART_SCHEME) else {
+            return nil
+        }
         self.text = text
         self.scheme = scheme.lowercased()
         self.host = host.lowercased()
         // DEFAULT_PORT 1<<0.
         port = Self.part(handle, CURLUPART_PORT, flags: 1) ?? ""
+    }
+
+    /// nil if IDNA refuses it.
+    private static func ascii(_ host: String) -> String? {
+        host.utf8.contains { $0 >= 0x80 } ? HostName.ascii(host) : host
     }
 
     /// libcurl's reading of the origins that it has seen, as they were written, without path. libcurl takes ten times

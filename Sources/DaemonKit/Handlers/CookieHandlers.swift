@@ -36,8 +36,9 @@ struct CookieHandlers {
     }
 
     private static func isWithin(_ cookie: Cookie, _ domain: String?) -> Bool {
-        guard let domain = domain?.lowercased() else { return true }
-        return HostName.matches(cookie.domain, domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain)
+        guard let domain else { return true }
+        let name = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
+        return HostName.matches(cookie.domain, domain: HostName.ofCookie(name))
     }
 
     /// - Throws: `session.not_found`, also if the session has ended; `session.in_use`; `request.bad_field` for a

@@ -95,6 +95,8 @@ package struct CookieJar: Sendable {
 
     /// Stores a cookie in place of one with the same key; an expired cookie only removes it.
     package mutating func put(_ cookie: Cookie, at now: Timestamp) -> [Change] {
+        var cookie = cookie
+        cookie.domain = HostName.ofCookie(cookie.domain)
         let site = PublicSuffixes.site(of: cookie.domain)
         var changes = evictExpired(of: site, at: now)
         let old = sites[site]?.firstIndex { $0.cookie.key == cookie.key }

@@ -2,7 +2,7 @@ import TransferModel
 
 /// The parts of a URL that cookies depend on.
 package struct CookieURL: Sendable, Hashable {
-    /// In lower case; an IPv6 address with or without brackets.
+    /// As `HostName.ofCookie` has it.
     package var host: String
     /// Without query; begins with a slash.
     package var path: String
@@ -11,7 +11,7 @@ package struct CookieURL: Sendable, Hashable {
 
     /// - Parameter text: a complete http or https URL.
     package init(host: String, text: String, isSecure: Bool) {
-        self.host = host.lowercased()
+        self.host = HostName.ofCookie(host)
         self.isSecure = isSecure
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
         let path =

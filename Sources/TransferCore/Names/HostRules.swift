@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Checks the `host:port` part of a URL (RFC 3986 section 3.2); non-ASCII names are passed on for IDNA.
+/// Checks the `host:port` part of a URL (RFC 3986 section 3.2); names beyond ASCII become A-labels (RFC 5890).
 enum HostRules {
     static func parse(_ text: Substring, scheme: URLScheme) throws(TransferError) -> (host: String, port: Int) {
         let (host, portText) = try split(text)
@@ -28,11 +28,16 @@ enum HostRules {
         guard !Substring(rest.dropFirst()).holds(UInt8(ascii: ":")) else {
             throw URLRules.bad("an IPv6 address needs brackets")
         }
-        let isName = host.bytes { $0.allSatisfy(isNameByte) } || host.unicodeScalars.allSatisfy(isNameCharacter)
-        guard isName, length <= 253, !hasEmptyLabel(host)
-        else { throw URLRules.bad("\"\(host.prefix(60))\" is not a host name") }
-        let isSmall = host.bytes { $0.allSatisfy { $0 < 0x80 && !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) } }
-        return (isSmall ? String(host) : host.lowercased(), rest.isEmpty ? nil : Substring(rest.dropFirst()))
+        let port = rest.isEmpty ? nil : Substring(rest.dropFirst())
+        if host.bytes({ $0.contains { $0 >= 0x80 } }), let name = HostName.ascii(String(host)) { return (name, port) }
+        guard host.isEmpty || isName(host) else { throw URLRules.bad("\"\(host.prefix(60))\" is not a host name") }
+        let isSmall = host.bytes { !$0.contains { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } }
+        return (isSmall ? String(host) : host.lowercased(), port)
+    }
+
+    /// Whether it may be a name in ASCII. Names in use go beyond RFC 1035 section 2.3.1.
+    static func isName(_ host: Substring) -> Bool {
+        host.utf8.count <= 253 && host.bytes { $0.allSatisfy(isNameByte) } && !hasEmptyLabel(host)
     }
 
     /// Whether it begins with a dot or has two dots in a row.
@@ -55,11 +60,6 @@ enum HostRules {
             true
         default: false
         }
-    }
-
-    private static func isNameCharacter(_ scalar: Unicode.Scalar) -> Bool {
-        if let byte = UInt8(exactly: scalar.value), byte < 0x80 { return isNameByte(byte) }
-        return scalar.value >= 0xA0 && !scalar.properties.isWhitespace
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

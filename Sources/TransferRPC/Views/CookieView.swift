@@ -35,7 +35,7 @@ public struct CookieView: WireObject, Hashable {
         switch key {
         case .value: .optional(.string, "With `secrets`.")
         case .name: Cookie.field(.name)
-        case .domain: .required(.string, "In lower case.")
+        case .domain: .required(.string, "In lower case; beyond ASCII as A-labels (`xn--…`). An IPv6 address has no brackets.")
         case .path: .required(.string, "Path of the requests that carry it.")
         case .expires: Cookie.field(.expires)
         case .secure: .required(.boolean, "It is sent over https only.")

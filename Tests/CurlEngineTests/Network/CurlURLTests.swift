@@ -13,6 +13,16 @@ import Testing
         #expect(url.password == "p:w")
     }
 
+    /// A Location may have it too, as written or percent-encoded.
+    @Test func aHostBeyondASCIIBecomesALabels() throws {
+        let base = try #require(CurlURL("http://a.example/x"))
+        for text in ["//bücher.example/y", "http://BÜCHER.example/y", "http://b%C3%BCcher.example/y"] {
+            let url = try #require(base.resolving(text))
+            #expect(url.text == "http://xn--bcher-kva.example/y" && url.host == "xn--bcher-kva.example")
+        }
+        #expect(base.resolving("http://☃.net/") == nil)
+    }
+
     @Test func knowsOrigins() throws {
         let url = try #require(CurlURL("http://a.example/"))
         #expect(url.hasSameOrigin(as: try #require(CurlURL("http://A.example:80/other"))))

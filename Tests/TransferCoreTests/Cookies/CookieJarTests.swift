@@ -22,6 +22,18 @@ struct CookieJarTests {
         return jar.field(for: CookieRequest(self.url(url)), at: Self.now.advanced(by: seconds))
     }
 
+    /// Servers and clients may write a host in several ways. It has one jar.
+    @Test(arguments: [
+        ("[::1]", "http://[::1]/"), ("::1", "http://[0:0::1]/"), ("0:0:0::1", "http://[::1]:8080/"),
+        ("bücher.example", "http://xn--bcher-kva.example/"), ("xn--bcher-kva.example", "http://BÜCHER.example/"),
+    ])
+    func aHostHasOneFormHoweverItIsWritten(domain: String, url: String) {
+        var jar = jar(url, "of=server")
+        _ = jar.put(Cookie(name: "of", value: "client", domain: domain), at: Self.now)
+        #expect(sent(jar, url) == "of=client")
+        #expect(Set(jar.all.map(\.domain)).count == 1)
+    }
+
     /// Each row: the URL that sets the cookie, the field, the URL of a request, and the cookies that the request
     /// contains.
     @Test(

@@ -38,12 +38,24 @@ struct URLRulesTests {
     }
 
     @Test(arguments: [
-        "[::1]", "[fe80::1]", "[1:2:3:4:5:6:7:8]", "[::ffff:1.2.3.4]", "[2001:db8::]", "bücher.example", "a_b.c",
+        "[::1]", "[fe80::1]", "[1:2:3:4:5:6:7:8]", "[::ffff:1.2.3.4]", "[2001:db8::]", "a_b.c",
         "127.0.0.1", "localhost.",
     ])
     func hosts(_ host: String) throws {
         let url = try URLRules.parse("http://\(host)/")
         #expect(url.requestURL == "http://\(host)/")
+    }
+
+    /// A server has one name, however it is written (RFC 5891).
+    @Test(arguments: [
+        ("http://bücher.example/x", "http://xn--bcher-kva.example/x"),
+        ("https://u:p@BÜCHER.example:8443?q", "https://xn--bcher-kva.example:8443/?q"),
+        ("ftp://faß.example/", "ftp://xn--fa-hia.example/"), ("http://日本。example/", "http://xn--wgv71a.example/"),
+        ("http://a_ü.example/", "http://xn--a_-yka.example/"), ("http://１２７.0.0.1/", "http://127.0.0.1/"),
+    ])
+    func hostsBeyondASCIIBecomeALabels(_ text: String, _ requested: String) throws {
+        #expect(try URLRules.parse(text).requestURL == requested)
+        #expect(try URLRules.parse(text).hostKey == URLRules.parse(requested).hostKey)
     }
 
     @Test func textBeyondASCIIIsEncoded() throws {
@@ -82,6 +94,7 @@ struct URLRulesTests {
         "http://[::g]/", "http://[1::2::3]/", "http://[1:2:3]/", "http://[::1]x/", "http://::1/", "http://h%00/",
         "http://h..x/", "http://.h/", "http://u%0d:p@h/", "http://u:%00@h/", "ftp://h/%0d%0aDELE", "file://other/x",
         "file:///", "file:///a%00", "data:x", "http://h/<x>", "http://h/\"", "http://h\\x/", "http://é\u{2003}h/",
+        "http://☃.net/", "http://\u{2100}.ü/", "http://ü:x/", "http://ü..x/", "http://ü／b/",
     ])
     func refuses(_ text: String) {
         let error = #expect(throws: TransferError.self) { try URLRules.parse(text) }
