@@ -5,6 +5,18 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     /// Lower case.
     package var scheme: String
     package var realm: String?
+    /// Of Digest, in lower case.
+    var algorithm: String?
+    /// Of Digest.
+    var hasNonce = false
+
+    /// Whether libcurl can answer it: a challenge with an unknown algorithm is ignored (RFC 7616 section 3.3). libcurl
+    /// before 8.11 takes SHA-512-256 for SHA-256.
+    var isAnswerable: Bool {
+        scheme != "digest" || hasNonce && Self.algorithms.contains(algorithm ?? "md5")
+    }
+
+    private static let algorithms: Set = ["md5", "md5-sess", "sha-256", "sha-256-sess"]
 
     /// The challenges of a field value, in order. Unreadable parts are skipped, because a server may send anything.
     package static func parse(_ value: String) -> [AuthenticationChallenge] {
@@ -15,6 +27,8 @@ package struct AuthenticationChallenge: Hashable, Sendable {
             case .scheme(let name): found.append(AuthenticationChallenge(scheme: name))
             case .parameter("realm", let value):
                 if let last = found.indices.last, found[last].realm == nil { found[last].realm = value }
+            case .parameter("algorithm", let value): found.indices.last.map { found[$0].algorithm = value.lowercased() }
+            case .parameter("nonce", _): found.indices.last.map { found[$0].hasNonce = true }
             case .parameter: break
             }
         }
@@ -113,7 +127,10 @@ extension ProtectionSpace {
     ) -> (method: AuthenticationMethod, realm: String?)? {
         let name = isProxy ? "proxy-authenticate" : "www-authenticate"
         let challenges = headers.lazy.filter { $0.isNamed(name) }.flatMap { AuthenticationChallenge.parse($0.value) }
-        if let digest = challenges.first(where: { $0.scheme == "digest" }) { return (.httpDigest, digest.realm) }
+        // libcurl reads the first challenge of Digest alone.
+        if let digest = challenges.first(where: { $0.scheme == "digest" }), digest.isAnswerable {
+            return (.httpDigest, digest.realm)
+        }
         if challenges.contains(where: { $0.scheme == "ntlm" }) { return (.ntlm, nil) }
         return challenges.first { $0.scheme == "basic" }.map { (.httpBasic, $0.realm) }
     }

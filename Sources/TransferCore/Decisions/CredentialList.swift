@@ -12,11 +12,14 @@ package struct CredentialList: Sendable, Hashable {
 
     /// The credential that answers a challenge without asking a client. Only defaults that were not refused count. The
     /// one with the most precise space wins, and among equals the one stored last.
-    package func choice(for demand: ProtectionSpace) -> StoredCredential? {
-        all.filter { $0.isDefault && !$0.isRefused && $0.space.covers(demand) }
-            .enumerated()
-            .max { ($0.element.space.precision, $0.offset) < ($1.element.space.precision, $1.offset) }?
-            .element
+    /// - Parameter username: only credentials of this user count, also those that are not defaults; nil for any user.
+    package func choice(for demand: ProtectionSpace, of username: String? = nil) -> StoredCredential? {
+        all.filter { one in
+            !one.isRefused && one.space.covers(demand) && username.map { one.username == $0 } ?? one.isDefault
+        }
+        .enumerated()
+        .max { ($0.element.space.precision, $0.offset) < ($1.element.space.precision, $1.offset) }?
+        .element
     }
 
     /// Stores a credential in place of the one with the same space and user name.

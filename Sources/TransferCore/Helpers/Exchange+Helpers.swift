@@ -54,7 +54,9 @@ extension ResponseHead {
             String(realm.filter { $0 != "\r\n" && !$0.isNewline }).replacing("\\", with: "\\\\").replacing(
                 "\"", with: "\\\"")
         }
-        let value = scheme + (quoted.map { " realm=\"\($0)\"" } ?? "")
+        // A helper computes no digest: the nonce only makes the challenge a complete one.
+        let rest = quoted.map { " realm=\"\($0)\"" } ?? ""
+        let value = scheme + rest + (method == .httpDigest ? "\(rest.isEmpty ? " " : ", ")nonce=\"\"" : "")
         return ResponseHead(url: url, status: 401, headers: [HeaderField("WWW-Authenticate", value)])
     }
 }

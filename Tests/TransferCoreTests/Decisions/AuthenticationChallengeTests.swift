@@ -36,7 +36,7 @@ import TransferModel
     }
 
     @Test func digestGoesBeforeBasic() {
-        let found = space([("WWW-Authenticate", "Basic realm=b"), ("www-authenticate", "Digest realm=\"d\"")])
+        let found = space([("WWW-Authenticate", "Basic realm=b"), ("www-authenticate", "Digest realm=\"d\", nonce=n")])
         #expect(found?.method == .httpDigest && found?.realm == "d")
         #expect(found?.origin == "https://a.example:443" && found?.isProxy == false)
     }
@@ -46,8 +46,24 @@ import TransferModel
             ("WWW-Authenticate", "Negotiate"), ("WWW-Authenticate", "Basic realm=b"), ("WWW-Authenticate", "NTLM"),
         ]
         #expect(space(offered)?.method == .ntlm && space(offered)?.realm == nil)
-        #expect(space(offered + [("WWW-Authenticate", "Digest realm=d")])?.method == .httpDigest)
+        #expect(space(offered + [("WWW-Authenticate", "Digest realm=d, nonce=n")])?.method == .httpDigest)
         #expect(space([("WWW-Authenticate", "Negotiate")]) == nil)
+    }
+
+    /// RFC 7616 section 3.3: a challenge with an unknown algorithm is ignored, and one without nonce cannot be answered.
+    /// libcurl reads the first one of Digest only.
+    @Test(
+        arguments: [
+            ("Digest realm=r, nonce=n, algorithm=FOO", nil), ("Digest realm=r", nil),
+            ("Digest realm=r, nonce=n, algorithm=SHA-512-256", nil),
+            ("Digest realm=r, nonce=n, algorithm=FOO, Digest realm=r, nonce=n, algorithm=MD5", nil),
+            ("Digest realm=r, nonce=n", .httpDigest),
+            ("Digest realm=r, nonce=\"\", algorithm=\"sha-256\"", .httpDigest),
+            ("Digest nonce=n, algorithm=MD5-sess, Digest nonce=n, algorithm=FOO", .httpDigest),
+        ] as [(String, AuthenticationMethod?)])
+    func digestIsAnsweredAsItCanBe(challenge: String, method: AuthenticationMethod?) {
+        #expect(space([("WWW-Authenticate", challenge)])?.method == method)
+        #expect(space([("WWW-Authenticate", challenge + ", Basic realm=b")])?.method == method ?? .httpBasic)
     }
 
     @Test func whatCannotBeAnsweredIsNotAsked() {

@@ -62,6 +62,17 @@ import TransferModel
         #expect(list.all.count == 3 && list.choice(for: Self.demand)?.password == "new")
     }
 
+    /// A task may name its user.
+    @Test func aUserHasNobodyElsesCredential() {
+        var list = CredentialList()
+        list.keep(credential("anna", space()))
+        list.keep(credential("bert", space()))
+        #expect(list.choice(for: Self.demand, of: "bert")?.password == "of bert")
+        #expect(list.choice(for: Self.demand, of: "carl") == nil)
+        _ = list.refuse("bert", "of bert", by: Self.demand)
+        #expect(list.choice(for: Self.demand, of: "bert") == nil)
+    }
+
     @Test func aRefusedOneIsNotSentUntilItIsStoredAnew() {
         var list = CredentialList()
         list.keep(credential("anna", space()))

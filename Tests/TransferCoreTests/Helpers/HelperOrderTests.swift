@@ -158,6 +158,8 @@ struct HelperOrderTests {
 
     @Test func challengesAreThoseOfServers() {
         let head = ResponseHead.challenge(of: Self.url, "a \"b\" \\", .httpBasic)
+        let digest = ResponseHead.challenge(of: Self.url, "r", .httpDigest)
+        #expect(ProtectionSpace(digest, proxy: nil)?.method == .httpDigest)
         let space = ProtectionSpace(head, proxy: nil)
         #expect(space?.realm == "a \"b\" \\" && space?.method == .httpBasic && space?.origin == "demo://place")
         #expect(ProtectionSpace(.challenge(of: "demo:x", nil, .httpDigest), proxy: nil)?.method == .httpDigest)

@@ -96,7 +96,8 @@ final class UploadEndings: Sendable {
             if let demand = refusal.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
                 // The client would have been asked about the owner's credentials, and no client is asked any more.
                 let found = credentials.found(
-                    for: demand, in: policy.asks.contains(.challenge) ? [user.own] : user.places)
+                    for: demand, in: policy.asks.contains(.challenge) ? [user.own] : user.places,
+                    of: CredentialKeeper.username(in: ending.spec, for: demand))
             {
                 settled.use(found, for: demand)
                 policy.apply(settled.lookingUp { _ in found })

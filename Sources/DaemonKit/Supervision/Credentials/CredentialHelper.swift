@@ -44,12 +44,14 @@ package struct CredentialHelper: Sendable {
     private var words: [String] { (command() ?? "").split(separator: " ").map(String.init) }
 
     /// Asks the program for credentials. A failure or an unusable answer is logged.
-    func get(for demand: ProtectionSpace) async -> HelperAnswer {
-        switch await run("get", GitCredential.request(for: demand)) {
+    /// - Parameter username: whose credential it must be; nil for any.
+    func get(for demand: ProtectionSpace, of username: String? = nil) async -> HelperAnswer {
+        switch await run("get", GitCredential.request(for: demand, username)) {
         case .failure(let error): return .failed(error.message)
         case .success(let output):
             let answer = GitCredential.answer(output)
             if case .failed(let reason) = answer { complain("get", reason) }
+            if let username, let found = answer.credential, found.username != username { return .nothing }
             return answer
         }
     }

@@ -75,11 +75,13 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// Returns the stored credential for a challenge. The session's own credentials come first.
-    /// - Parameter places: the lists to search.
-    func found(for demand: ProtectionSpace, in places: [Place]) -> FoundCredential? {
+    /// - Parameters:
+    ///   - places: the lists to search.
+    ///   - username: whose credential it must be; nil for the default.
+    func found(for demand: ProtectionSpace, in places: [Place], of username: String? = nil) -> FoundCredential? {
         let choice = lists.withLock { lists in
             for place in places {
-                if let choice = lists[place]?.choice(for: demand) { return choice as StoredCredential? }
+                if let choice = lists[place]?.choice(for: demand, of: username) { return choice as StoredCredential? }
             }
             return nil
         }
@@ -91,7 +93,7 @@ package final class CredentialKeeper: Sendable {
         guard let settled = claimed.settled else { return claimed }
         var record = claimed
         record.settled = settled.lookingUp(isRefused: { isRefused($0, $1, user) }) {
-            found(for: $0, in: user.places)
+            found(for: $0, in: user.places, of: Self.username(in: claimed.spec, for: $0))
         }
         return record
     }
@@ -108,36 +110,46 @@ package final class CredentialKeeper: Sendable {
             return nil
         }
         let user = User(record, policy)
+        let username = Self.username(in: record.spec, for: demand)
         let sent = record.settled?.credential(for: demand)
         let refused = noteRefused(sent, of: record, demand, user, policy)
         func isNew(_ found: FoundCredential) -> Bool {
             !refused.contains { $0.username == found.username && $0.password == found.password }
         }
         var offer = CredentialOffer(space: demand)
-        offer.isStoredRefused = isRefused(demand, in: user.places)
+        offer.isStoredRefused = isRefused(demand, in: user.places, of: username)
         if policy.asks.contains(.challenge) {
             // From now on the client's answer is stored, even if it removed the same credential before.
             lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
             // The client itself stored these for all tasks of the session. It is asked about all others.
-            offer.found = found(for: demand, in: [user.own]).flatMap { isNew($0) ? $0 : nil }
-            offer.proposedUser = found(for: demand, in: user.places)?.username
+            offer.found = found(for: demand, in: [user.own], of: username).flatMap { isNew($0) ? $0 : nil }
+            offer.proposedUser = found(for: demand, in: user.places, of: username)?.username
             return offer
         }
         guard policy.answersChallenges else { return offer }
-        offer.found = found(for: demand, in: user.places).flatMap { isNew($0) ? $0 : nil }
+        offer.found = found(for: demand, in: user.places, of: username).flatMap { isNew($0) ? $0 : nil }
         guard offer.found == nil, user.hasOwners, let helper, helper.isSet else { return offer }
         guard sent?.source != .helper else {
             offer.helper = .refused
             return offer
         }
         asking()
-        switch await helper.get(for: demand) {
+        switch await helper.get(for: demand, of: username) {
         case .nothing: offer.helper = .nothing
         case .failed: offer.helper = .failed
         case .credential(let given) where isNew(given) && !isRefused(given, demand, user): offer.found = given
         case .credential: offer.helper = .refused
         }
         return offer
+    }
+
+    /// The user whom the task names, in its URL or beside it, for the server of its URL. Nobody else's credential is sent
+    /// there.
+    static func username(in spec: TaskSpec, for demand: ProtectionSpace) -> String? {
+        guard !demand.isProxy, let url = spec.url.flatMap({ try? URLRules.parse($0) }),
+            url.hostKey == demand.origin || url.securedHostKey == demand.origin
+        else { return nil }
+        return spec.username ?? url.username
     }
 
     private func isRefused(_ given: FoundCredential, _ demand: ProtectionSpace, _ user: User) -> Bool {
@@ -165,9 +177,11 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// Tells whether a stored credential would answer the challenge if it had not been refused.
-    private func isRefused(_ demand: ProtectionSpace, in places: [Place]) -> Bool {
+    private func isRefused(_ demand: ProtectionSpace, in places: [Place], of username: String?) -> Bool {
         lists.withLock { lists in
-            places.contains { lists[$0]?.all.contains { $0.isRefused && $0.space.covers(demand) } == true }
+            places.lazy.flatMap { lists[$0]?.all ?? [] }.contains { one in
+                one.isRefused && one.space.covers(demand) && username.map { one.username == $0 } ?? true
+            }
         }
     }
 

@@ -142,9 +142,9 @@ struct CredentialKeeperTests {
         #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["q"])
     }
 
-    private func record(_ sent: SettledDecisions?) -> TaskRecord {
+    private func record(_ sent: SettledDecisions?, _ url: String = "https://a.org/x") -> TaskRecord {
         var spec = TaskSpec()
-        spec.url = "https://a.org/x"
+        spec.url = url
         var record = TaskRecord(
             id: TaskID(1), session: Self.session, spec: spec,
             status: TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0)), host: "h", position: 0)
@@ -230,6 +230,29 @@ struct CredentialKeeperTests {
         #expect(elsewhere?.found?.username == "anna")
         #expect(try await keeper.remove(at: credential("").space, username: nil, in: .shared(Self.anna)) == 0)
         #expect(await keeper.offer(after: refusal, of: record(nil), policy)?.found?.username == "anna")
+    }
+
+    /// The user whom the task names is looked for, in the store and with the helper. Nobody else's credential is sent.
+    @Test func aTaskThatNamesItsUserGetsNobodyElses() async throws {
+        let script =
+            "[ $1 = get ] && { grep -q username=carl && echo username=carl || echo username=dora; echo password=p; }"
+        let (keeper, policy) = try await helped(script)
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
+        try await keeper.set(credential("bert"), isDefault: nil, in: .shared(Self.anna))
+        func found(_ user: String) async -> String? {
+            await keeper.offer(after: refusal, of: record(nil, "https://\(user)@a.org/x"), policy)?.found?.username
+        }
+        #expect(await found("bert") == "bert")
+        #expect(await found("carl") == "carl")
+        #expect(await found("emil") == nil)
+        var settled = SettledDecisions()
+        settled.use(FoundCredential(username: "bert", password: "p", source: .store), for: Self.demand)
+        let claimed = keeper.lookingUp(record(settled, "https://bert@a.org/x"), user().0)
+        #expect(claimed.settled?.spaces.map(\.username) == ["bert"])
+        // Another server has not been named a user.
+        #expect(
+            await keeper.offer(after: refusal, of: record(nil, "https://emil@b.org/"), policy)?.found?.username
+                == "anna")
     }
 
     /// The error says where credentials were looked for, and what was wrong with them.
