@@ -236,6 +236,40 @@ extension EndToEnd.Serving {
             for path in ["/file", "/other"] { #expect(try await !fetch(scene, path).isCached, "\(path)") }
         }
 
+        /// A download may be an unsafe request too.
+        @Test(.timeLimit(.minutes(1)))
+        func anUnsafeDownloadInvalidates() async throws {
+            let scene = try await scene()
+            scene.origin.serve("/file", .choose { $0.method == "GET" ? Self.fresh("one") : .status(200, body: "done") })
+            _ = try await fetch(scene)
+            let download = try await scene.probe.add(
+                [
+                    [
+                        "url": .string(scene.origin.url("/file")), "method": "DELETE",
+                        "destination": ["path": .string(scene.folder.file("answer"))],
+                    ]
+                ], session: "v")[0]
+            try await scene.probe.wait(for: download, "completed")
+            #expect(try await !fetch(scene).isCached)
+        }
+
+        /// A task that must not load anything does not ask, even if the cache takes no part in its request.
+        @Test(.timeLimit(.minutes(1)))
+        func whatMustNotBeLoadedIsNotAskedFor() async throws {
+            let scene = try await scene("default", ["requestCachePolicy": "returnCacheDataDontLoad"])
+            scene.origin.serve("/file", Self.fresh("one"))
+            let requests: [[String: JSONValue]] = [
+                ["method": "HEAD"], ["method": "POST", "body": ["text": "x"]], ["headers": [["Range", "bytes=0-1"]]],
+                ["headers": [["If-None-Match", "\"a\""]]], ["headers": [["Cache-Control", "no-store"]]],
+                ["body": ["text": "x"]], ["stream": true],
+            ]
+            for request in requests {
+                let task = try await add(scene.probe, scene.origin.url("/file"), request)
+                #expect(try await scene.probe.wait(for: task, "failed").errorCode == "cache.miss", "\(request)")
+            }
+            #expect(scene.origin.requests("/file").isEmpty)
+        }
+
         /// Each hop invalidates the URL that was requested there, and those that its answer names.
         @Test(.timeLimit(.minutes(1)))
         func eachHopOfAnUnsafeRequestInvalidates() async throws {

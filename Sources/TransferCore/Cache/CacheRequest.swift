@@ -126,7 +126,8 @@ package struct CacheRequest: Sendable {
         let server = stored.directives
         guard !directives.noCache, !server.noCache, !stored.isOfTheFuture(at: now) else { return false }
         let age = stored.age(at: now)
-        if let most = directives.maxAge, age > most { return false }
+        // Ages are in whole seconds, and 0 asks for validation.
+        if let most = directives.maxAge, age > most || most == 0 { return false }
         let left = stored.lifetime - age
         if left > 0 { return left >= directives.minFresh ?? 0 }
         guard !server.mustRevalidate, directives.minFresh == nil, let staleness = directives.maxStale else {

@@ -130,7 +130,7 @@ extension StoredResponse {
     /// When its Expires fields say that it ends.
     private enum Expiry: Sendable, Hashable {
         case none
-        /// Those that differ, or are no dates (`0`), are in the past (section 5.3).
+        /// Those that differ, or are no dates (`0`) or not exactly in a valid format, are in the past (section 5.3).
         case past
         case at(Int64)
 
@@ -139,7 +139,8 @@ extension StoredResponse {
                 self = .none
                 return
             }
-            self = fields.allSatisfy { $0 == first } ? HTTPDate.parse(first).map { .at($0) } ?? .past : .past
+            let isOne = fields.allSatisfy { $0 == first } && HTTPDate.isExact(first)
+            self = isOne ? HTTPDate.parse(first).map { .at($0) } ?? .past : .past
         }
     }
 

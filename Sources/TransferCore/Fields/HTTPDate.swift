@@ -31,6 +31,22 @@ package enum HTTPDate {
         return seconds(day: fields[0], month: month, year: fields[2], time: fields[3], twoDigits: false)
     }
 
+    /// Whether a text that `parse` reads is written exactly as one of the three.
+    static func isExact(_ text: String) -> Bool {
+        let shape = text.utf8.reduce(into: "") { shape, byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): shape += "0"
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): shape += "a"
+            default: shape.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+        if shape == "aaa aaa 00 00:00:00 0000" || shape == "aaa aaa  0 00:00:00 0000" { return true }
+        guard text.hasSuffix(" GMT") else { return false }
+        let day = shape.prefix { $0 == "a" }.count
+        return shape == "aaa, 00 aaa 0000 00:00:00 aaa"
+            || (6...9).contains(day) && shape.dropFirst(day) == ", 00-aaa-00 00:00:00 aaa"
+    }
+
     /// IMF-fixdate.
     package static func format(_ seconds: Int64) -> String {
         let day = Int64((Double(seconds) / 86_400).rounded(.down))

@@ -17,7 +17,7 @@ package struct EffectivePolicy: Sendable {
     /// Every final HTTP answer completes the task.
     package var acceptsAnyStatus: Bool
     package var cookies: CookiePolicy
-    /// nil for tasks without a cache.
+    /// nil in sessions without a cache. Downloads and uploads only invalidate what is stored.
     package var cache: CachePolicy?
     /// Decisions that clients are asked for.
     package var asks: Set<DecisionKind>
@@ -89,7 +89,6 @@ package struct EffectivePolicy: Sendable {
     package mutating func apply(
         _ spec: Boxed<TaskSpec>, in kind: SessionKind, retrying inherited: RetryPolicySpec?
     ) {
-        if spec.wrappedValue.kind == .download { cache = nil }
         if let policy = spec.wrappedValue.requestCachePolicy { cache?.request = policy }
         if let timeout = spec.wrappedValue.timeoutIntervalForResource { resourceTimeout = timeout }
         if let own = spec.wrappedValue.retry {

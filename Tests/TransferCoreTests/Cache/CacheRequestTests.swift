@@ -125,6 +125,14 @@ struct CacheRequestTests {
         #expect("\(use(request, stored([("Cache-Control", server), ("ETag", "\"a\"")])))" == expected)
     }
 
+    /// Ages are in whole seconds, so an answer of this second has the age 0.
+    @Test func maxAgeZeroAsksForValidationAtOnce() throws {
+        let request = try request([("Cache-Control", "max-age=0")])
+        var fresh = stored([("Cache-Control", "max-age=900"), ("ETag", "\"a\"")])
+        (fresh.requestTime, fresh.responseTime) = (Self.now, Self.now)
+        #expect(fresh.age(at: Self.now) == 0 && use(request, fresh) == .validate)
+    }
+
     @Test func withoutValidatorItIsLoaded() throws {
         #expect(try use(request(), stored([("Cache-Control", "max-age=1")])) == .load)
         #expect(try use(request(), nil) == .load)

@@ -59,6 +59,8 @@ struct StoredResponseTests {
             ([("Expires", date(900))], 200, 900),
             ([("Expires", date(-900))], 200, 0), ([("Expires", "0")], 200, 0), ([("Expires", "-1")], 200, 0),
             ([("Expires", date(900)), ("Expires", date(9))], 200, 0),
+            ([("Expires", date(900).replacing("GMT", with: "UTC"))], 200, 0),
+            ([("Expires", date(900).replacing(",", with: ""))], 200, 0),
             // The lifetime for shared caches does not apply to this cache.
             ([("Cache-Control", "s-maxage=60")], 200, 0),
             // A tenth of the time since the last change, but at most one day.

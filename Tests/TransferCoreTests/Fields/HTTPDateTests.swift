@@ -11,6 +11,17 @@ struct HTTPDateTests {
         #expect(HTTPDate.parse(text) == 784_111_777)
     }
 
+    /// Only exact dates count where an invalid one has a meaning of its own (RFC 9111 section 5.3).
+    @Test(arguments: [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", true), ("Sunday, 06-Nov-94 08:49:37 GMT", true),
+        ("Sun Nov  6 08:49:37 1994", true), ("Sun Nov 16 08:49:37 1994", true),
+        ("Sun, 06 Nov 1994 08:49:37 UTC", false),
+        ("Sun 06 Nov 1994 08:49:37 GMT", false), ("Sun, 6 Nov 1994 08:49:37 GMT", false),
+        ("Sun, 06 Nov 1994 8:49:37 GMT", false), ("Sun,  06 Nov 1994 08:49:37 GMT", false),
+        ("Sun, 06-Nov-1994 08:49:37 GMT", false), ("Sun, 06-Nov-94 08:49:37 GMT", false), ("", false),
+    ])
+    func exactFormats(_ text: String, isExact: Bool) { #expect(HTTPDate.isExact(text) == isExact) }
+
     @Test(arguments: [
         "", "yesterday", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT",
         "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "784111777",

@@ -32,6 +32,15 @@ final class DownloadAttempt: TransferAttempt {
         self.logger = logger
     }
 
+    /// An unsafe request invalidates what is stored (RFC 9111 section 4.4).
+    func invalidate(by outcome: ExchangeOutcome, of exchange: Exchange) {
+        guard exchange.method != "GET" || !outcome.unsafeHops.isEmpty, let policy = policy.cache,
+            let keeper = tools.cache
+        else { return }
+        TaskCache(keeper, record, policy, self.policy.cookies, of: nil, run, tools.time)
+            .invalidate(by: outcome, of: exchange)
+    }
+
     // MARK: Ending
 
     /// Delivers a small body from memory if nothing else has to be done with it; false if there is more to do.

@@ -101,3 +101,12 @@ extension CachePlace {
         self.init(session.owner, policy.isOwn ? session.identifier : "")
     }
 }
+
+extension ExchangeMetrics {
+    /// The metrics of a stored answer.
+    static func fromCache(at now: Timestamp) -> ExchangeMetrics {
+        var metrics = ExchangeMetrics(fetchStart: now.rawValue * 1000)
+        metrics.isFromCache = true
+        return metrics
+    }
+}

@@ -88,9 +88,15 @@ final class TaskCache: Sendable {
             .cacheMiss, "Nothing is stored that answers this request; choose a requestCachePolicy that may load it."),
         disposition: .permanent)
 
+    /// Tells whether a server may be asked if the cache takes no part in the request.
+    func mayLoad(_ exchange: Exchange) -> Bool {
+        shelf.policy.request != .returnCacheDataDontLoad
+            && !CacheControl(exchange.allHeaders.values(named: "cache-control")).onlyIfCached
+    }
+
     /// - Parameter then: called once, on any thread, possibly before this function returns.
     func look(_ exchange: Exchange, then: @escaping @Sendable (Way) -> Void) {
-        guard let request = request(of: exchange) else { return then(.send(exchange)) }
+        guard let request = request(of: exchange) else { return then(mayLoad(exchange) ? .send(exchange) : .miss) }
         state.withLock { state in
             state.request = request
             state.plain = exchange
@@ -272,7 +278,7 @@ final class TaskCache: Sendable {
     /// - Parameter exchange: the exchange as it was sent.
     func ended(_ outcome: ExchangeOutcome, of exchange: Exchange) -> Ending {
         defer { land() }
-        for url in Self.invalidated(by: outcome, of: exchange) { keeper.forget(url, on: shelf) }
+        invalidate(by: outcome, of: exchange)
         let known = state.withLock { $0 }
         guard let request = known.request else { return .outcome(outcome) }
         if known.isValidating, outcome.end == .finished, outcome.head?.status == 304 {
@@ -284,6 +290,11 @@ final class TaskCache: Sendable {
             return .outcome(self.outcome(stored, age: stored.response.age(at: now()), of: exchange))
         }
         return store(outcome, known, request)
+    }
+
+    /// Removes what each hop of an unsafe request invalidates.
+    func invalidate(by outcome: ExchangeOutcome, of exchange: Exchange) {
+        for url in Self.invalidated(by: outcome, of: exchange) { keeper.forget(url, on: shelf) }
     }
 
     /// Returns the URLs that each hop of an unsafe request invalidates.
@@ -380,14 +391,5 @@ final class TaskCache: Sendable {
             return (state.leads, state.request)
         }
         if let leads, let request { keeper.land(flight(request), leads) }
-    }
-}
-
-extension ExchangeMetrics {
-    /// The metrics of a stored answer.
-    static func fromCache(at now: Timestamp) -> ExchangeMetrics {
-        var metrics = ExchangeMetrics(fetchStart: now.rawValue * 1000)
-        metrics.isFromCache = true
-        return metrics
     }
 }

@@ -10,13 +10,14 @@ import TransferStore
 struct TaskCacheTests {
     private let keeper = CacheKeeper(disk: nil)
 
-    private func cache() throws -> TaskCache {
+    private func cache(_ request: RequestCachePolicy = .useProtocolCachePolicy) throws -> TaskCache {
         var spec = TaskSpec()
         spec.kind = .data
         let record = TaskRecord(
             id: TaskID(1), session: SessionKey(owner: UserID(7), identifier: "v"), spec: spec,
             status: TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0)), host: "h", position: 0)
-        let policy = try #require(CachePolicy(SessionConfiguration(), .default))
+        var policy = try #require(CachePolicy(SessionConfiguration(), .default))
+        policy.request = request
         return TaskCache(
             keeper, record, policy, CookiePolicy(SessionConfiguration(), .default), of: nil,
             TransferRun(record, directHost: nil) { _ in }, ManualTime())
@@ -75,6 +76,20 @@ struct TaskCacheTests {
         cache.responded(head("/x", version: version))
         _ = cache.ended(outcome(head("/x", version: version), delimited: false), of: sent)
         #expect(try isStored("/x") == isWhole)
+    }
+
+    /// Nothing is loaded where the cache takes no part either.
+    @Test(arguments: [nil, "POST", "HEAD"], [nil, "no-store", "only-if-cached"])
+    func whoForbidsLoadingGetsAMiss(method: String?, directive: String?) throws {
+        for policy in [RequestCachePolicy.returnCacheDataDontLoad, .useProtocolCachePolicy] {
+            var exchange = exchange("/x", method ?? "GET")
+            exchange.headers = directive.map { [HeaderField("Cache-Control", $0)] } ?? []
+            let cache = try cache(policy)
+            let way = look(cache, exchange).way
+            let isMiss = if case .miss? = way { true } else { false }
+            #expect(isMiss == (policy == .returnCacheDataDontLoad || directive == "only-if-cached"))
+            #expect(isMiss != cache.mayLoad(exchange))
+        }
     }
 
     /// RFC 9111 section 4.4, for each hop: the requested URL, and those in Location and Content-Location.

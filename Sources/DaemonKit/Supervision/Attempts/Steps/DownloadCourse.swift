@@ -109,6 +109,7 @@ final class DownloadCourse: FileCourse {
             hosts.opened(run.host)
         }
         self.exchange.start(exchange, into: held.part, sending: source, as: segment, context: context) { outcome in
+            self.attempt.invalidate(by: outcome, of: exchange)
             if let (conductor, first) = self.parted { return conductor.ended(first, at: run.host, outcome) }
             if segment != nil { hosts.closed(run.host) }
             then(self.next(after: outcome))
