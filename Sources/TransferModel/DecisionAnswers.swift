@@ -113,6 +113,10 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var persistence: CredentialPersistence?
         /// Where they come from, if no client gave them for this task.
         public var source: CredentialSource?
+        /// They are for one realm of this server. Where a redirect leads within it, they are sent to `urls` alone.
+        public var isOfRealm: Bool?
+        /// The URLs whose challenges named that realm.
+        public var urls: [String]?
         /// The trusted keys of this server, in the form of `TrustedKey`.
         public var key: String?
         /// The client trusts no key of this server.

@@ -77,6 +77,33 @@ extension EndToEnd.Serving {
             try await scene.probe.wait(for: try await scene.add(to: "second"), "completed")
         }
 
+        /// A redirect leads from one realm to another of the same server. Each gets its own credential, and neither gets
+        /// that of the other.
+        @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+        func eachRealmOfARedirectGetsItsOwn(knowsBoth: Bool) async throws {
+            let scene = try await Scene()
+            for (path, realm) in [("/one", "ONE"), ("/two", "TWO")] {
+                let login = "Basic " + Base64Text.encode(Array("anna:\(realm)".utf8))
+                let passed: Behaviour = path == "/one" ? .redirect(to: "/two") : .good(.version(1, size: 5000))
+                scene.origin.serve(
+                    path,
+                    .choose {
+                        $0.header("Authorization") == login
+                            ? passed : .status(401, [("WWW-Authenticate", "Basic realm=\"\(realm)\"")])
+                    })
+                guard knowsBoth || realm == "ONE" else { continue }
+                try await set(scene, realm, in: space(scene, ["realm": .string(realm)]))
+            }
+            let id = try await scene.probe.add([
+                ["kind": "data", "url": .string(scene.origin.url("/one"))]
+            ])[0]
+            let task = try await scene.probe.wait(for: id, knowsBoth ? "completed" : "failed")
+            #expect(knowsBoth || task.errorCode == "auth.required")
+            #expect(sent(scene, "TWO", "/one") == 0 && sent(scene, "ONE", "/two") == 0)
+            #expect(try await list(scene).allSatisfy { $0["isRefused"] == false })
+            #expect(scene.origin.requests("/two").count == (knowsBoth ? 2 : 1))
+        }
+
         /// The task's own credentials come first, then the store's. A refused credential is not sent again until it is
         /// stored again.
         @Test(.timeLimit(.minutes(1))) func aRefusedOneIsNotSentAgain() async throws {

@@ -142,9 +142,14 @@ struct RequestState: Sendable {
 
     /// Credentials that answered a challenge of this origin take precedence over all others.
     private mutating func takeAnswered() -> Bool {
-        guard url.isHTTP, !answered.isEmpty,
-            let known = answered.first(where: { CurlURL($0.origin)?.hasSameOrigin(as: url) == true })
+        guard url.isHTTP, !answered.isEmpty else { return false }
+        let here = answered.filter { CurlURL($0.origin)?.hasSameOrigin(as: url) == true }
+        if !here.isEmpty, credentials?.answeredFor != nil { credentials = nil }
+        let isRedirected = redirectsBefore + redirects > 0
+        guard
+            let index = NetworkOptions.OriginCredential.index(among: here, for: url.text, isRedirected: isRedirected)
         else { return false }
+        let known = here[index]
         headers.removeAll { $0.isNamed("authorization") }
         credentials = Credentials(
             user: known.username, password: known.password, method: known.method, answeredFor: known.origin)

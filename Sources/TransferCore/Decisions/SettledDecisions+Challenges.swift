@@ -2,20 +2,26 @@ import TransferModel
 
 extension SettledDecisions {
     /// A server or proxy wants credentials: the credential it was given, if any, is refused and forgotten.
-    /// - Parameter ownUser: user name of the task's own credentials, if they were sent there.
+    /// - Parameters:
+    ///   - ownUser: user name of the task's own credentials, if they were sent there.
+    ///   - url: the URL that answered.
+    ///   - isRedirected: whether a redirect led there.
     /// - Returns: the question; nil if the client is not asked again.
     package mutating func challenged(
-        _ space: ProtectionSpace, ownUser: String?, response: ResponseInfo?
+        _ space: ProtectionSpace, ownUser: String?, response: ResponseInfo?, at url: String? = nil,
+        isRedirected: Bool = false
     ) -> Question? {
         guard declinesCredentials != true, asked < Bounds.decisions else { return nil }
-        var place = take(space)
-        let refused = place.username ?? ownUser
-        if place.username != nil {
+        let sent = credential(for: space, at: url, isRedirected: isRedirected)
+        var place = take(space, sent)
+        let refused = sent?.username ?? ownUser
+        if sent != nil {
             place.failures += 1
         } else if ownUser != nil {
             place.failures = max(place.failures, 1)
         }
-        place.forgetCredential()
+        // What was not sent there was not refused.
+        if sent != nil || place.username == nil { place.forgetCredential() }
         keep(place)
         guard place.failures < Bounds.credentialFailures else { return nil }
         asked += 1
@@ -29,7 +35,8 @@ extension SettledDecisions {
     }
 
     /// Uses a credential that no client gave for this task, to answer a challenge.
-    package mutating func use(_ known: FoundCredential, for space: ProtectionSpace) {
+    /// - Parameter url: the URL that demands it.
+    package mutating func use(_ known: FoundCredential, for space: ProtectionSpace, at url: String? = nil) {
         var place = take(space)
         place.username = known.username
         // Passwords from the store are looked up again: they may be removed, or refused to another task.
@@ -37,8 +44,15 @@ extension SettledDecisions {
         place.method = space.method == .ntlm ? .ntlm : nil
         place.demand = space
         place.source = known.source
+        place.isOfRealm = known.isOfRealm && !space.isProxy ? true : nil
+        if let url, place.isOfRealm == true {
+            place.urls = Array(((place.urls ?? []).filter { $0 != url } + [url]).suffix(Self.mostURLs))
+        }
         keep(place)
     }
+
+    /// As many as a chain of redirects may have.
+    private static let mostURLs = 20
 
     /// A copy with the credentials that the store has now, for one attempt; never stored.
     /// - Parameters:
@@ -53,6 +67,7 @@ extension SettledDecisions {
             let known = copy.spaces[index].demand.flatMap(find)
             copy.spaces[index].username = known?.username
             copy.spaces[index].password = known?.password
+            copy.spaces[index].isOfRealm = known?.isOfRealm == true && !copy.spaces[index].isProxy ? true : nil
         }
         for index in copy.spaces.indices where copy.spaces[index].source == .helper {
             guard let demand = copy.spaces[index].demand, let username = copy.spaces[index].username else { continue }
@@ -70,10 +85,21 @@ extension SettledDecisions {
         spaces.filter { $0.username != nil && ($0.persistence != nil || $0.source == .helper) }
     }
 
-    /// The credential for this server or proxy that the task has, or had before the last question.
-    package func credential(for space: ProtectionSpace) -> Space? {
-        spaces.first { $0.origin == space.origin && $0.isProxy == space.isProxy && $0.username != nil }
+    /// The credential that the task has for a URL of this server or proxy, or had before the last question.
+    /// - Parameter isRedirected: whether a redirect led to the URL.
+    package func credential(
+        for space: ProtectionSpace, at url: String? = nil, isRedirected: Bool = false
+    ) -> Space? {
+        let known = spaces.filter {
+            $0.origin == space.origin && $0.isProxy == space.isProxy && $0.username != nil
+        }
+        return NetworkOptions.OriginCredential.index(
+            among: known.map { NetworkOptions.OriginCredential($0) }, for: url, isRedirected: isRedirected
+        ).map { known[$0] }
     }
+
+    /// Whether a redirect led to this answer, of this attempt or one before.
+    package func isRedirected(_ head: ResponseHead) -> Bool { head.redirects + (standing?.redirects ?? 0) > 0 }
 
     /// A client's answer to a challenge.
     mutating func answeredChallenge(_ question: Question, with answer: DecisionAnswer) {
@@ -101,9 +127,19 @@ extension SettledDecisions {
         keep(place)
     }
 
-    /// Removes and returns the entry of a server or proxy; those used last are at the end.
-    mutating func take(_ space: ProtectionSpace) -> Space {
-        let known = spaces.firstIndex { $0.origin == space.origin && $0.isProxy == space.isProxy }
+    /// Removes and returns the entry of a server or proxy; those used last are at the end. A server has several if
+    /// credentials are for one realm each.
+    /// - Parameter sent: the entry whose credential was sent.
+    mutating func take(_ space: ProtectionSpace, _ sent: Space? = nil) -> Space {
+        let here = spaces.indices.filter { spaces[$0].origin == space.origin && spaces[$0].isProxy == space.isProxy }
+        let known: Int? =
+            switch space.method {
+            case .serverTrust, .clientCertificate: here.first { spaces[$0].isOfTLS } ?? here.first
+            case .httpBasic, .httpDigest, .ntlm:
+                here.first { spaces[$0] == sent }
+                    ?? here.first { spaces[$0].isOfRealm == true && spaces[$0].demand?.realm == space.realm }
+                    ?? here.first { spaces[$0].isOfRealm != true }
+            }
         return known.map { spaces.remove(at: $0) } ?? Space(origin: space.origin, isProxy: space.isProxy)
     }
 
@@ -117,6 +153,11 @@ extension SettledDecisions.Space {
     fileprivate mutating func forgetCredential() {
         (username, password, demand) = (nil, nil, nil)
         (persistence, source) = (nil, nil)
+        (isOfRealm, urls) = (nil, nil)
+    }
+
+    fileprivate var isOfTLS: Bool {
+        key != nil || declinesTrust != nil || certificate != nil || declinesCertificate != nil
     }
 }
 
@@ -125,6 +166,8 @@ package struct FoundCredential: Sendable, Hashable {
     package var username: String
     package var password: String
     package var source: CredentialSource
+    /// It is stored for one realm of its server.
+    package var isOfRealm = false
 
     package init(username: String, password: String, source: CredentialSource) {
         self.username = username
@@ -190,5 +233,6 @@ extension NetworkOptions.OriginCredential {
     fileprivate init(_ space: SettledDecisions.Space) {
         self.init(origin: space.origin, username: space.username ?? "", password: space.password ?? "")
         method = space.demand?.method ?? space.method
+        urls = space.isOfRealm == true ? space.urls ?? [] : nil
     }
 }

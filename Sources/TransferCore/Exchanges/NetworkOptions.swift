@@ -61,6 +61,15 @@ package struct NetworkOptions: Sendable, Hashable {
         package var password: String
         /// How they are wanted; nil if that is not known.
         package var method: AuthenticationMethod?
+        /// It is for one realm, which the challenges of these URLs named; nil if it is for the whole server.
+        package var urls: [String]?
+
+        /// Chooses from the credentials for one server the one that goes to a URL there. After a redirect, a credential
+        /// for one realm goes only to URLs that have named the realm (RFC 9110 section 11.5).
+        package static func index(among all: [Self], for url: String?, isRedirected: Bool) -> Int? {
+            url.flatMap { url in all.lastIndex { $0.urls?.contains(url) == true } }
+                ?? all.firstIndex { $0.urls == nil } ?? (isRedirected ? nil : all.indices.first)
+        }
 
         package init(origin: String, username: String, password: String) {
             self.origin = origin

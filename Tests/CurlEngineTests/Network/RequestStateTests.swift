@@ -69,6 +69,18 @@ import TransferModel
         #expect(own.credentials?.user == "answered" && !names(own).contains("Authorization"))
     }
 
+    /// A credential for one realm is not sent where a redirect leads within the server, unless that URL named the realm.
+    @Test func aCredentialForARealmStaysThere() throws {
+        var known = NetworkOptions.OriginCredential(origin: "https://a.example:443", username: "u", password: "p")
+        known.urls = ["https://a.example/named"]
+        var state = try request { $0.network.answered = [known] }
+        #expect(state.credentials?.user == "u")
+        try state.follow(status: 302, location: "/other")
+        #expect(state.credentials == nil)
+        try state.follow(status: 302, location: "/named")
+        #expect(state.credentials?.user == "u")
+    }
+
     @Test(arguments: ["https://b.example/", "http://a.example/", "https://a.example:8443/", "https://sub.a.example/"])
     func dropsWhatIdentifiesAcrossOrigins(target: String) throws {
         var state = try request {

@@ -86,6 +86,40 @@ import TransferModel
         #expect(again?.previousFailureCount == 1 && again?.proposedUser == "anna")
     }
 
+    /// A server has several realms. What is stored for one of them goes where a redirect leads only if its challenge
+    /// there names that realm.
+    @Test func eachRealmHasItsOwnCredential() throws {
+        func space(_ realm: String) -> ProtectionSpace {
+            ProtectionSpace(
+                host: "a", port: 443, protocol: "https", realm: realm, method: .httpBasic, isProxy: false)
+        }
+        func stored(_ realm: String) -> FoundCredential {
+            var found = FoundCredential(username: "of \(realm)", password: "p", source: .store)
+            found.isOfRealm = true
+            return found
+        }
+        var settled = SettledDecisions()
+        _ = settled.challenged(space("r"), ownUser: nil, response: nil, at: "/one")
+        settled.use(stored("r"), for: space("r"), at: "/one")
+        for (realm, url) in [("s", "/two"), ("r", "/three")] {
+            #expect(settled.credential(for: space(realm), at: url, isRedirected: true) == nil)
+            let asked = settled.challenged(space(realm), ownUser: nil, response: nil, at: url, isRedirected: true)
+            #expect(asked?.previousFailureCount == 0 && asked?.proposedUser == nil)
+            settled.use(stored(realm), for: space(realm), at: url)
+        }
+        #expect(settled.spaces.count == 2)
+        let there = settled.lookingUp { stored($0.realm ?? "") }
+        let known = policy(there).network.answered
+        let sent = ["/one", "/two", "/three", "/four"].map { url in
+            NetworkOptions.OriginCredential.index(among: known, for: url, isRedirected: true).map { known[$0].username }
+        }
+        #expect(sent == ["of r", "of s", "of r", nil])
+        // What was refused is forgotten there alone.
+        let again = settled.challenged(space("s"), ownUser: nil, response: nil, at: "/two", isRedirected: true)
+        #expect(again?.previousFailureCount == 1 && again?.proposedUser == "of s")
+        #expect(settled.credential(for: space("r"), at: "/one")?.username == "of r")
+    }
+
     @Test func whatHasToBeProvedIsKept() {
         var settled = SettledDecisions()
         let credential = DecisionCredential(username: "anna", password: "p", persistence: .permanent)

@@ -85,7 +85,11 @@ package final class CredentialKeeper: Sendable {
             }
             return nil
         }
-        return choice.map { FoundCredential(username: $0.username, password: $0.password, source: .store) }
+        return choice.map { one in
+            var found = FoundCredential(username: one.username, password: one.password, source: .store)
+            found.isOfRealm = one.space.realm != nil
+            return found
+        }
     }
 
     /// Returns a claimed task with the credentials that the store now has for its earlier challenges.
@@ -111,7 +115,8 @@ package final class CredentialKeeper: Sendable {
         }
         let user = User(record, policy)
         let username = Self.username(in: record.spec, for: demand)
-        let sent = record.settled?.credential(for: demand)
+        let sent = record.settled?.credential(
+            for: demand, at: head.url, isRedirected: record.settled?.isRedirected(head) == true)
         let refused = noteRefused(sent, of: record, demand, user, policy)
         func isNew(_ found: FoundCredential) -> Bool {
             !refused.contains { $0.username == found.username && $0.password == found.password }

@@ -99,11 +99,13 @@ extension TaskTransitions {
         let now = time.reading().wall
         let question: Question? = offer.flatMap { offer in
             let ownUser = Self.ownCredential(of: record, for: offer.space, policy)?.username
-            return settled.challenged(offer.space, ownUser: ownUser, response: shown)
+            return settled.challenged(
+                offer.space, ownUser: ownUser, response: shown, at: failure.challenge?.url,
+                isRedirected: failure.challenge.map { settled.isRedirected($0) } ?? false)
         }
         if var question, let offer {
             if let found = offer.found {
-                settled.use(found, for: offer.space)
+                settled.use(found, for: offer.space, at: failure.challenge?.url)
                 try transaction.settle(settled, of: record.id, unasked: question, at: now)
                 return .preempted(.challenge)
             }
