@@ -20,18 +20,21 @@ package final class CurlEngine: Sendable {
         package var trace: EngineTrace?
         /// Serve the schemes that libcurl does not know; nil if nothing does.
         package var helpers: (any HelperServing)?
+        /// Makes tokens for servers and proxies that want Negotiate; nil if nothing does.
+        package var kerberos: Kerberos?
         /// The clock of rate limits: nanoseconds of a monotonic clock.
         package var rateClock: @Sendable () -> Int64
 
         package init(
             journalPath: String, maximumTransfers: Int = 256, userAgent: String = "dld",
             bufferBound: ByteCount = .mebibytes(96), homeDirectory: String? = nil, trace: EngineTrace? = nil,
-            helpers: (any HelperServing)? = nil,
+            helpers: (any HelperServing)? = nil, kerberos: Kerberos? = nil,
             rateClock: @escaping @Sendable () -> Int64 = { dld_monotonic_nanoseconds() }
         ) {
             self.homeDirectory = homeDirectory
             self.trace = trace
             self.helpers = helpers
+            self.kerberos = kerberos
             self.rateClock = rateClock
             self.journalPath = journalPath
             self.maximumTransfers = maximumTransfers
@@ -63,7 +66,8 @@ package final class CurlEngine: Sendable {
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
             maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent, files: files,
-            trace: configuration.trace, helpers: configuration.helpers, rateClock: configuration.rateClock)
+            trace: configuration.trace, helpers: configuration.helpers,
+            kerberos: configuration.kerberos, rateClock: configuration.rateClock)
         guard let reactor, reactor.start() else {
             throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
         }

@@ -135,6 +135,8 @@ package final class Daemon: Sendable {
         // Ephemeral sessions are logged at debug level only.
         let quiet = log.logger(ceiling: .debug)
         let helperFolders = HelperFolders(isSystem: isSystem, home: first.paths.home)
+        // A user's daemon has that user's tickets; those of the system daemon would be nobody's.
+        let kerberos = Kerberos(hasTickets: !isSystem)
         engine = try CurlEngine(
             CurlEngine.Configuration(
                 journalPath: first.stateDirectory + "/offsets.journal",
@@ -142,7 +144,8 @@ package final class Daemon: Sendable {
                 trace: EngineTrace(isWanted: { log.level <= .trace }) { task, kind, line in
                     logger.trace("\(TraceLine.masked(kind, line))", metadata: ["task": "\(task)", "curl": "\(kind)"])
                 },
-                helpers: HelperPool(folders: helperFolders, environment: environment, logger: logger, quiet: quiet)))
+                helpers: HelperPool(folders: helperFolders, environment: environment, logger: logger, quiet: quiet),
+                kerberos: kerberos))
 
         let access = FileAccess(
             mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user, stateFolder: first.stateDirectory)
@@ -173,7 +176,7 @@ package final class Daemon: Sendable {
             isSystem
             ? nil
             : CredentialHelper(environment: environment, logger: logger) { settings.current.settings.credentialHelper }
-        let credentials = CredentialKeeper(store: store, helper: helper, logger: logger)
+        let credentials = CredentialKeeper(store: store, helper: helper, kerberos: kerberos, logger: logger)
         let hsts = HSTSKeeper(store: store, time: time)
         func makeSupervision(
             of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger

@@ -7,7 +7,7 @@ public struct CredentialSpace: Hashable, Sendable {
     public var `protocol`: String
     /// nil for every realm.
     public var realm: String?
-    /// nil for Basic, Digest and NTLM.
+    /// nil for every one by which a user name and a password can be sent.
     public var method: AuthenticationMethod?
     public var isProxy: Bool
 

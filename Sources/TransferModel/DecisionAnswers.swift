@@ -93,6 +93,10 @@ public enum CredentialSource: String, Word {
     case store
     /// The program of `credentialHelper`.
     case helper
+    /// The task's own user name and password, sent in a way that is not tried unasked.
+    case task
+    /// The Kerberos tickets of the daemon's user; there is no user name and no password.
+    case ticket
 }
 
 /// What the questions of a task have settled so far. Holds secrets; never leaves the daemon.
@@ -125,6 +129,10 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var certificate: ClientCertificate?
         /// The client shows this server no certificate.
         public var declinesCertificate: Bool?
+        /// Kerberos has failed here: another way is used if the server offers one.
+        public var declinesNegotiate: Bool?
+        /// The tickets of the daemon's user were no help here.
+        public var declinesTickets: Bool?
 
         public init(origin: String, isProxy: Bool) {
             self.origin = origin

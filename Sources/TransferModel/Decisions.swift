@@ -54,7 +54,8 @@ extension Question {
 extension AuthenticationMethod {
     fileprivate var actions: [DecisionAction] {
         switch self {
-        case .httpBasic, .httpDigest, .ntlm: [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
+        case .httpBasic, .httpDigest, .ntlm, .negotiate:
+            [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
         case .serverTrust: [.trust, .performDefaultHandling, .cancel]
         case .clientCertificate: [.useCredential, .performDefaultHandling, .cancel]
         }
@@ -99,6 +100,8 @@ public enum AuthenticationMethod: String, Word {
     case httpBasic, httpDigest
     /// NTLM [MS-NLMP], carried in fields as RFC 4559 describes.
     case ntlm
+    /// Kerberos within SPNEGO (RFC 4559).
+    case negotiate
     /// Trust in a server although its certificate does not verify.
     case serverTrust
     /// A client certificate (RFC 8446 section 4.3.2).
@@ -210,7 +213,7 @@ public struct Question: Hashable, Sendable, Codable {
     public var certificates: [String]?
     /// Its public key, as CURLOPT_PINNEDPUBLICKEY(3) takes it: what `trust` trusts.
     public var key: String?
-    /// The verifier's message.
+    /// The verifier's message, or what Kerberos said of the last credential.
     public var reason: String?
     /// A client already trusts another key of this server.
     public var keyChanged: Bool?

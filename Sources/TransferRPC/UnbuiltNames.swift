@@ -53,6 +53,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case decisionsBegin = "decisions.begin"
     case decisionsCache = "decisions.cache"
     case decisionsNTLM = "decisions.challenge.ntlm"
+    case decisionsNegotiate = "decisions.challenge.negotiate"
     case decisionsServerTrust = "decisions.challenge.serverTrust"
     case decisionsClientCertificate = "decisions.challenge.clientCertificate"
     case sessionsBackground = "sessions.background"

@@ -9,6 +9,7 @@
 #include "dld_events.h"
 #include "dld_files.h"
 #include "dld_memory.h"
+#include "dld_negotiate.h"
 #include "dld_process.h"
 #include "dld_sockets.h"
 

@@ -29,7 +29,7 @@ struct EasySetup {
             return setup.result
         }
         setup.common(transfer)
-        setup.proxy(transfer.exchange.network)
+        setup.proxy(transfer)
         setup.tls(transfer)
         switch transfer.request.url.scheme {
         case "http", "https": setup.http(transfer)
@@ -106,6 +106,8 @@ struct EasySetup {
             result = trace.follow(transfer, on: easy)
         }
         if let credentials = transfer.request.credentials {
+            // What is sent for Negotiate is a header line.
+            guard credentials.method != .negotiate else { return }
             set(CURLOPT_USERNAME, credentials.user)
             set(CURLOPT_PASSWORD, credentials.password)
         } else if let netrc = transfer.request.netrcPath {
@@ -131,11 +133,19 @@ struct EasySetup {
         return named.contains { $0.lowercased().hasPrefix("https:") }
     }
 
-    private mutating func proxy(_ network: NetworkOptions) {
+    private mutating func proxy(_ transfer: Transfer) {
+        let network = transfer.exchange.network
         // Saves libcurl six pointless lookups of variables.
         if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") { set(CURLOPT_PROXY, proxy) }
         set(CURLOPT_PROXYAUTH, Self.ways(network.proxyCredential?.method))
-        if let credential = network.proxyCredential {
+        if let token = transfer.tokens?.proxyField {
+            curl_slist_free_all(transfer.proxyLines)
+            transfer.proxyLines = curl_slist_append(nil, "Proxy-Authorization: \(token)")
+            if result == CURLE_OK { result = dld_easy_set_list(easy, CURLOPT_PROXYHEADER, transfer.proxyLines) }
+        }
+        // A connection that Kerberos has proved, or a tunnel, serves no other request: it may be another user's.
+        if transfer.tokens != nil { set(CURLOPT_FORBID_REUSE, 1) }
+        if let credential = network.proxyCredential, credential.method != .negotiate {
             set(CURLOPT_PROXYUSERNAME, credential.username)
             set(CURLOPT_PROXYPASSWORD, credential.password)
         }
@@ -146,7 +156,7 @@ struct EasySetup {
         switch method {
         case .httpBasic: DLD_AUTH_BASIC
         case .ntlm: DLD_AUTH_NTLM
-        case .httpDigest, .serverTrust, .clientCertificate, nil: DLD_AUTH_BASIC_DIGEST
+        case .httpDigest, .negotiate, .serverTrust, .clientCertificate, nil: DLD_AUTH_BASIC_DIGEST
         }
     }
 
@@ -250,7 +260,7 @@ struct EasySetup {
     private func httpVersion(_ transfer: Transfer) -> Int {
         // A paused stream blocks its neighbours, and a rate limit overshoots; uploads spin on old versions.
         let mustBe11 =
-            transfer.request.credentials?.isNTLM == true || !transfer.limits.isEmpty
+            transfer.request.credentials?.isOfConnection == true || !transfer.limits.isEmpty
             || transfer.exchange.network.httpVersion == .v11
             || !transfer.sendLimits.isEmpty && transfer.isSending
             || transfer.request.sendsPayload && !CurlVersion.current.uploadsSafelyOverHTTP2

@@ -14,7 +14,7 @@ struct HandleRecipe: Equatable {
     init?(_ transfer: Transfer) {
         let (exchange, request) = (transfer.exchange, transfer.request)
         guard exchange.kind == .download, request.url.isHTTP, !transfer.isSending, !request.hasCredentials,
-            request.effectiveMethod == "GET", transfer.limits.isEmpty, !transfer.isAfresh,
+            request.effectiveMethod == "GET", transfer.limits.isEmpty, !transfer.isAfresh, transfer.tokens == nil,
             request.url.scheme == "http" || exchange.network.tls == nil && exchange.network.exceptions.isEmpty,
             transfer.reactor?.trace?.isWanted() != true
         else { return nil }

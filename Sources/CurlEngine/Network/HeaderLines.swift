@@ -6,6 +6,7 @@ final class HeaderLines {
     private let headers: [HeaderField]
     private let ownHeaders: [HeaderField]
     private let storedCookies: String?
+    private let token: String?
     /// The line for `Expect`; nil if nothing is sent.
     private let expectation: String?
     private(set) var list: UnsafeMutablePointer<curl_slist>?
@@ -15,6 +16,7 @@ final class HeaderLines {
         headers = request.headers
         ownHeaders = request.ownHeaders
         storedCookies = request.storedCookies
+        token = request.token
         self.expectation = expectation
         if let expectation, !append(expectation) { return nil }
         for field in request.allHeaders {
@@ -43,6 +45,6 @@ final class HeaderLines {
     /// Whether these are the request's lines.
     func serve(_ request: RequestState, expectation: String?) -> Bool {
         self.expectation == expectation && headers == request.headers && ownHeaders == request.ownHeaders
-            && storedCookies == request.storedCookies
+            && storedCookies == request.storedCookies && token == request.token
     }
 }

@@ -10,6 +10,7 @@ extension Reactor {
 
     /// Checks that are due ten times a second: old bytes in buffers, checkpoints, silence.
     func inspect(_ transfer: Transfer) {
+        if watchTokens(transfer) { return transfer.lastActivity = now }
         transfer.moveToFileIfOld(self, age: Self.flushAge)
         if now - transfer.began >= Self.lingerTime { transfer.context.observer.transferLingers() }
         if let sink = transfer.sink {

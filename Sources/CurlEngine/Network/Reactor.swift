@@ -18,6 +18,8 @@ final class Reactor: @unchecked Sendable {
         /// The transfer's helper has said something, or no longer writes its part.
         case helper(Transfer, HelperEvent)
         case helperEnded(Transfer)
+        /// What Kerberos has for the transfer's request that was to be sent at this time.
+        case tokens(Transfer, since: Int64, [Result<String, KerberosFailure>])
         /// The answer's body was held for this reason, which no longer applies.
         case mayGoOn(Transfer, Transfer.Hold)
         /// The next piece of the source is there, or the reason to hold it no longer applies.
@@ -36,6 +38,8 @@ final class Reactor: @unchecked Sendable {
     let trace: EngineTrace?
     /// nil if there are none.
     let helpers: (any HelperServing)?
+    /// nil if there is none.
+    let kerberos: Kerberos?
     private let userAgent: String
     private let mailbox: Mailbox<Command>
     let epoll: Int32
@@ -78,7 +82,7 @@ final class Reactor: @unchecked Sendable {
 
     init?(
         maximumTransfers: Int, userAgent: String, files: FileSide, trace: EngineTrace? = nil,
-        helpers: (any HelperServing)? = nil, rateClock: @escaping @Sendable () -> Int64
+        helpers: (any HelperServing)? = nil, kerberos: Kerberos? = nil, rateClock: @escaping @Sendable () -> Int64
     ) {
         guard let mailbox = Mailbox<Command>(), let multi = curl_multi_init() else { return nil }
         self.mailbox = mailbox
@@ -86,6 +90,7 @@ final class Reactor: @unchecked Sendable {
         self.files = files
         self.trace = trace
         self.helpers = helpers
+        self.kerberos = kerberos
         self.userAgent = userAgent
         self.rateClock = rateClock
         epoll = dld_epoll_create()
@@ -136,9 +141,8 @@ final class Reactor: @unchecked Sendable {
         switch command {
         case .start(let transfer): transfer.refuse(.aborted)
         case .stop(let done): done()
-        case .abort, .sinkChanged, .helper, .helperEnded, .mayGoOn, .sendingChanged, .buffersFreed, .globalRate,
-            .sessionRate,
-            .taskRate, .ping:
+        case .abort, .sinkChanged, .helper, .helperEnded, .tokens, .mayGoOn, .sendingChanged, .buffersFreed,
+            .globalRate, .sessionRate, .taskRate, .ping:
             break
         }
     }
@@ -174,6 +178,7 @@ final class Reactor: @unchecked Sendable {
         case .sinkChanged(let transfer): sinkChanged(transfer)
         case .helper(let transfer, let event): heard(event, of: transfer)
         case .helperEnded(let transfer): helperEnded(transfer)
+        case .tokens(let transfer, let since, let made): heard(made, transfer, since: since)
         case .mayGoOn(let transfer, let hold): goOn(transfer, after: hold)
         case .sendingChanged(let transfer): release(transfer, .sending)
         case .buffersFreed: buffersFreed()
@@ -271,6 +276,10 @@ final class Reactor: @unchecked Sendable {
 
     /// Puts the transfer's current request on the network.
     func send(_ transfer: Transfer) {
+        if !awaitsTokens(transfer) { transmit(transfer) }
+    }
+
+    func transmit(_ transfer: Transfer) {
         transfer.expectsContinue = asksFirst(transfer)
         transfer.chooseCookies()
         let mayTunnel = transfer.request.url.scheme == "https" && EasySetup.mayUseProxy(transfer.exchange.$network)
@@ -287,13 +296,6 @@ final class Reactor: @unchecked Sendable {
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
             return conclude(transfer, failure(CURLE_FAILED_INIT, transfer))
         }
-    }
-
-    private func asksFirst(_ transfer: Transfer) -> Bool {
-        guard transfer.isSending, !transfer.isQuestionRefused, let feed = transfer.feed else { return false }
-        return expectations.apply(
-            to: ByteCount(feed.length), isWanted: transfer.exchange.expectsContinue,
-            mayBeChallenged: transfer.request.hasCredentials, origin: transfer.request.origin, at: now)
     }
 
     private func abort(_ transfer: Transfer) {

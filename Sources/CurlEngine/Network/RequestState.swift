@@ -13,10 +13,11 @@ struct RequestState: Sendable {
         /// The origin that they were found or given for; nil if they are the task's own.
         var answeredFor: String?
 
-        /// NTLM proves a connection, so it goes over HTTP/1.1 only.
-        var isNTLM: Bool { method == .ntlm }
-        /// The server has asked for Basic before: a request that it would only refuse is saved (RFC 7617 section 2.2).
-        var isSentUnasked: Bool { method == .httpBasic }
+        /// The tickets of the daemon's user take the place of user and password.
+        var isTicket = false
+
+        /// NTLM proves a connection, and so does Negotiate at some servers: they go over HTTP/1.1 only.
+        var isOfConnection: Bool { method == .ntlm || method == .negotiate }
     }
 
     private(set) var url: CurlURL
@@ -27,6 +28,8 @@ struct RequestState: Sendable {
     private(set) var ownHeaders: [HeaderField]
     /// Stored cookies, in the form of the Cookie field.
     var storedCookies: String?
+    /// What the Authorization field of this one request says, by way of Kerberos.
+    var token: String?
     /// The request sends the exchange's payload.
     private(set) var sendsPayload: Bool
     /// User name and password for the origin.
@@ -86,7 +89,11 @@ struct RequestState: Sendable {
     }
 
     /// There are credentials that libcurl could answer a 401 with.
-    var hasCredentials: Bool { credentials != nil || netrcPath != nil }
+    var hasCredentials: Bool { credentials.map { $0.method != .negotiate } ?? (netrcPath != nil) }
+
+    /// The credentials go along with the request. The server has asked for Basic before: a request that it would only refuse is
+    /// saved (RFC 7617 section 2.2).
+    var isProvedUnasked: Bool { credentials?.method == .httpBasic || token != nil }
 
     /// The method, in capitals, with its default if none is given.
     var effectiveMethod: String { (method ?? (sendsPayload ? "POST" : "GET")).uppercased() }
@@ -94,6 +101,11 @@ struct RequestState: Sendable {
     /// All fields of the request's header. There is at most one Cookie field (RFC 6265bis section 5.8.1), in which the
     /// caller's cookies precede stored ones.
     var allHeaders: [HeaderField] {
+        guard let token else { return plainHeaders }
+        return plainHeaders + [HeaderField("Authorization", token)]
+    }
+
+    private var plainHeaders: [HeaderField] {
         guard let storedCookies else { return headers + ownHeaders }
         let given = headers.values(named: "cookie").filter { !$0.isEmpty }
         let cookies = HeaderField("Cookie", (given + [storedCookies]).joined(separator: "; "))
@@ -134,6 +146,7 @@ struct RequestState: Sendable {
             netrcPath = nil
             isForeign = true
         }
+        token = nil
         url = target
         url.user = nil
         url.password = nil
@@ -152,7 +165,8 @@ struct RequestState: Sendable {
         let known = here[index]
         headers.removeAll { $0.isNamed("authorization") }
         credentials = Credentials(
-            user: known.username, password: known.password, method: known.method, answeredFor: known.origin)
+            user: known.username, password: known.password, method: known.method, answeredFor: known.origin,
+            isTicket: known.isTicket)
         netrcPath = nil
         return true
     }

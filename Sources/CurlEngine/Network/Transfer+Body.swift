@@ -177,7 +177,7 @@ extension Transfer {
     /// The origin whose server has let given credentials pass in this request, nil if none has.
     private var letsPass: String? {
         guard let known = request.credentials, let status = parser.status, status < 500,
-            known.isSentUnasked || wasChallenged, ![401, 403, 407, 429].contains(status)
+            request.isProvedUnasked || wasChallenged, ![401, 403, 407, 429].contains(status)
         else { return nil }
         return known.answeredFor
     }
@@ -195,6 +195,7 @@ extension Transfer {
                 url: request.url.text, status: parser.status, httpVersion: parser.httpVersion, reason: parser.reason,
                 headers: parser.headers, redirects: request.redirects)
             head.letPass = letPass
+            head.kerberosFailure = parser.status == 407 ? tokens?.proxyFailure : tokens?.failure
             if let origin = letsPass { head.letPass.append(origin) }
             return head
         }

@@ -89,6 +89,10 @@ final class Transfer: @unchecked Sendable {
     var headerLines: HeaderLines?
     /// FTP commands that are sent right before RETR.
     var commandList: UnsafeMutablePointer<curl_slist>?
+    /// Header lines for the proxy.
+    var proxyLines: UnsafeMutablePointer<curl_slist>?
+    /// nil if the request needs no token of Kerberos.
+    var tokens: TokenWait?
     let errorText: UnsafeMutablePointer<CChar>
 
     /// Not checked for overlapping accesses, like everything that each header line uses: no function that changes one
@@ -192,6 +196,7 @@ final class Transfer: @unchecked Sendable {
 
     deinit {
         curl_slist_free_all(commandList)
+        curl_slist_free_all(proxyLines)
         errorText.deallocate()
     }
 
@@ -226,7 +231,7 @@ final class Transfer: @unchecked Sendable {
 
     /// The credentials were sent and refused. That counts even if the connection broke before the answer's body.
     var isRefused: Bool {
-        parser.isComplete && parser.isChallenge && (requestsBegun > 1 || request.credentials?.isSentUnasked == true)
+        parser.isComplete && parser.isChallenge && (requestsBegun > 1 || request.isProvedUnasked)
     }
 
     // MARK: The outcome
@@ -266,6 +271,7 @@ final class Transfer: @unchecked Sendable {
         outcome.proxy = proxy(of: end)
         if connectCode == 407, let tunnel {
             outcome.connectHead = ResponseHead(url: request.url.text, status: 407, headers: tunnel.headers)
+            outcome.connectHead?.kerberosFailure = tokens?.proxyFailure
         }
         outcome.sent = ByteCount(sent)
         outcome.body = captured

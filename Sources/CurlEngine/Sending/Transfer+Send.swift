@@ -220,3 +220,14 @@ let beginRequest: dld_begin_callback = { context, remote, local, remotePort, loc
         local: ExchangeMetrics.Endpoint(local, Int(localPort)))
     return CURL_PREREQFUNC_OK
 }
+
+extension Reactor {
+    /// Whether the request asks before it sends.
+    func asksFirst(_ transfer: Transfer) -> Bool {
+        guard transfer.isSending, !transfer.isQuestionRefused, let feed = transfer.feed else { return false }
+        return expectations.apply(
+            to: ByteCount(feed.length), isWanted: transfer.exchange.expectsContinue,
+            mayBeChallenged: transfer.request.hasCredentials || transfer.tokens != nil,
+            origin: transfer.request.origin, at: now)
+    }
+}

@@ -1,3 +1,4 @@
+import CurlEngine
 import DaemonSetup
 import Glibc
 import TransferModel
@@ -15,6 +16,9 @@ struct DaemonHandlers {
         table.add(fixed: Discover.self) { ProtocolReference.openRPC(version: services.facts.version) }
     }
 
+    /// What this machine has.
+    private static let features = Feature.allCases.filter { $0 != .decisionsNegotiate || Kerberos.isInstalled }
+
     private static func info(_ services: Services, _ asking: UserID) async -> DaemonInfo.Result {
         let facts = services.facts
         let sockets = facts.sockets()
@@ -23,7 +27,7 @@ struct DaemonHandlers {
             uid: UserID(getuid()), mode: facts.mode, socket: sockets.first ?? "", sockets: sockets,
             stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking),
             startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
-            schemes: await facts.schemes(), features: Feature.allCases.map(\.rawValue),
+            schemes: await facts.schemes(), features: Self.features.map(\.rawValue),
             damage: services.durable.store.damage?.message)
     }
 

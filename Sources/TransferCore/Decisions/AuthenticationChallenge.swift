@@ -17,6 +17,8 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     }
 
     private static let algorithms: Set = ["md5", "md5-sess", "sha-256", "sha-256-sess"]
+    /// It goes on with what was begun (RFC 4559 section 5).
+    package var hasToken = false
 
     /// The challenges of a field value, in order. Unreadable parts are skipped, because a server may send anything.
     package static func parse(_ value: String) -> [AuthenticationChallenge] {
@@ -30,9 +32,16 @@ package struct AuthenticationChallenge: Hashable, Sendable {
             case .parameter("algorithm", let value): found.indices.last.map { found[$0].algorithm = value.lowercased() }
             case .parameter("nonce", _): found.indices.last.map { found[$0].hasNonce = true }
             case .parameter: break
+            case .token: if let last = found.indices.last { found[last].hasToken = true }
             }
         }
         return found
+    }
+
+    /// Those of a 401, or of a 407.
+    static func all(_ headers: [HeaderField], isProxy: Bool) -> [AuthenticationChallenge] {
+        let name = isProxy ? "proxy-authenticate" : "www-authenticate"
+        return headers.filter { $0.isNamed(name) }.flatMap { parse($0.value) }
     }
 
     private static let mostChallenges = 16
@@ -41,6 +50,8 @@ package struct AuthenticationChallenge: Hashable, Sendable {
         case scheme(String)
         /// - Parameter name: in lower case.
         case parameter(name: String, value: String)
+        /// A token68 (RFC 9110 section 11.2).
+        case token
     }
 
     private struct Reader {
@@ -63,19 +74,27 @@ package struct AuthenticationChallenge: Hashable, Sendable {
                     continue
                 }
                 _ = skip { $0 == 32 || $0 == 9 }
-                if rest.first == UInt8(ascii: "=") {
+                if rest.first == UInt8(ascii: "="), !(followsScheme && skipPadding()) {
                     rest.removeFirst()
                     followsScheme = false
                     return .parameter(name: name.lowercased(), value: value())
                 }
                 if followsScheme {
-                    // A token68 (RFC 9110 section 11.2).
                     followsScheme = false
-                    continue
+                    return .token
                 }
                 followsScheme = true
                 return .scheme(name.lowercased())
             }
+        }
+
+        /// The end of a token68; false for the sign between a name and its value.
+        private mutating func skipPadding() -> Bool {
+            let beyond = rest.drop { $0 == UInt8(ascii: "=") }
+            let next = beyond.first { $0 != 32 && $0 != 9 }
+            guard next == nil || next == UInt8(ascii: ",") else { return false }
+            rest = beyond
+            return true
         }
 
         private mutating func value() -> String {
@@ -92,47 +111,61 @@ package struct AuthenticationChallenge: Hashable, Sendable {
 }
 
 extension ProtectionSpace {
-    /// What a 401 or 407 demands, if libcurl can answer it with a user name and a password. Digest is preferred over
-    /// NTLM, and NTLM over Basic.
+    /// What a 401 or 407 demands and a user name and a password can answer, the strongest way first: Negotiate, and of Digest,
+    /// NTLM and Basic the first that is offered. Empty if nothing can.
     /// - Parameters:
     ///   - url: the URL that answered.
     ///   - proxy: URL of the proxy; nil if none is known.
-    package init?(status: Int, headers: [HeaderField], url: String, proxy: String?) {
+    package static func demands(
+        status: Int, headers: [HeaderField], url: String, proxy: String?
+    ) -> [ProtectionSpace] {
         let isProxy = status == 407
         guard status == 401 || isProxy,
             let place = isProxy ? proxy.flatMap(Self.place(ofProxy:)) : try? URLRules.parse(url),
             place.scheme == .http || place.scheme == .https || place.scheme == .helper && !isProxy,
-            let port = place.port,
-            let (method, realm) = Self.wanted(headers, isProxy: isProxy)
-        else { return nil }
-        self.init(
-            host: place.host, port: port, protocol: place.schemeName, realm: realm.map(Self.shown),
-            method: method, isProxy: isProxy)
+            let port = place.port
+        else { return [] }
+        return offered(headers, isProxy: isProxy).map { method, realm in
+            ProtectionSpace(
+                host: place.host, port: port, protocol: place.schemeName, realm: realm.map(Self.shown),
+                method: method, isProxy: isProxy)
+        }
     }
 
     /// What the header of an answer demands.
-    package init?(_ head: ResponseHead, proxy: String?) {
-        guard let status = head.status else { return nil }
-        self.init(status: status, headers: head.headers, url: head.url, proxy: proxy)
+    package static func demands(_ head: ResponseHead, proxy: String?) -> [ProtectionSpace] {
+        guard let status = head.status else { return [] }
+        return demands(status: status, headers: head.headers, url: head.url, proxy: proxy)
     }
 
     /// Whether the answer may lead to a question about credentials.
-    static func isAskedFor(_ head: ResponseHead) -> Bool {
-        guard let status = head.status, status == 401 || status == 407 else { return false }
-        return wanted(head.headers, isProxy: status == 407) != nil
+    static func isAskedFor(_ head: ResponseHead) -> Bool { !offered(head).isEmpty }
+
+    static func isAskedFor(_ head: ResponseHead, by method: AuthenticationMethod) -> Bool {
+        offered(head).contains { $0.method == method }
     }
 
-    private static func wanted(
+    private static func offered(_ head: ResponseHead) -> [(method: AuthenticationMethod, realm: String?)] {
+        guard let status = head.status, status == 401 || status == 407 else { return [] }
+        return offered(head.headers, isProxy: status == 407)
+    }
+
+    private static func offered(
         _ headers: [HeaderField], isProxy: Bool
-    ) -> (method: AuthenticationMethod, realm: String?)? {
-        let name = isProxy ? "proxy-authenticate" : "www-authenticate"
-        let challenges = headers.lazy.filter { $0.isNamed(name) }.flatMap { AuthenticationChallenge.parse($0.value) }
+    ) -> [(method: AuthenticationMethod, realm: String?)] {
+        let challenges = AuthenticationChallenge.all(headers, isProxy: isProxy)
+        func first(_ scheme: String) -> AuthenticationChallenge? { challenges.first { $0.scheme == scheme } }
+        var ways: [(method: AuthenticationMethod, realm: String?)] = []
+        if first("negotiate") != nil { ways.append((.negotiate, nil)) }
         // libcurl reads the first challenge of Digest alone.
-        if let digest = challenges.first(where: { $0.scheme == "digest" }), digest.isAnswerable {
-            return (.httpDigest, digest.realm)
+        if let digest = first("digest"), digest.isAnswerable {
+            ways.append((.httpDigest, digest.realm))
+        } else if first("ntlm") != nil {
+            ways.append((.ntlm, nil))
+        } else if let basic = first("basic") {
+            ways.append((.httpBasic, basic.realm))
         }
-        if challenges.contains(where: { $0.scheme == "ntlm" }) { return (.ntlm, nil) }
-        return challenges.first { $0.scheme == "basic" }.map { (.httpBasic, $0.realm) }
+        return ways
     }
 
     /// The address of an HTTP proxy, with the port that libcurl uses.

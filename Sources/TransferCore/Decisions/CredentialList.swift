@@ -99,8 +99,8 @@ extension CredentialSpace {
             let url = try? URLRules.parse("\(`protocol`)://\(isAddress ? "[\(host)]" : host):\(port)"),
             let known = url.port
         else { throw bad("host", "give a host name or an address.") }
-        if let method, ![.httpBasic, .httpDigest, .ntlm].contains(method) {
-            throw bad("method", "say httpBasic, httpDigest or ntlm, or leave it out for all of them.")
+        if let method, ![.httpBasic, .httpDigest, .ntlm, .negotiate].contains(method) {
+            throw bad("method", "say httpBasic, httpDigest, ntlm or negotiate, or leave it out for all of them.")
         }
         var copy = self
         copy.host = url.host

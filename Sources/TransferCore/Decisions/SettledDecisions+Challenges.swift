@@ -14,7 +14,9 @@ extension SettledDecisions {
         guard declinesCredentials != true, asked < Bounds.decisions else { return nil }
         let sent = credential(for: space, at: url, isRedirected: isRedirected)
         var place = take(space, sent)
-        let refused = sent?.username ?? ownUser
+        let refused = sent?.source == .ticket ? ownUser : sent?.username ?? ownUser
+        if sent?.source == .ticket { place.declinesTickets = true }
+        if place.demand?.method == .negotiate, space.method != .negotiate { place.declinesNegotiate = true }
         if sent != nil {
             place.failures += 1
         } else if ownUser != nil {
@@ -85,6 +87,12 @@ extension SettledDecisions {
         spaces.filter { $0.username != nil && ($0.persistence != nil || $0.source == .helper) }
     }
 
+    /// What is settled about this server or proxy as a whole.
+    package func place(of space: ProtectionSpace) -> Space? {
+        let here = spaces.filter { $0.origin == space.origin && $0.isProxy == space.isProxy }
+        return here.first { $0.isOfRealm != true } ?? here.first
+    }
+
     /// The credential that the task has for a URL of this server or proxy, or had before the last question.
     /// - Parameter isRedirected: whether a redirect led to the URL.
     package func credential(
@@ -105,7 +113,7 @@ extension SettledDecisions {
     mutating func answeredChallenge(_ question: Question, with answer: DecisionAnswer) {
         guard let space = question.protectionSpace else { return }
         switch space.method {
-        case .httpBasic, .httpDigest, .ntlm: answered(space, with: answer)
+        case .httpBasic, .httpDigest, .ntlm, .negotiate: answered(space, with: answer)
         case .serverTrust: answeredTrust(space, key: question.key, with: answer)
         case .clientCertificate: answeredCertificate(space, with: answer)
         }
@@ -135,7 +143,7 @@ extension SettledDecisions {
         let known: Int? =
             switch space.method {
             case .serverTrust, .clientCertificate: here.first { spaces[$0].isOfTLS } ?? here.first
-            case .httpBasic, .httpDigest, .ntlm:
+            case .httpBasic, .httpDigest, .ntlm, .negotiate:
                 here.first { spaces[$0] == sent }
                     ?? here.first { spaces[$0].isOfRealm == true && spaces[$0].demand?.realm == space.realm }
                     ?? here.first { spaces[$0].isOfRealm != true }
@@ -163,6 +171,9 @@ extension SettledDecisions.Space {
 
 /// A user name and a password that answer a challenge and were found without asking a client.
 package struct FoundCredential: Sendable, Hashable {
+    /// Kerberos has them; whose they are is not known here.
+    package static let ticket = FoundCredential(username: "", password: "", source: .ticket)
+
     package var username: String
     package var password: String
     package var source: CredentialSource
@@ -205,7 +216,7 @@ extension EffectivePolicy {
         }
         if settled.asked >= Bounds.decisions {
             asks = []
-            mayHaveCredentials = false
+            (mayHaveCredentials, mayHaveTickets) = (false, false)
             network.tls?.isAsked = false
         }
         apply(requestOf: settled)
@@ -215,7 +226,7 @@ extension EffectivePolicy {
             tls.places = places
             network.tls = tls
         }
-        if settled.declinesCredentials == true { mayHaveCredentials = false }
+        if settled.declinesCredentials == true { (mayHaveCredentials, mayHaveTickets) = (false, false) }
         let known = settled.spaces.filter { $0.username != nil }
         let servers = known.filter { !$0.isProxy }.map {
             NetworkOptions.OriginCredential($0)
@@ -234,5 +245,6 @@ extension NetworkOptions.OriginCredential {
         self.init(origin: space.origin, username: space.username ?? "", password: space.password ?? "")
         method = space.demand?.method ?? space.method
         urls = space.isOfRealm == true ? space.urls ?? [] : nil
+        isTicket = space.source == .ticket
     }
 }

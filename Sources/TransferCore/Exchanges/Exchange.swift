@@ -14,9 +14,9 @@ package enum RedirectRule: Sendable, Hashable {
 /// Which answers wait at their header for a client's decision: those that a task would accept.
 package struct ResponseHold: Sendable, Hashable {
     package var acceptsAnyStatus: Bool
-    package var asksChallenges: Bool
+    package var asksChallenges: AskedChallenges
 
-    package init(acceptsAnyStatus: Bool, asksChallenges: Bool) {
+    package init(acceptsAnyStatus: Bool, asksChallenges: AskedChallenges) {
         self.acceptsAnyStatus = acceptsAnyStatus
         self.asksChallenges = asksChallenges
     }
@@ -24,7 +24,7 @@ package struct ResponseHold: Sendable, Hashable {
     package func applies(to head: ResponseHead) -> Bool {
         guard let status = head.status else { return false }
         if (200..<300).contains(status) || status == 304 { return true }
-        return acceptsAnyStatus && !(asksChallenges && ProtectionSpace.isAskedFor(head))
+        return acceptsAnyStatus && !asksChallenges.include(head)
     }
 }
 

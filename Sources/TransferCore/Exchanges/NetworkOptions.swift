@@ -61,6 +61,8 @@ package struct NetworkOptions: Sendable, Hashable {
         package var password: String
         /// How they are wanted; nil if that is not known.
         package var method: AuthenticationMethod?
+        /// The tickets of the daemon's user take the place of both.
+        package var isTicket = false
         /// It is for one realm, which the challenges of these URLs named; nil if it is for the whole server.
         package var urls: [String]?
 

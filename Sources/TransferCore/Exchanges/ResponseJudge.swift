@@ -18,6 +18,8 @@ package struct ResponseHead: Sendable, Hashable {
     /// Origins, as `ProtectionSpace.origin`, whose servers let credentials pass that answers, store or helper had for them: on
     /// the way here, and here.
     package var letPass: [String] = []
+    /// A 401 or 407: why the request had no token of Kerberos, though it was to have one.
+    package var kerberosFailure: KerberosFailure?
     /// Seconds since the server made or validated it, if it comes from the daemon's cache.
     package var cachedAge: Int64?
 

@@ -25,6 +25,8 @@ package struct EffectivePolicy: Sendable {
     package var usesOwnersStores: Bool
     /// Credentials may be available without asking a client.
     package var mayHaveCredentials = false
+    /// Those that Kerberos has: its tickets, or one for the task's own user.
+    package var mayHaveTickets = false
     package var redirects = RedirectRule.follow
     /// The request that replaces the task's own.
     @BoxedOptional package var request: StandingRequest?
@@ -59,12 +61,18 @@ package struct EffectivePolicy: Sendable {
     }
 
     /// A 401 or 407 is not the task's answer: credentials for it may be available.
-    package var answersChallenges: Bool { asks.contains(.challenge) || mayHaveCredentials }
+    package var answersChallenges: Bool { asksChallenges != .none }
+
+    /// Which challenges are not the task's answer.
+    package var asksChallenges: AskedChallenges {
+        if asks.contains(.challenge) || mayHaveCredentials { return .all }
+        return mayHaveTickets ? .negotiate : .none
+    }
 
     /// Which answers wait for a decision of this kind; nil for none.
     package func hold(for kind: DecisionKind) -> ResponseHold? {
         guard asks.contains(kind) else { return nil }
-        return ResponseHold(acceptsAnyStatus: acceptsAnyStatus, asksChallenges: answersChallenges)
+        return ResponseHold(acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges)
     }
 
     private static func network(_ session: SessionConfiguration, _ kind: SessionKind) -> NetworkOptions {

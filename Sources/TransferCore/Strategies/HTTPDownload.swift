@@ -21,7 +21,7 @@ package struct HTTPDownload: TransferStrategy {
     private let now: Timestamp
     private let trustedDigest: Bool
     private let acceptsAnyStatus: Bool
-    private let asksChallenges: Bool
+    private let asksChallenges: AskedChallenges
     private let redirects: RedirectRule
     private let hold: ResponseHold?
     /// Bytes held when the attempt began.

@@ -9,7 +9,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     var now: Timestamp
     /// An answer with any status is wanted.
     var acceptsAnyStatus = false
-    var asksChallenges = false
+    var asksChallenges = AskedChallenges.none
 
     package func judge(_ head: ResponseHead) -> Verdict {
         guard let status = head.status else {
@@ -156,7 +156,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     /// Not what was requested: the attempt fails, or this is the answer. Nothing in it belongs to the file, so it is
     /// never continued.
     private func other(_ status: Int, _ head: ResponseHead, _ length: ByteCount?) -> Verdict {
-        guard acceptsAnyStatus, !(asksChallenges && ProtectionSpace.isAskedFor(head)) else {
+        guard acceptsAnyStatus, !asksChallenges.include(head) else {
             return .stop(failure(status, head))
         }
         // The length is that of the unchanged representation (RFC 9110 section 8.6).

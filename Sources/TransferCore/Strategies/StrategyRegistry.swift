@@ -24,7 +24,7 @@ package struct StrategyRequest: Sendable {
     package var acceptsAnyStatus = false
     /// A 401 or 407 that credentials can answer is not the task's answer: credentials are looked for, or a client is
     /// asked.
-    package var asksChallenges = false
+    package var asksChallenges = AskedChallenges.none
     /// Data tasks: what the client already has of a stream; nil if the body is kept.
     package var streamed: StreamedBody?
     package var redirects = RedirectRule.follow

@@ -6,12 +6,12 @@ import TransferModel
 struct AnyStatusUpload: TransferStrategy {
     private var strategy: any TransferStrategy<UploadResult>
     private let size: ByteCount
-    private let asksChallenges: Bool
+    private let asksChallenges: AskedChallenges
     /// Asks a server what it supports: its answer is not the answer to the upload.
     private static let inquiry = "OPTIONS"
     private var method: String?
 
-    init(_ strategy: any TransferStrategy<UploadResult>, size: ByteCount, asksChallenges: Bool = false) {
+    init(_ strategy: any TransferStrategy<UploadResult>, size: ByteCount, asksChallenges: AskedChallenges = .none) {
         self.strategy = strategy
         self.size = size
         self.asksChallenges = asksChallenges
@@ -27,7 +27,7 @@ struct AnyStatusUpload: TransferStrategy {
         guard case .failed(let failure) = step, let outcome, Self.isOfStatus(failure, outcome), method != Self.inquiry
         else { return step }
         if failure.redirect != nil { return step }
-        if asksChallenges, let head = outcome.head, ProtectionSpace.isAskedFor(head) { return step }
+        if let head = outcome.head, asksChallenges.include(head) { return step }
         return .finished(outcome.uploadResult(total: min(size, held + outcome.sent)))
     }
 

@@ -10,7 +10,7 @@ package struct DataRequest: TransferStrategy {
     private let now: Timestamp
     private let limit: ByteCount
     private let acceptsAnyStatus: Bool
-    private let asksChallenges: Bool
+    private let asksChallenges: AskedChallenges
     private let progressAtStart: UploadProgress
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
@@ -78,7 +78,7 @@ package struct DataRequest: TransferStrategy {
         }
         switch status {
         case 200..<300, 304: return answered(outcome)
-        case _ where acceptsAnyStatus && !(asksChallenges && ProtectionSpace.isAskedFor(head)): return answered(outcome)
+        case _ where acceptsAnyStatus && !asksChallenges.include(head): return answered(outcome)
         default: return .failed(concluded(FailureClassifier.answered(head, now: now), outcome))
         }
     }

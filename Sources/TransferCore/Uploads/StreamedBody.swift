@@ -48,7 +48,7 @@ struct StreamJudge: ResponseJudge {
     /// The answer to a further request may continue the body.
     var isContinuable = false
     var acceptsAnyStatus = false
-    var asksChallenges = false
+    var asksChallenges = AskedChallenges.none
     var now: Timestamp
 
     func judge(_ head: ResponseHead) -> Verdict {
@@ -79,7 +79,7 @@ struct StreamJudge: ResponseJudge {
 
     private func isWanted(_ status: Int, _ head: ResponseHead) -> Bool {
         if (200..<300).contains(status) || status == 304 { return true }
-        return acceptsAnyStatus && !(asksChallenges && ProtectionSpace.isAskedFor(head))
+        return acceptsAnyStatus && !asksChallenges.include(head)
     }
 
     private func acceptance(of head: ResponseHead, _ status: Int, _ length: ByteCount?) -> Acceptance {

@@ -45,7 +45,7 @@ extension CredentialSpace: WireObject {
         case .realm: .optional(.string, "The realm that the server or proxy names; default: every realm.")
         case .method:
             .optional(
-                .choice([AuthenticationMethod.httpBasic, .httpDigest, .ntlm].map(\.rawValue)),
+                .choice([AuthenticationMethod.httpBasic, .httpDigest, .ntlm, .negotiate].map(\.rawValue)),
                 "The method by which it may be sent; default: every method.")
         case .isProxy: .optional(.boolean, "True: it is for a proxy; default: false.")
         }

@@ -111,7 +111,11 @@ extension DecisionView: WireObject {
                 .string,
                 "`serverTrust`: its public key, which `trust` trusts: `sha256//` and the SHA-256 of the SubjectPublicKeyInfo in Base64, in the form of CURLOPT_PINNEDPUBLICKEY(3)."
             )
-        case .reason: .optional(.string, "`serverTrust`: why the certificate is not trusted, in the verifier's words.")
+        case .reason:
+            .optional(
+                .string,
+                "`serverTrust`: why the certificate is not trusted, in the verifier's words. `negotiate`, and after it another method: why Kerberos was no help, in its words."
+            )
         case .keyChanged:
             .optional(.boolean, "`serverTrust`: true if a client trusts another key of this server.")
         case .distinguishedNames:
@@ -161,7 +165,7 @@ extension ProtectionSpace: WireObject {
         case .method:
             .required(
                 .oneOf(AuthenticationMethod.self),
-                "How the credentials are sent: of the methods that the server offers, the first of `httpDigest`, `ntlm` and `httpBasic`. `serverTrust`: a TLS server's certificate is not trusted. `clientCertificate`: a TLS server wants a client certificate."
+                "How the credentials are sent: of the methods that the server offers, the first of `negotiate` (Kerberos, if the daemon's machine has a realm or nothing else is offered), `httpDigest`, `ntlm` and `httpBasic`. `serverTrust`: a TLS server's certificate is not trusted. `clientCertificate`: a TLS server wants a client certificate."
             )
         case .isProxy: .required(.boolean, "True: a proxy asks (407).")
         }

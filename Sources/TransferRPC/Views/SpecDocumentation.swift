@@ -54,7 +54,7 @@ extension TaskSpec: WireObject {
                 .time, "The task fails at this time unless it has ended; with a time in the past it fails at once.")
         case .rateLimit: .optional(.byteRate, "Rate limit of this task.")
         case .proxy: .optional(.string, "URL with scheme http, https, socks5 or socks5h, or `none`.")
-        case .username: .optional(.string, "User name for Basic, Digest, FTP and SFTP.")
+        case .username: .optional(.string, "User name for Basic, Digest, NTLM, Negotiate, FTP and SFTP.")
         case .password: .optional(.string, "Of `username`; \(SecretText.shown).")
         case .cookies:
             .optional(

@@ -52,7 +52,7 @@ enum DecisionLines {
 
     private static func challenge(_ question: Question, _ space: ProtectionSpace) -> String {
         switch space.method {
-        case .httpBasic, .httpDigest, .ntlm: password(question, space)
+        case .httpBasic, .httpDigest, .ntlm, .negotiate: password(question, space)
         case .serverTrust: trust(question, space)
         case .clientCertificate: "\(Printable.text(space.origin)) wants a client certificate from you."
         }
@@ -83,6 +83,7 @@ enum DecisionLines {
             text += " It has refused \(Figures.count(failures, "credential"))"
             text += question.proposedUser.map { ", the last of user \(Printable.text($0, limit: 40))." } ?? "."
         }
+        if let reason = question.reason { text += " Kerberos says: \(Printable.text(reason, limit: 200))." }
         return text
     }
 
@@ -114,6 +115,7 @@ enum DecisionLines {
         case .httpBasic: "Basic"
         case .httpDigest: "Digest"
         case .ntlm: "NTLM"
+        case .negotiate: "Negotiate, that is Kerberos"
         case .serverTrust: "trust"
         case .clientCertificate: "certificate"
         }

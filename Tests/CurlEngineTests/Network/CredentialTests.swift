@@ -194,7 +194,7 @@ import TransferModel
         let outcome = try await bench.download("https://origin.invalid/x") { $0.network.proxy = address }
         #expect(outcome.proxyStatus == 407 && outcome.head == nil && bench.observer.heard.heads.isEmpty)
         let asked = try #require(outcome.connectHead)
-        #expect(ProtectionSpace(asked, proxy: address)?.realm == "r1")
+        #expect(ProtectionSpace.demands(asked, proxy: address).first?.realm == "r1")
         #expect(FailureClassifier.classify(outcome, url: "https://origin.invalid/x").challenge == asked)
         await bench.engine.shutdown()
     }

@@ -3,7 +3,7 @@ import TransferModel
 
 /// WWW-Authenticate fields: they give a limited list of schemes, and a realm that can be shown as it is.
 struct ChallengeProbe: Probe {
-    var space: @Sendable ([HeaderField]) -> ProtectionSpace?
+    var spaces: @Sendable ([HeaderField]) -> [ProtectionSpace]
 
     static let target = FuzzTarget(
         "challenge",
@@ -13,13 +13,17 @@ struct ChallengeProbe: Probe {
             "\"", "\\", "\u{202E}", "realm = \"x\"", "BASIC", ",,",
         ],
         ChallengeProbe {
-            ProtectionSpace(status: 401, headers: $0, url: "https://example.org/a", proxy: nil)
+            ProtectionSpace.demands(status: 401, headers: $0, url: "https://example.org/a", proxy: nil)
         },
         // A realm is reported as the server wrote it.
         planted: ChallengeProbe { fields in
-            var space = ProtectionSpace(status: 401, headers: fields, url: "https://example.org/a", proxy: nil)
-            if let realm = space?.realm { space?.realm = realm + "\u{202E}" }
-            return space
+            let spaces = ProtectionSpace.demands(
+                status: 401, headers: fields, url: "https://example.org/a", proxy: nil)
+            return spaces.map { space in
+                var space = space
+                space.realm = space.realm.map { $0 + "\u{202E}" }
+                return space
+            }
         })
 
     func check(_ input: [UInt8]) throws {
@@ -31,7 +35,16 @@ struct ChallengeProbe: Probe {
                 challenges.allSatisfy { !$0.scheme.isEmpty && !$0.scheme.contains { " ,=\"".contains($0) } },
                 "\(shown(field.value)) has a scheme that is no token")
         }
-        guard let space = self.space(fields) else { return }
+        let spaces = self.spaces(fields)
+        try hold(spaces.count <= 2 && Set(spaces.map(\.method)).count == spaces.count, "\(spaces.map(\.method))")
+        for space in spaces { try check(space) }
+        var head = ResponseHead(url: "https://example.org/a", status: 401, headers: fields)
+        try hold(Negotiation.failure(head).isRefusal, "a refused token is no refusal")
+        head.kerberosFailure = KerberosFailure("x")
+        try hold(Negotiation.failure(head).reason == "x", "a server speaks for Kerberos")
+    }
+
+    private func check(_ space: ProtectionSpace) throws {
         try hold(space.origin == "https://example.org:443" && !space.isProxy, "another origin: \(space.origin)")
         let realm = (space.realm ?? "").unicodeScalars
         try hold(realm.count <= 256, "a realm of \(realm.count)")

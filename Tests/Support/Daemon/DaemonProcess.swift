@@ -30,6 +30,8 @@ package final class DaemonProcess: Sendable {
         variables["HOME"] = folder.path
         variables["XDG_STATE_HOME"] = folder.file("xdg-state")
         variables["XDG_CONFIG_HOME"] = folder.file("xdg-config")
+        // No realm of this machine, and nobody's tickets.
+        (variables["KRB5_CONFIG"], variables["KRB5CCNAME"]) = ("/dev/null", "MEMORY:none")
         self.environment = variables.merging(environment) { $1 }
     }
 

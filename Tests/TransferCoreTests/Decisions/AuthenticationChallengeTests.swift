@@ -32,7 +32,14 @@ import TransferModel
     private func space(
         _ headers: [(String, String)], status: Int = 401, url: String = "https://A.example/x", proxy: String? = nil
     ) -> ProtectionSpace? {
-        ProtectionSpace(status: status, headers: headers.map { HeaderField($0.0, $0.1) }, url: url, proxy: proxy)
+        spaces(headers, status: status, url: url, proxy: proxy).first
+    }
+
+    private func spaces(
+        _ headers: [(String, String)], status: Int = 401, url: String = "https://A.example/x", proxy: String? = nil
+    ) -> [ProtectionSpace] {
+        ProtectionSpace.demands(
+            status: status, headers: headers.map { HeaderField($0.0, $0.1) }, url: url, proxy: proxy)
     }
 
     @Test func digestGoesBeforeBasic() {
@@ -42,12 +49,24 @@ import TransferModel
     }
 
     @Test func ntlmGoesBeforeBasic() {
-        let offered = [
-            ("WWW-Authenticate", "Negotiate"), ("WWW-Authenticate", "Basic realm=b"), ("WWW-Authenticate", "NTLM"),
-        ]
+        let offered = [("WWW-Authenticate", "Basic realm=b"), ("WWW-Authenticate", "NTLM")]
         #expect(space(offered)?.method == .ntlm && space(offered)?.realm == nil)
         #expect(space(offered + [("WWW-Authenticate", "Digest realm=d, nonce=n")])?.method == .httpDigest)
-        #expect(space([("WWW-Authenticate", "Negotiate")]) == nil)
+    }
+
+    /// Of the others one is left, for those whom Kerberos does not help.
+    @Test func negotiateGoesBeforeAllOthers() {
+        let offered = [
+            ("WWW-Authenticate", "Basic realm=b"), ("WWW-Authenticate", "NTLM"), ("WWW-Authenticate", "Negotiate"),
+        ]
+        #expect(spaces(offered).map(\.method) == [.negotiate, .ntlm])
+        #expect(spaces(offered.dropLast(2) + offered.suffix(1)).map(\.realm) == [nil, "b"])
+        #expect(spaces(offered.suffix(1)).map(\.method) == [.negotiate])
+    }
+
+    @Test func aTokenGoesOnWithWhatWasBegun() {
+        let found = AuthenticationChallenge.parse("Negotiate oRQw==, Basic realm=x, NTLM")
+        #expect(found.map(\.hasToken) == [true, false, false])
     }
 
     /// RFC 7616 section 3.3: a challenge with an unknown algorithm is ignored, and one without nonce cannot be answered.

@@ -159,9 +159,11 @@ struct HelperOrderTests {
     @Test func challengesAreThoseOfServers() {
         let head = ResponseHead.challenge(of: Self.url, "a \"b\" \\", .httpBasic)
         let digest = ResponseHead.challenge(of: Self.url, "r", .httpDigest)
-        #expect(ProtectionSpace(digest, proxy: nil)?.method == .httpDigest)
-        let space = ProtectionSpace(head, proxy: nil)
+        #expect(ProtectionSpace.demands(digest, proxy: nil).first?.method == .httpDigest)
+        let space = ProtectionSpace.demands(head, proxy: nil).first
         #expect(space?.realm == "a \"b\" \\" && space?.method == .httpBasic && space?.origin == "demo://place")
-        #expect(ProtectionSpace(.challenge(of: "demo:x", nil, .httpDigest), proxy: nil)?.method == .httpDigest)
+        #expect(
+            ProtectionSpace.demands(.challenge(of: "demo:x", nil, .httpDigest), proxy: nil).first?.method == .httpDigest
+        )
     }
 }

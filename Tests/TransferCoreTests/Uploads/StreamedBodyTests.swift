@@ -52,7 +52,7 @@ struct StreamedBodyTests {
             Issue.record("404 is an answer")
             return
         }
-        wanted.asksChallenges = true
+        wanted.asksChallenges = .all
         let challenge = head(401, ["WWW-Authenticate": "Basic realm=\"r\""])
         guard case .stop = try Stepper(wanted).exchange.judge.judge(challenge) else {
             Issue.record("a challenge is a question")

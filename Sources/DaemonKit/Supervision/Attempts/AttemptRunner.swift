@@ -66,6 +66,7 @@ final class AttemptRunner: Sendable {
         var policy = policy
         let user = CredentialKeeper.User(claimed, policy)
         policy.mayHaveCredentials = credentials.mayAnswer(user)
+        policy.mayHaveTickets = credentials.mayNegotiate(user, policy)
         let record = credentials.lookingUp(claimed, user)
         if let settled = record.settled { policy.apply(settled) }
         let unproven = record.settled?.unproven ?? []
@@ -187,6 +188,7 @@ final class AttemptRunner: Sendable {
         case .failed(let failure, let last):
             notes = last
             isDemanded = failure.challenge != nil && policy.answersChallenges || failure.redirect != nil
+            isDemanded = isDemanded || offer?.found != nil
             var seen = conditions.adjusted(failure, for: run.directHost)
             offer?.explain(&seen.error)
             if let url = run.secured { run.hsts?.explain(&seen.error, securing: url) }

@@ -93,15 +93,17 @@ final class UploadEndings: Sendable {
             var outcome = try await request(ending, policy, hosts)
             let user = CredentialKeeper.User(ending.session, isVolatile: ending.task.isVolatile, policy)
             let refusal = outcome.flatMap { $0.head ?? $0.connectHead }
-            if let demand = refusal.flatMap({ ProtectionSpace($0, proxy: policy.network.proxy) }),
-                // The client would have been asked about the owner's credentials, and no client is asked any more.
-                let found = credentials.found(
-                    for: demand, in: policy.asks.contains(.challenge) ? [user.own] : user.places,
-                    of: CredentialKeeper.username(in: ending.spec, for: demand))
-            {
+            // The client would have been asked about the owner's credentials, and no client is asked any more.
+            let places = policy.asks.contains(.challenge) ? [user.own] : user.places
+            let demands = refusal.map { ProtectionSpace.demands($0, proxy: policy.network.proxy) } ?? []
+            // The way that needs nobody else goes first.
+            for demand in demands.reversed() {
+                let username = CredentialKeeper.username(in: ending.spec, for: demand)
+                guard let found = credentials.found(for: demand, in: places, of: username) else { continue }
                 settled.use(found, for: demand)
                 policy.apply(settled.lookingUp { _ in found })
                 outcome = try await request(ending, policy, hosts)
+                break
             }
             try await record(ending, outcome, policy)
         } catch {

@@ -64,7 +64,9 @@ struct EarlyAnswers: Sendable {
             let record = TaskRecord(
                 id: .firstVolatile, session: session, spec: spec,
                 status: TaskStatus(state: .running, createdAt: now), host: task.host, position: 0)
-            policy.mayHaveCredentials = early.credentials.mayAnswer(CredentialKeeper.User(record, policy))
+            let user = CredentialKeeper.User(record, policy)
+            policy.mayHaveCredentials = early.credentials.mayAnswer(user)
+            policy.mayHaveTickets = early.credentials.mayNegotiate(user, policy)
             guard let answer = early.answer(to: record, policy, cache) else { return nil }
             guard let document = StoredDocument(answer, of: record) else { return nil }
             return NewTask.End(

@@ -1,3 +1,4 @@
+import CurlEngine
 import DaemonSetup
 import Logging
 import Threading
@@ -37,15 +38,20 @@ package final class CredentialKeeper: Sendable {
     /// Credentials that helpers gave and servers refused. As long as the daemon runs, no task sends them again.
     private let refusedGifts = Guarded<[UserID: CredentialMarks]>([:])
     private let store: TransferStore
-    private let helper: CredentialHelper?
+    let helper: CredentialHelper?
+    let kerberos: Kerberos?
     private let logger: Logger
 
     /// - Parameters:
     ///   - store: the store on the disk.
     ///   - helper: nil if there is none, as in a system daemon.
-    package init(store: TransferStore, helper: CredentialHelper? = nil, logger: Logger) {
+    ///   - kerberos: nil if this machine has none.
+    package init(
+        store: TransferStore, helper: CredentialHelper? = nil, kerberos: Kerberos? = nil, logger: Logger
+    ) {
         self.store = store
         self.helper = helper
+        self.kerberos = Kerberos.isInstalled ? kerberos : nil
         self.logger = logger
     }
 
@@ -72,6 +78,11 @@ package final class CredentialKeeper: Sendable {
         return lists.withLock { lists in
             !lists.isEmpty && user.places.contains { lists[$0]?.all.contains { !$0.isRefused } == true }
         }
+    }
+
+    /// Whether Kerberos may answer a demand of Negotiate: with the tickets of the daemon's user, or for a user of the task's own.
+    func mayNegotiate(_ user: User, _ policy: EffectivePolicy) -> Bool {
+        kerberos.map { user.hasOwners && $0.hasTickets || policy.network.username != nil } ?? false
     }
 
     /// Returns the stored credential for a challenge. The session's own credentials come first.
@@ -102,50 +113,10 @@ package final class CredentialKeeper: Sendable {
         return record
     }
 
-    /// Finds credentials for a challenge that ended an attempt. What was sent is noted as refused.
-    /// - Parameter asking: called before the helper is asked, which may take a while. A cancelled task does not wait
-    ///   for it.
-    /// - Returns: nil if there is no challenge that credentials could answer.
-    func offer(
-        after failure: AttemptFailure, of record: TaskRecord, _ policy: EffectivePolicy,
-        asking: @Sendable () -> Void = {}
-    ) async -> CredentialOffer? {
-        guard let head = failure.challenge, let demand = ProtectionSpace(head, proxy: policy.network.proxy) else {
-            return nil
-        }
-        let user = User(record, policy)
-        let username = Self.username(in: record.spec, for: demand)
-        let sent = record.settled?.credential(
-            for: demand, at: head.url, isRedirected: record.settled?.isRedirected(head) == true)
-        let refused = noteRefused(sent, of: record, demand, user, policy)
-        func isNew(_ found: FoundCredential) -> Bool {
-            !refused.contains { $0.username == found.username && $0.password == found.password }
-        }
-        var offer = CredentialOffer(space: demand)
-        offer.isStoredRefused = isRefused(demand, in: user.places, of: username)
-        if policy.asks.contains(.challenge) {
-            // From now on the client's answer is stored, even if it removed the same credential before.
-            lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
-            // The client itself stored these for all tasks of the session. It is asked about all others.
-            offer.found = found(for: demand, in: [user.own], of: username).flatMap { isNew($0) ? $0 : nil }
-            offer.proposedUser = found(for: demand, in: user.places, of: username)?.username
-            return offer
-        }
-        guard policy.answersChallenges else { return offer }
-        offer.found = found(for: demand, in: user.places, of: username).flatMap { isNew($0) ? $0 : nil }
-        guard offer.found == nil, user.hasOwners, let helper, helper.isSet else { return offer }
-        guard sent?.source != .helper else {
-            offer.helper = .refused
-            return offer
-        }
-        asking()
-        switch await helper.get(for: demand, of: username) {
-        case .nothing: offer.helper = .nothing
-        case .failed: offer.helper = .failed
-        case .credential(let given) where isNew(given) && !isRefused(given, demand, user): offer.found = given
-        case .credential: offer.helper = .refused
-        }
-        return offer
+    /// Notes that a client is asked about this challenge: from now on its answer is stored, even if it removed the same
+    /// credential before.
+    func isAsked(_ user: User, about demand: ProtectionSpace) {
+        lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
     }
 
     /// The user whom the task names, in its URL or beside it, for the server of its URL. Nobody else's credential is sent
@@ -157,32 +128,14 @@ package final class CredentialKeeper: Sendable {
         return spec.username ?? url.username
     }
 
-    private func isRefused(_ given: FoundCredential, _ demand: ProtectionSpace, _ user: User) -> Bool {
+    func isRefused(_ given: FoundCredential, _ demand: ProtectionSpace, _ user: User) -> Bool {
         refusedGifts.withLock {
             $0[user.session.owner]?.contain(given.username, given.password, for: demand) == true
         }
     }
 
-    /// - Returns: what was sent, and must not be sent again.
-    private func noteRefused(
-        _ sent: SettledDecisions.Space?, of record: TaskRecord, _ demand: ProtectionSpace, _ user: User,
-        _ policy: EffectivePolicy
-    ) -> [(username: String, password: String)] {
-        var refused: [(username: String, password: String)] = []
-        if let own = TaskTransitions.ownCredential(of: record, for: demand, policy) {
-            refused.append((own.username, own.password ?? ""))
-        }
-        // It was sent for any realm, because the server may have named another realm or method before.
-        if let sent, let name = sent.username {
-            refused.append((name, sent.password ?? ""))
-            if sent.source == .helper { refuse(gift: sent, by: demand, of: user.session.owner) }
-        }
-        for (name, password) in refused { note(refused: name, password, by: demand, user) }
-        return refused
-    }
-
     /// Tells whether a stored credential would answer the challenge if it had not been refused.
-    private func isRefused(_ demand: ProtectionSpace, in places: [Place], of username: String?) -> Bool {
+    func isRefused(_ demand: ProtectionSpace, in places: [Place], of username: String?) -> Bool {
         lists.withLock { lists in
             places.lazy.flatMap { lists[$0]?.all ?? [] }.contains { one in
                 one.isRefused && one.space.covers(demand) && username.map { one.username == $0 } ?? true
@@ -191,7 +144,7 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// Tells the helper, without waiting for it.
-    private func refuse(gift: SettledDecisions.Space, by demand: ProtectionSpace, of owner: UserID) {
+    func refuse(gift: SettledDecisions.Space, by demand: ProtectionSpace, of owner: UserID) {
         let (username, password) = (gift.username ?? "", gift.password ?? "")
         refusedGifts.withLock {
             $0[owner, default: CredentialMarks()].add(username, password, at: CredentialSpace(demand))
@@ -200,7 +153,7 @@ package final class CredentialKeeper: Sendable {
         Task { [helper] in await helper?.erase(username, password, for: demand) }
     }
 
-    private func note(refused username: String, _ password: String, by demand: ProtectionSpace, _ user: User) {
+    func note(refused username: String, _ password: String, by demand: ProtectionSpace, _ user: User) {
         for place in user.places {
             let isNew = lists.withLock { $0[place]?.refuse(username, password, by: demand) } ?? false
             if isNew { write(place) }

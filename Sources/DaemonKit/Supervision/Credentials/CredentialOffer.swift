@@ -11,6 +11,10 @@ struct CredentialOffer: Sendable {
     var space: ProtectionSpace
     /// Sent without asking.
     var found: FoundCredential?
+    /// The task's own credential has been sent.
+    var wasOwnSent = false
+    /// Why Kerberos was no help, in its own words.
+    var kerberos: String?
     /// The user name of a stored credential that may be proposed to the client.
     var proposedUser: String?
     /// A stored credential would answer the challenge, but was refused.
@@ -26,6 +30,10 @@ struct CredentialOffer: Sendable {
         if isStoredRefused {
             error.details["storedCredential"] = "refused"
             error.message += " What is stored for it was refused."
+        }
+        if let kerberos {
+            error.details["kerberos"] = .string(kerberos)
+            error.message += " Kerberos says: \(kerberos)."
         }
         guard let helper else { return }
         error.details["credentialHelper"] = .string(helper.rawValue)

@@ -95,10 +95,13 @@ extension TaskTransitions {
             try transaction.settle(settled, of: record.id, unasked: question, at: time.reading().wall)
             return .preempted(.redirect)
         }
-        guard policy.answersChallenges, offer != nil || failure.challenge != nil else { return nil }
+        guard policy.answersChallenges || offer?.found != nil, offer != nil || failure.challenge != nil else {
+            return nil
+        }
         let now = time.reading().wall
         let question: Question? = offer.flatMap { offer in
-            let ownUser = Self.ownCredential(of: record, for: offer.space, policy)?.username
+            let ownUser =
+                offer.wasOwnSent ? Self.ownCredential(of: record, for: offer.space, policy)?.username : nil
             return settled.challenged(
                 offer.space, ownUser: ownUser, response: shown, at: failure.challenge?.url,
                 isRedirected: failure.challenge.map { settled.isRedirected($0) } ?? false)
@@ -111,6 +114,7 @@ extension TaskTransitions {
             }
             if policy.asks.contains(.challenge) {
                 question.proposedUser = question.proposedUser ?? offer.proposedUser
+                question.reason = offer.kerberos
                 return try asked(
                     question, of: record, settled, .authentication, because: failure.error, in: transaction)
             }
@@ -255,7 +259,7 @@ extension TransferError {
         let answer = "a client is asked (decision.list, decision.answer)."
         error.message =
             switch space.method {
-            case .httpBasic, .httpDigest, .ntlm: "\(place) wants credentials; \(answer)"
+            case .httpBasic, .httpDigest, .ntlm, .negotiate: "\(place) wants credentials; \(answer)"
             case .clientCertificate: "\(place) wants a certificate; \(answer)"
             case .serverTrust: "The certificate of \(place) is not trusted; \(answer)"
             }

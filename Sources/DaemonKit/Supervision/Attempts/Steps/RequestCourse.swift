@@ -252,7 +252,7 @@ extension StrategyRequest {
             sessionHeaders: policy.sessionHeaders, now: time.reading().wall, source: record.source,
             upload: record.upload)
         acceptsAnyStatus = policy.acceptsAnyStatus
-        asksChallenges = policy.answersChallenges
+        asksChallenges = policy.asksChallenges
         redirects = policy.redirects
         hold = policy.hold(for: .response)
         codings = ContentDecoding.possible
