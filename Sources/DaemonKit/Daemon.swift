@@ -189,7 +189,8 @@ package final class Daemon: Sendable {
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
-        let inMemory = try TransferStore.inMemory(isVolatile: true)
+        let inMemory = try TransferStore.inMemory(
+            isVolatile: true, from: try await store.write { try $0.nextVolatileIDs() })
         let bindings = SessionBindings()
         let streams = BodyStreams(bindings: bindings)
         let volatileSupervision = makeSupervision(of: inMemory, NoLaunches(), streams: streams, quiet)

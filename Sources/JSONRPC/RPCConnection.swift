@@ -62,6 +62,8 @@ package final class RPCConnection: Sendable {
     }
 
     package var isClosed: Bool { state.withLockedValue { $0.isClosed } }
+    /// The client sends no further requests: its input has ended.
+    package var isLeaving: Bool { state.withLockedValue { $0.isInputEnded || $0.isClosed } }
     /// Bytes that wait to be sent.
     package var queuedBytes: Int { queue.bytes }
     /// More bytes wait than a client that reads leaves in the queue.

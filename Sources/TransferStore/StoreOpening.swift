@@ -27,15 +27,16 @@ enum StoreOpening {
     private static let tokensEndWithTheirSession = "ALTER TABLE client_token ADD COLUMN session INTEGER"
 
     /// A new database that exists only in memory.
-    static func openInMemory(isVolatile: Bool) throws -> (Database, String) {
+    /// - Parameter first: the first id of the tasks and questions of a volatile store.
+    static func openInMemory(isVolatile: Bool, from first: TaskID) throws -> (Database, String) {
         do {
             let writer = try Connection(":memory:", .memory)
             let identifier = try prepare(writer)
             if isVolatile {
                 try writer.execute(
-                    "UPDATE counter SET value = ? WHERE name = 'task'", TaskID.firstVolatile.rawValue - 1)
+                    "UPDATE counter SET value = ? WHERE name = 'task'", first.rawValue - 1)
                 try writer.execute(
-                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('decision', ?)", TaskID.firstVolatile.rawValue - 1)
+                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('decision', ?)", first.rawValue - 1)
                 try writer.execute(tokensEndWithTheirSession)
             }
             return (Database(writer, path: nil), identifier)

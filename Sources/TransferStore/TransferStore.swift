@@ -62,10 +62,14 @@ package final class TransferStore: Sendable {
     }
 
     /// Makes an empty store that is gone when it is closed: nothing of it ever reaches a disk.
-    /// - Parameter isVolatile: the store is for volatile sessions. Its ids begin at `TaskID.firstVolatile`; events are
-    ///   passed on without a number and not kept; what one owner may keep in it is bounded.
-    package static func inMemory(inPlace: Bool = false, isVolatile: Bool = false) throws -> TransferStore {
-        let (database, identifier) = try StoreOpening.openInMemory(isVolatile: isVolatile)
+    /// - Parameters:
+    ///   - isVolatile: the store is for volatile sessions. Events are passed on without a number and not kept; what one
+    ///     owner may keep in it is bounded.
+    ///   - first: the first id of its tasks and questions, if it is volatile.
+    package static func inMemory(
+        inPlace: Bool = false, isVolatile: Bool = false, from first: TaskID = .firstVolatile
+    ) throws -> TransferStore {
+        let (database, identifier) = try StoreOpening.openInMemory(isVolatile: isVolatile, from: first)
         return TransferStore(
             database, identifier, nil, checkpointing: nil, health: StoreHealth(), missingLog: nil, inPlace: inPlace,
             recent: RecentRecords(isVolatile: isVolatile))

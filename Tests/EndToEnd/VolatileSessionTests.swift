@@ -52,9 +52,63 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.call("daemon.stats")["head"]?.integerValue == head)
             #expect(
                 try await scene.probe.call("events.list", ["after": "start"])["events"]?.arrayValue?.isEmpty == true)
-            #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.isEmpty == true)
+            let other = try await scene.daemon.probe()
+            #expect(try await other.call("task.list")["tasks"]?.arrayValue?.isEmpty == true)
             let durable = try await scene.add(to: "other")
             #expect(durable < 1000)
+        }
+
+        /// Every selector finds them on their own connection, and no other connection does.
+        @Test(.timeLimit(.minutes(1)))
+        func theirConnectionListsAndControlsThem() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .silent)
+            let other = try await scene.daemon.probe()
+            try await open("default", on: scene.probe)
+            let durable = try await scene.add("/file", to: "durable")
+            let label: [String: JSONValue] = ["tags": ["x"], "clientToken": "token"]
+            let spec: [String: JSONValue] = ["kind": "data", "url": .string(scene.origin.url("/file"))]
+            let id = try await scene.probe.add([.object(spec.merging(label) { $1 })], session: "v")[0]
+            try await scene.probe.wait(for: id, "running")
+            func listed(_ parameters: JSONValue, _ probe: RPCProbe) async throws -> [Int64] {
+                let list = try await probe.call("task.list", parameters)
+                return list["tasks"]?.arrayValue?.compactMap { $0["id"]?.integerValue } ?? []
+            }
+            let range: JSONValue = ["range": ["first": 1, "last": .integer(1 << 53)]]
+            for parameters in [
+                [:], range, ["states": ["running"]], ["kinds": ["data"]], ["tags": ["x"]], ["match": "/file"],
+                ["clientTokens": ["token"]], ["ids": [.integer(durable), .integer(id)]], ["order": "newest"],
+                ["order": "activity"],
+            ] as [JSONValue] {
+                #expect(try await listed(parameters, scene.probe).contains(id), "\(parameters)")
+                #expect(try await !listed(parameters, other).contains(id), "\(parameters)")
+            }
+            let names = try await scene.probe.call("session.list")["sessions"]?.arrayValue?.map { $0["id"] }
+            #expect(names == ["shared", "v"])
+            #expect(try await other.call("session.list")["sessions"]?.arrayValue?.count == 1)
+            #expect(try await scene.probe.call("daemon.stats")["tasks", "running"] == 2)
+            #expect(try await other.call("daemon.stats")["tasks", "running"] == 1)
+            try await other.call("task.pause", range)
+            #expect(try await scene.probe.task(id)["state"] == "running")
+            #expect(try await scene.probe.call("task.pause", range)["changed"] == [.integer(id)])
+            let all = try await scene.probe.call("task.cancel", ["all": true])
+            #expect(all["changed"] == [.integer(durable), .integer(id)], "\(all)")
+        }
+
+        /// Neither now nor after the daemon was killed.
+        @Test(.timeLimit(.minutes(1)))
+        func noIDIsUsedTwice() async throws {
+            var scene = try await Scene()
+            scene.origin.serve("/file", .silent)
+            var seen: Set<Int64> = []
+            for _ in 0..<3 {
+                try await open("default", on: scene.probe)
+                for name in ["a", "b"] {
+                    let id = try await scene.add("/file", to: name, session: "v")
+                    #expect(id >= 1_000_000_000_000_000 && seen.insert(id).inserted)
+                }
+                scene = try await scene.restarted()
+            }
         }
 
         @Test(.timeLimit(.minutes(1)))

@@ -13,6 +13,24 @@ import TransferModel
         #expect(ids.allSatisfy(\.isVolatile) && !TaskID(TaskID.firstVolatile.rawValue - 1).isVolatile)
     }
 
+    /// Neither in this start of the daemon nor in a later one.
+    @Test func noStartUsesTheIDsOfAnother() async throws {
+        let fixture = Fixture()
+        var firsts: [TaskID] = []
+        for _ in 0..<3 {
+            let durable = try fixture.open()
+            let first = try await durable.write { try $0.nextVolatileIDs() }
+            durable.close()
+            let store = try TransferStore.inMemory(isVolatile: true, from: first)
+            #expect(try await store.write { try $0.insert([newTask()]) } == [first])
+            firsts.append(first)
+        }
+        #expect(firsts[0] == .firstVolatile)
+        for (one, next) in zip(firsts, firsts.dropFirst()) { #expect(next.rawValue - one.rawValue == 1_000_000_000) }
+        // The last start's ids are numbers that JSON carries exactly.
+        #expect(TaskID.firstVolatile.rawValue + 8_000_000 * 1_000_000_000 < 1 << 53)
+    }
+
     @Test func eventsAreHandedOnWithoutANumberAndNotKept() async throws {
         let store = try TransferStore.inMemory(isVolatile: true)
         let heard = Guarded<[EventRecord]>([])

@@ -5,6 +5,8 @@ package protocol EventSink: AnyObject, Sendable {
     /// Unique among the clients of this process.
     var id: Int { get }
     var isClosed: Bool { get }
+    /// The client sends no further requests.
+    var isLeaving: Bool { get }
     /// Bytes waiting to be sent.
     var queuedBytes: Int { get }
     /// Tells whether so many bytes wait that the feed should produce no more; see `waitForRoom`.
@@ -17,3 +19,7 @@ package protocol EventSink: AnyObject, Sendable {
 }
 
 extension RPCConnection: EventSink {}
+
+extension EventSink {
+    package var isLeaving: Bool { isClosed }
+}

@@ -43,7 +43,16 @@ struct ControlHandlers {
             let volatile = try await services.volatile.visible(ids, to: context.connection.id)
             guard !volatile.isEmpty else { break }
             return try await perform(action, target, ids, volatile, services)
-        case .range, .all: break
+        case .range, .all:
+            var result = try await services.durable.controller.control(action, target)
+            for identifier in services.volatile.own(context, in: target.owner) {
+                var own = target
+                own.scope = .session(identifier)
+                own.owner = .user(context.peer.uid)
+                if case .range(let range) = target.scope { own.range = range }
+                result.add(try await services.volatile.services.controller.control(action, own))
+            }
+            return result
         }
         return try await services.durable.controller.control(action, target)
     }
@@ -57,11 +66,7 @@ struct ControlHandlers {
         others.scope = .ids(ids.filter { !volatile.contains($0) })
         var result = try await services.volatile.services.controller.control(action, own)
         guard volatile.count < ids.count else { return result }
-        let rest = try await services.durable.controller.control(action, others)
-        result.changed += rest.changed
-        result.skipped += rest.skipped
-        if let files = rest.files { result.files = (result.files ?? []) + files }
-        if let warnings = rest.warnings { result.warnings = (result.warnings ?? []) + warnings }
+        result.add(try await services.durable.controller.control(action, others))
         return result
     }
 
@@ -88,5 +93,14 @@ struct ControlHandlers {
         // An id names one task, whoever owns it. Wider selections mean the caller's own tasks.
         if case .ids = scope, selection.owner == nil, context.peer.isAdmin { owner = .everyone }
         return ControlTarget(scope: scope, states: selection.states.map { Set($0) }, owner: owner)
+    }
+}
+
+extension ControlResult {
+    fileprivate mutating func add(_ rest: ControlResult) {
+        changed += rest.changed
+        skipped += rest.skipped
+        if let more = rest.files { files = (files ?? []) + more }
+        if let more = rest.warnings { warnings = (warnings ?? []) + more }
     }
 }

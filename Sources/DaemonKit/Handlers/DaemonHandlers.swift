@@ -33,7 +33,19 @@ struct DaemonHandlers {
 
     private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats.Result {
         let owner = context.peer.isAdmin ? nil : context.peer.uid
-        let (counts, head) = try await services.durable.store.read { (try $0.counts(owner: owner), try $0.eventHead()) }
+        let (durable, head) = try await services.durable.store.read {
+            (try $0.counts(owner: owner), try $0.eventHead())
+        }
+        var counts = durable
+        let own = services.volatile.own(context, in: .user(context.peer.uid)).map {
+            SessionKey(owner: context.peer.uid, identifier: $0)
+        }
+        if !own.isEmpty {
+            let volatile = try await services.volatile.services.store.read { snapshot in
+                try own.map { try snapshot.counts(session: $0) }
+            }
+            for ofSession in volatile { counts.merge(ofSession, uniquingKeysWith: +) }
+        }
         let readers = [services.durable.reader, services.volatile.services.reader]
         let throughput = readers.map { $0.throughput() }.reduce(Throughput(), +)
         let active = readers.flatMap { $0.progressSnapshot() }.count { owner == nil || $0.session.owner == owner }

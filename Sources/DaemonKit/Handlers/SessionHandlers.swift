@@ -12,6 +12,7 @@ struct SessionHandlers {
         table.add(OpenSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
             try Self.check(identifier: parameters.id)
+            await services.volatile.waitForEnd(of: key, by: context.connection)
             if let configuration = parameters.configuration {
                 try UnbuiltNames.check(configuration, path: "configuration")
                 if let name = configuration.subscriber { try Self.check(name: name, field: "configuration.subscriber") }
@@ -26,16 +27,7 @@ struct SessionHandlers {
             }
         }
         table.add(ListSessions.self) { parameters, context in
-            let owner = try context.scope(parameters.owner).owner
-            let limit = try TaskHandlers.pageSize(
-                parameters.limit, default: ListSessions.largestLimit, largest: ListSessions.largestLimit)
-            let last = try parameters.cursor.map { try Self.position($0) }
-            return try await services.durable.store.read { snapshot in
-                let page = try snapshot.sessionPage(owner: owner, after: last, limit: limit)
-                let cursor = page.isCut ? page.sessions.last.map { "\($0.key.owner).\($0.key.identifier)" } : nil
-                return ListSessions.Result(
-                    sessions: try page.sessions.map { try Self.view($0, snapshot) }, nextCursor: cursor)
-            }
+            try await Self.list(parameters, context, services)
         }
         table.add(PauseSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
@@ -82,6 +74,40 @@ struct SessionHandlers {
             key, wanted, parameters.configuration, by: context.peer, on: context.connection)
         return try await view(session, services.volatile.services.store)
     }
+
+    /// The durable sessions, and after them the volatile ones of the connection.
+    private static func list(
+        _ parameters: ListSessions.Parameters, _ context: RequestContext, _ services: Services
+    ) async throws -> ListSessions.Result {
+        let scope = try context.scope(parameters.owner)
+        let limit = try TaskHandlers.pageSize(
+            parameters.limit, default: ListSessions.largestLimit, largest: ListSessions.largestLimit)
+        var result = ListSessions.Result(sessions: [], nextCursor: nil)
+        var own = services.volatile.own(context, in: scope)[...]
+        if let cursor = parameters.cursor, cursor.hasPrefix(volatile) {
+            let last = String(cursor.dropFirst(volatile.count))
+            own = own.drop { $0 <= last }
+        } else {
+            let last = try parameters.cursor.map { try Self.position($0) }
+            result = try await services.durable.store.read { snapshot in
+                let page = try snapshot.sessionPage(owner: scope.owner, after: last, limit: limit)
+                let cursor = page.isCut ? page.sessions.last.map { "\($0.key.owner).\($0.key.identifier)" } : nil
+                return ListSessions.Result(
+                    sessions: try page.sessions.map { try Self.view($0, snapshot) }, nextCursor: cursor)
+            }
+            if result.nextCursor != nil { return result }
+        }
+        let listed = own.prefix(limit - result.sessions.count)
+        result.sessions += try await services.volatile.services.store.read { snapshot in
+            try listed.compactMap { try snapshot.session(SessionKey(owner: context.peer.uid, identifier: $0)) }
+                .map { try Self.view($0, snapshot) }
+        }
+        if listed.count < own.count { result.nextCursor = volatile + (listed.last ?? "") }
+        return result
+    }
+
+    /// What cursors begin with that are among the volatile sessions.
+    private static let volatile = "v."
 
     /// The longest identifier, in bytes.
     static let longestName = Bounds.name

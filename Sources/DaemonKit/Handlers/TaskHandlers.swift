@@ -36,12 +36,11 @@ struct TaskHandlers {
             return view
         }
         table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
-            let asked = try Self.query(parameters, scope: try context.scope(parameters.owner))
-            let (services, query) = try await Self.tasks(of: asked, context, services)
-            let page = try await services.store.read { try $0.page(query) }
+            let page = try await Self.page(parameters, context, services)
             var views: [ListedTaskView] = []
             views.reserveCapacity(page.tasks.count)
             for task in page.tasks {
+                let services = task.record.id.isVolatile ? services.volatile.services : services.durable
                 do {
                     views.append(try Self.listed(task, services))
                 } catch let error as TransferError where error.code == .internal {
@@ -98,25 +97,22 @@ struct TaskHandlers {
         return stream
     }
 
-    /// A list of volatile tasks must name their session or only ids of volatile tasks. Volatile tasks of other
-    /// connections are left out.
-    /// - Throws: `session.in_use`; `request.bad_field` for ids of both kinds.
-    private static func tasks(
-        of query: TaskQuery, _ context: RequestContext, _ services: Services
-    ) async throws -> (TaskServices, TaskQuery) {
+    /// One session is in one store. Wider lists include the connection's volatile tasks.
+    /// - Throws: `session.in_use`.
+    private static func page(
+        _ parameters: ListTasks.Parameters, _ context: RequestContext, _ services: Services
+    ) async throws -> (tasks: [ListedTask], total: Int?, nextCursor: String?) {
+        let scope = try context.scope(parameters.owner)
+        let query = try query(parameters, scope: scope)
         if let identifier = query.session, let owner = query.owner {
-            return (try services.tasks(of: SessionKey(owner: owner, identifier: identifier), context), query)
+            let store = try services.tasks(of: SessionKey(owner: owner, identifier: identifier), context).store
+            let page = try await store.read { try $0.page(query) }
+            return (page.tasks, page.total, page.nextCursor)
         }
-        let visible = try await services.volatile.visible(query.ids ?? [], to: context.connection.id)
-        // Durable tasks never have such ids.
-        guard let ids = query.ids, !visible.isEmpty else { return (services.durable, query) }
-        guard ids.allSatisfy(\.isVolatile) else {
-            throw TransferError(
-                .badField, "ids: ask for volatile tasks in a separate call.", details: ["field": "ids"])
-        }
-        var query = query
-        query.ids = ids.filter(visible.contains)
-        return (services.volatile.services, query)
+        let pages = TaskPages(
+            query, durable: services.durable.store, volatile: services.volatile.services.store,
+            sessions: services.volatile.own(context, in: scope), of: context.peer.uid)
+        return try await pages.page()
     }
 
     /// Returns nil if the caller does not ask for secrets.

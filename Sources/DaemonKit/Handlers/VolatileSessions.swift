@@ -47,6 +47,12 @@ package final class SessionBindings: Sendable {
         bindings.withLock { $0.filter { $1.sink.id == connection }.map(\.key.identifier) }
     }
 
+    /// Whether the session is another connection's, which is gone or sends no more requests.
+    fileprivate func isLeft(_ session: SessionKey, by connection: any EventSink) -> Bool {
+        guard let known = bindings.withLock({ $0[session] }), known.sink.id != connection.id else { return false }
+        return known.isEnding || known.sink.isLeaving
+    }
+
     /// Marks the sessions of one connection, or all of them, as ending. Each session is returned only once.
     fileprivate func beginEnding(of connection: Int?) -> [SessionKey] {
         bindings.withLock { bindings in
@@ -85,6 +91,21 @@ package final class VolatileSessions: Sendable {
         guard known == connection else { throw .sessionInUse(session.identifier) }
         return true
     }
+
+    /// Returns the identifiers of the connection's sessions, sorted; none if `scope` leaves out their owner.
+    func own(_ context: RequestContext, in scope: OwnerScope) -> [String] {
+        scope.includes(context.peer.uid) ? bindings.sessions(of: context.connection.id).sorted() : []
+    }
+
+    /// Waits while the session ends with its client, which is gone: nobody else can tell when its name is free.
+    func waitForEnd(of session: SessionKey, by connection: any EventSink) async {
+        let deadline = ContinuousClock.now + Self.longestEnd
+        while bindings.isLeft(session, by: connection), !connection.isClosed, .now < deadline {
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+        }
+    }
+
+    private static let longestEnd: Duration = .seconds(10)
 
     /// Returns those of `tasks` that are volatile tasks of the connection.
     func visible(_ tasks: [TaskID], to connection: Int) async throws -> Set<TaskID> {

@@ -28,9 +28,11 @@ public struct ControlSelection: WireObject, Hashable {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .ids: .optional(.list(.taskID), "These tasks, up to \(Bounds.ids).")
-        case .range: .optional(.object(TaskRange.self), "All tasks with ids in this range.")
+        case .range:
+            .optional(
+                .object(TaskRange.self), "All tasks with ids in this range, volatile ones of this connection too.")
         case .session: .optional(.string, "All tasks of this session.")
-        case .all: .optional(.boolean, "True: all tasks.")
+        case .all: .optional(.boolean, "True: all tasks, volatile ones of this connection too.")
         case .states:
             .optional(.list(.oneOf(TaskState.self)), "Restricts the selected tasks to these states.")
         case .owner: OwnerScope.field

@@ -136,7 +136,10 @@ public enum DaemonStats: RPCMethod {
         public static let wireName = "Stats"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .tasks: .required(.map(.integer), "Number of tasks in each state, every state present.")
+            case .tasks:
+                .required(
+                    .map(.integer),
+                    "Number of tasks in each state, every state present; of the volatile ones only this connection's.")
             case .activeTransfers: .required(.integer, "Transfers of these tasks that run now.")
             case .downloadRate: .required(.number, "Bytes per second received, over the last second.")
             case .uploadRate: .required(.number, "Bytes per second sent, over the last second.")

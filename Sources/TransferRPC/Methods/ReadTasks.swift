@@ -58,7 +58,11 @@ public enum ListOrder: String, Word {
 
 public enum ListTasks: RPCMethod {
     public static let name = "task.list"
-    public static let summary = "Tasks page by page; `nextCursor` of one page is `cursor` of the next."
+    public static let summary =
+        """
+        Tasks page by page; `nextCursor` of one page is `cursor` of the next. Volatile tasks of this connection come after the \
+        durable ones, and before them with the order `newest`.
+        """
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionInUse]
 
     public static let defaultLimit = 100

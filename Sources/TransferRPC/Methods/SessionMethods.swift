@@ -134,7 +134,10 @@ public enum ListSessions: RPCMethod {
         public static let wireName = "Sessions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .sessions: .required(.list(.object(SessionView.self)), "Ordered by owner and identifier.")
+            case .sessions:
+                .required(
+                    .list(.object(SessionView.self)),
+                    "Ordered by owner and identifier; the volatile sessions of the connection come last.")
             case .nextCursor: .optional(.string, "Absent on the last page.")
             }
         }

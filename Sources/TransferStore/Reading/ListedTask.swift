@@ -11,7 +11,7 @@ package struct ListedTask: Sendable {
     package var responseText: String?
 
     /// Bytes of both texts.
-    var length: Int { specText.utf8.count + (responseText?.utf8.count ?? 0) }
+    package var length: Int { specText.utf8.count + (responseText?.utf8.count ?? 0) }
 
     /// The task with its spec and its answer.
     /// - Throws: `internal` if a stored text cannot be read.

@@ -39,6 +39,8 @@ package struct TaskQuery: Sendable {
     package var owner: UserID?
     /// Identifier of the session.
     package var session: String?
+    /// Only tasks of sessions with these identifiers; nil for all.
+    package var sessions: [String]?
     package var states: Set<TaskState>?
     package var kinds: Set<TaskKind>?
     /// Only these; the order is then `oldest` or `newest`. The same holds for the next two.

@@ -73,6 +73,9 @@ extension StoreSnapshot {
         }
         if let owner = query.owner { require("session.owner = ?", owner.rawValue) }
         if let session = query.session { require("session.identifier = ?", session) }
+        if let sessions = query.sessions {
+            require("session.identifier IN (SELECT value FROM json_each(?))", try JSONColumn.encode(sessions))
+        }
         if let states = query.states {
             require("task.state IN (SELECT value FROM json_each(?))", try JSONColumn.encode(states.map(\.rawValue)))
         }

@@ -2,6 +2,19 @@ import TransferModel
 
 /// Bounds what one owner may keep in the daemon's memory, and forgets whole sessions.
 extension StoreTransaction {
+    /// The first id of the tasks of this start's volatile sessions. Each start has ids of its own, so that none is used
+    /// twice. Only for the store on the disk.
+    package func nextVolatileIDs() throws -> TaskID {
+        let starts = try text("SELECT value FROM meta WHERE name = 'volatile_starts'").flatMap { Int64($0) } ?? 0
+        try execute("DELETE FROM meta WHERE name = 'volatile_starts'")
+        try execute("INSERT INTO meta (name, value) VALUES ('volatile_starts', ?)", String(starts + 1))
+        return TaskID(TaskID.firstVolatile.rawValue + starts % Self.mostStarts * Self.idsOfStart)
+    }
+
+    private static let idsOfStart: Int64 = 1_000_000_000
+    /// All ids are below 2^53.
+    private static let mostStarts: Int64 = 8_000_000
+
     /// - Throws: `limit.reached` if an owner of `tasks` would have more than `Bounds.volatileTasks`.
     func requireRoom(for tasks: [NewTask]) throws {
         var added: [UserID: Int] = [:]

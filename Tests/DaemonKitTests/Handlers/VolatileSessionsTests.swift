@@ -97,4 +97,38 @@ struct VolatileSessionsTests {
             })
         #expect(bench.volatile.controls.contains { $0.0 == .remove(deleteFile: false) })
     }
+
+    /// Whoever opens the name while its session ends waits for that, and is not refused.
+    @Test func whoComesWhileASessionEndsWaits() async throws {
+        let bench = try await Bench()
+        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        for _ in 0..<20 {
+            bench.sessions.closed(mine.id)
+            #expect(await bench.refusal(OpenSession.self, .init(id: "v", kind: .ephemeral), on: others) == nil)
+            bench.sessions.closed(others.id)
+            #expect(await bench.refusal(OpenSession.self, .init(id: "v", kind: .default), on: mine) == nil)
+        }
+    }
+
+    @Test func theConnectionsSessionsComeLast() async throws {
+        let bench = try await Bench()
+        for id in ["a", "z"] { _ = try await bench.call(OpenSession.self, .init(id: id)) }
+        for (id, sink) in [("w", mine), ("v", mine), ("x", others)] {
+            _ = try await bench.call(OpenSession.self, .init(id: id, kind: .default), on: sink)
+        }
+        for limit in 1...6 {
+            var found: [String] = []
+            var cursor: String?
+            repeat {
+                let page = try await bench.call(ListSessions.self, .init(cursor: cursor, limit: limit), on: mine)
+                #expect(page.sessions.count <= limit && !page.sessions.isEmpty)
+                found += page.sessions.map(\.id)
+                cursor = page.nextCursor
+            } while cursor != nil
+            #expect(found == ["a", "shared", "z", "v", "w"], "\(limit)")
+        }
+        let root = try await bench.call(
+            ListSessions.self, .init(owner: .user(Bench.user.uid)), as: Bench.root, on: mine)
+        #expect(root.sessions.map(\.id) == ["a", "shared", "z"])
+    }
 }

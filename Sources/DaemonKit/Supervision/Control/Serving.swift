@@ -53,6 +53,8 @@ package struct ControlTarget: Sendable, Hashable {
     }
     package var scope: Scope
     package var states: Set<TaskState>?
+    /// Narrows a session.
+    package var range: ClosedRange<TaskID>?
     package var owner: OwnerScope
 
     package init(scope: Scope, states: Set<TaskState>? = nil, owner: OwnerScope) {
@@ -106,6 +108,8 @@ package struct KeptExchange: Sendable, Hashable {
     package var head: WholeHead?
     package var request: KeptBody?
     package var response: KeptBody?
+    /// The request that was made in place of the task's own; nil if that stands.
+    package var standing: StandingRequest?
 }
 
 /// What read-only methods need.

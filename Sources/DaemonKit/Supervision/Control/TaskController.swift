@@ -30,7 +30,8 @@ struct TaskController: TaskControlling {
         case .range(let range):
             try await control(action, TaskSelector(range: range), target, into: &outcome)
         case .session(let identifier):
-            try await control(action, TaskSelector(session: identifier), target, into: &outcome)
+            try await control(
+                action, TaskSelector(range: target.range, session: identifier), target, into: &outcome)
         case .all:
             try await control(action, TaskSelector(), target, into: &outcome)
         }

@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+import TransferModel
+import TransferRPC
+import TransferStore
+
+@testable import DaemonKit
+
+@Suite(.timeLimit(.minutes(4)))
+struct TaskPagesTests {
+    private let mine = FakeSink(id: 7)
+
+    private func ids(
+        _ bench: Bench, _ order: ListOrder, limit: Int, _ ids: [TaskID]? = nil
+    ) async throws -> (ids: [TaskID], total: Int?) {
+        var found: [TaskID] = []
+        var cursor: String?
+        var total: Int?
+        repeat {
+            let page = try await bench.call(
+                ListTasks.self, .init(ids: ids, order: order, cursor: cursor, limit: limit), on: mine)
+            #expect(page.tasks.count <= limit && !page.tasks.isEmpty)
+            found += page.tasks.map(\.id)
+            total = page.total
+            cursor = page.nextCursor
+        } while cursor != nil
+        return (found, total)
+    }
+
+    /// Each task comes once, whatever the length of the pages, and no page is empty.
+    @Test(arguments: [ListOrder.oldest, .newest, .queue, .activity])
+    func pagesGoThroughBothStores(order: ListOrder) async throws {
+        let bench = try await Bench()
+        let durable = try await bench.add(4)
+        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        var spec = TaskSpec()
+        spec.url = "https://example.org/file"
+        let own = try await bench.call(
+            AddTasks.self, .init(session: "v", tasks: [spec, spec, spec]), on: mine
+        ).tasks.map(\.id)
+        #expect(own.allSatisfy { $0.isVolatile })
+        // Another connection's are not listed.
+        let others = FakeSink(id: 8)
+        _ = try await bench.call(OpenSession.self, .init(id: "w", kind: .default), on: others)
+        _ = try await bench.call(AddTasks.self, .init(session: "w", tasks: [spec]), on: others)
+        let all = durable + own
+        let wanted = order == .newest ? all.reversed() : all
+        for limit in 1...8 {
+            let (found, total) = try await ids(bench, order, limit: limit)
+            #expect(found == wanted && total == 7, "\(limit)")
+            guard order == .oldest || order == .newest else { continue }
+            let named = try await ids(bench, order, limit: limit, all)
+            #expect(named.ids == wanted && named.total == nil)
+        }
+        #expect(try await bench.call(ListTasks.self, .init(order: order), on: others).tasks.count == 5)
+        #expect(try await bench.call(ListTasks.self, .init(order: order)).tasks.count == 4)
+    }
+
+    @Test func aBadCursorIsRefused() async throws {
+        let bench = try await Bench()
+        _ = try await bench.add(2)
+        for cursor in ["x", "v.x", "d.x", ""] {
+            let refusal = await bench.refusal(ListTasks.self, .init(cursor: cursor), on: mine)
+            #expect(refusal?.details["field"] == "cursor", "\(cursor)")
+        }
+    }
+}
