@@ -43,6 +43,24 @@ extension EndToEnd.Serving {
             #expect(try await scene.toldQuestions(id).count == 1)
         }
 
+        /// Others do not wait for the client's answer. The session's own limit holds all the same.
+        @Test(.timeLimit(.minutes(1))) func whoWaitsForAnAnswerLeavesItsSlot() async throws {
+            let scene = try await scene()
+            try await scene.probe.call("settings.set", ["maximumConcurrentTasks": 1])
+            try await scene.openAsking(["response"], ["maximumConcurrentTasks": 1])
+            let id = try await scene.add(session: "s")
+            let asked = try await scene.question(id)
+            let next = try await scene.add(to: "next", session: "s")
+            try await scene.probe.wait(for: try await scene.add(to: "other"), "completed")
+            #expect(try await scene.probe.task(id)["phase"] == "deciding")
+            let waiting = try await scene.probe.task(next)
+            #expect(waiting["state"] == "queued" && waiting["reason"] == "session", "\(waiting)")
+            try await scene.answer(asked, "allow")
+            try await scene.probe.wait(for: id, "completed")
+            try await scene.answer(try await scene.question(next), "allow")
+            try await scene.probe.wait(for: next, "completed")
+        }
+
         @Test(.timeLimit(.minutes(1)), arguments: ["data", "download"])
         func anEmptyBodyWaitsToo(kind: String) async throws {
             let scene = try await scene()

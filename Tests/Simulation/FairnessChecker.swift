@@ -60,7 +60,8 @@ final class FairnessChecker: @unchecked Sendable {
             return heldUntil.allSatisfy { $0.value < now || !$0.key.has(task) }
         }
         if ready.isEmpty { return forget() }
-        // A stream without credit and an answer that waits for a decision use slots like other tasks.
+        // Streams without credit, and answers that clients are asked about, may be without slots: more run then than there
+        // are slots, and nothing is said of those that wait.
         let running = durable.running + (volatile?.running ?? [])
         let isFull = running.count >= SimulatedDaemon.mostRunning
         tasks = try waiting(isFull ? [] : ready.map(\.id), since: tasks, now) { "task \($0) of a host that answers" }

@@ -52,9 +52,10 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         _ context: TransferContext
     ) async -> ExchangeOutcome {
         active[context.task, default: 0] += 1
-        if active.count > SimulatedDaemon.mostRunning { world.violate("\(active.count) tasks run at once") }
-        let most = world.client.tasks[context.task]?.connections ?? Client.mostConnections
-        if active[context.task, default: 0] > most {
+        let most = SimulatedDaemon.mostRunning + (world.daemon?.withoutSlot ?? 0)
+        if active.count > most { world.violate("\(active.count) tasks run at once") }
+        let mostConnections = world.client.tasks[context.task]?.connections ?? Client.mostConnections
+        if active[context.task, default: 0] > mostConnections {
             world.violate("task \(context.task) has \(active[context.task] ?? 0) connections")
         }
         checkWanted(context.task)

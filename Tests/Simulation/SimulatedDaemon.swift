@@ -15,6 +15,9 @@ final class SimulatedDaemon: @unchecked Sendable {
     let volatileStore: TransferStore
     let volatileSessions: VolatileSessions
     private let volatileSupervision: Supervision
+    private let slots: SharedSlots
+    /// How many tasks may run beyond `mostRunning`.
+    var withoutSlot: Int { slots.withoutSlot }
     let network: ScriptedNetwork
     let log: SimulatedLog
     private let launches: LaunchService
@@ -51,7 +54,7 @@ final class SimulatedDaemon: @unchecked Sendable {
         launches = LaunchService(
             store: store, programs: world.programs, time: SystemTime(), logger: logger, isConnected: { _, _ in false },
             defaults: { configuration.settings.session })
-        let slots = SharedSlots(scheduling: Self.scheduling(world.plant))
+        slots = SharedSlots(scheduling: Self.scheduling(world.plant))
         let conditions = Conditions(
             network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool))
         // The cache's thread and its disk are not part of this world.

@@ -111,7 +111,7 @@ package struct Supervision: Sendable {
         let reader = TaskReader(
             store: store, runs: runs, transitions: transitions, conditions: conditions, disks: disks,
             reason: QueueingReason(
-                store: store, runs: runs, gates: gates, policies: policies, configuration: configuration, time: time))
+                store: store, slots: slots, policies: policies, configuration: configuration, time: time))
         let answers = cache.map {
             EarlyAnswers(
                 cache: $0, policies: policies, cookies: cookies, credentials: credentials,

@@ -20,11 +20,22 @@ package struct Scheduler: Sendable {
         package var canResume: Bool
         /// When a running task got its slot, in milliseconds of the boot clock.
         package var startedAt: Int64
+        package var hold: Hold
+
+        /// How a running task holds its slot.
+        package enum Hold: Sendable, Hashable {
+            case held
+            /// It left its slot while only its client can make it go on. It counts in the limits of its session alone.
+            case left
+            /// It left its slot, and goes on: it counts again, and no limit that is exceeded by that stops a task.
+            case returned
+        }
 
         package init(
             id: TaskID, session: SessionKey, host: String, priority: Double, position: Double, failures: Int = 0,
-            canResume: Bool = true, startedAt: Int64 = 0
+            canResume: Bool = true, startedAt: Int64 = 0, hold: Hold = .held
         ) {
+            self.hold = hold
             self.failures = failures
             self.canResume = canResume
             self.startedAt = startedAt

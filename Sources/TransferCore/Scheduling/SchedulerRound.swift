@@ -8,6 +8,8 @@ struct SchedulerRound {
     private var now: SlotUse?
     private var soon: SlotUse
     private var keeping: [Candidate]
+    /// Running tasks without a slot.
+    private let slotless: [Candidate]
     private let gates: HostGates
     private let turns: SlotTurns
     private let policy: SchedulingPolicy
@@ -24,20 +26,23 @@ struct SchedulerRound {
     ) {
         soon = SlotUse(limits: limits)
         soon.add(running)
-        keeping = running.filter { !stopping.contains($0.id) }
+        keeping = running.filter { !stopping.contains($0.id) && $0.hold != .left }
+        slotless = running.filter { $0.hold == .left }
         self.gates = gates
         self.turns = turns
         self.policy = policy
         self.time = time
     }
 
-    /// Running tasks that exceed a lowered limit give way: the least important of each owner, the owners in turn.
+    /// Running tasks that exceed a lowered limit give way: the least important of each owner, the owners in turn. Those
+    /// that took their slots back may exceed the limits, and nobody gives way to them.
     mutating func enforceLimits() {
         if keeping.count == soon.all, soon.isWithinLimits { return }
         now = soon
         soon.removeAll()
+        soon.add(slotless)
         var kept: [Candidate] = []
-        for task in Self.dealt(keeping) {
+        for task in Self.dealt(keeping.filter { $0.hold != .returned }) {
             if soon.fits(task) {
                 soon.add(task)
                 kept.append(task)
@@ -45,7 +50,9 @@ struct SchedulerRound {
                 preempt(task) { .limitLowered($0) }
             }
         }
-        keeping = kept
+        let returned = keeping.filter { $0.hold == .returned }
+        soon.add(returned)
+        keeping = kept + returned
     }
 
     /// - Parameter cause: makes the reason from the limit that leaves no room for `run`, or for the task that replaces

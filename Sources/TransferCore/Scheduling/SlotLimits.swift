@@ -52,13 +52,15 @@ struct SlotUse {
     mutating func remove(_ task: Scheduler.Candidate) { count(task, -1) }
     mutating func removeAll() { self = SlotUse(limits: limits) }
 
-    /// Adjacent tasks of one session and host are counted together: each count costs five lookups.
+    /// Adjacent tasks of one session, host and hold are counted together: each count costs five lookups.
     mutating func add(_ tasks: [Scheduler.Candidate]) {
         var first = tasks.startIndex
         while first < tasks.endIndex {
             let task = tasks[first]
             let end =
-                tasks[first...].firstIndex { $0.host != task.host || $0.session != task.session } ?? tasks.endIndex
+                tasks[first...].firstIndex {
+                    $0.host != task.host || $0.session != task.session || $0.hold != task.hold
+                } ?? tasks.endIndex
             count(task, end - first)
             first = end
         }
@@ -74,11 +76,13 @@ struct SlotUse {
 
     private mutating func count(_ task: Scheduler.Candidate, _ step: Int) {
         let (session, host) = (task.session, task.host)
-        all += step
-        hosts[host, default: 0] += step
-        owners[session.owner, default: 0] += step
         sessions[session, default: 0] += step
-        hostsOfOwners[OwnerHost(owner: session.owner, host: host), default: 0] += step
+        if task.hold != .left {
+            all += step
+            hosts[host, default: 0] += step
+            owners[session.owner, default: 0] += step
+            hostsOfOwners[OwnerHost(owner: session.owner, host: host), default: 0] += step
+        }
         if limits.perHostOfSession[session] != nil {
             hostsOfSessions[SessionHost(session: session, host: host), default: 0] += step
         }
@@ -110,15 +114,16 @@ struct SlotUse {
         return full
     }
 
-    /// Whether `task` would fit if `victim` were gone.
+    /// Whether `task` may take the place of `victim`. What both count in may be exceeded: it is no fuller afterwards.
     func fits(_ task: Scheduler.Candidate, without victim: Scheduler.Candidate) -> Bool {
-        let (session, host) = (task.session, task.host)
-        let (freesHost, freesSession) = (victim.host == host ? 1 : 0, victim.session == session ? 1 : 0)
-        guard all - 1 < limits.global, of(host) - freesHost < limits.perHost else { return false }
-        if let most = limits.perOwner, of(session.owner) - (victim.owner == task.owner ? 1 : 0) >= most { return false }
-        if let most = limits.perSession[session], of(session) - freesSession >= most { return false }
-        guard let most = limits.perHostOfSession[session] else { return true }
-        let used = hostsOfSessions[SessionHost(session: session, host: host), default: 0]
-        return used - min(freesHost, freesSession) < most
+        let full = full(for: task)
+        let (freesHost, freesSession) = (victim.host == task.host, victim.session == task.session)
+        if full.contains(.owner), victim.owner != task.owner { return false }
+        if full.contains(.session), !freesSession { return false }
+        guard full.contains(.host) else { return true }
+        // The limit of the host, or that of the session at the host.
+        guard freesHost else { return false }
+        guard let most = limits.perHostOfSession[task.session], !freesSession else { return true }
+        return hostsOfSessions[SessionHost(session: task.session, host: task.host), default: 0] < most
     }
 }

@@ -20,7 +20,8 @@ enum StreamReference {
         `task.failed`, `task.waiting`, `task.paused` and `task.cancelled`. Each piece begins where the previous one ended. An empty \
         body has no piece and needs no credit. Bodies of redirects, and of an error status without `acceptsAnyStatus`, are not sent.
         - **Patience.** While the daemon waits for the client to give credit or to read, `timeoutIntervalForRequest` does not count, \
-        but `timeoutIntervalForResource` and `deadlineAt` do. The task keeps its slot. Many servers give up after some minutes, \
+        but `timeoutIntervalForResource` and `deadlineAt` do. After 10 s the task leaves its slot to others and stays connected \
+        ([slots](states.md#slots)). Many servers give up after some minutes, \
         which is a failure like any other. Rate limits apply as for downloads.
         - **Continuing.** After a failure or a pause, the body continues at the byte where it stopped, or not at all: no byte is \
         sent twice, and none of another version. It can continue if the request was a GET without a body and without its own Range, \

@@ -49,6 +49,35 @@ extension EndToEnd.Serving {
             #expect(Content(bytes: heard.bytes) == resource.content)
         }
 
+        /// A task of the other store says that it waits for the slot, and gets it when the stream's client takes nothing.
+        @Test(.timeLimit(.minutes(1)))
+        func aStreamWithoutCreditLeavesItsSlot() async throws {
+            let stream = try await StreamScene()
+            try await stream.probe.call("settings.set", ["maximumConcurrentTasks": 1])
+            // The server has no use for a full buffer.
+            let long = Resource.version(2, size: 24 << 20)
+            stream.origin.serve("/long", .good(long))
+            stream.origin.serve("/file", .good(resource))
+            stream.origin.serve("/silent", .silent)
+            let id = try await stream.add("/long")
+            _ = try await stream.hear(id, until: "task.response")
+            let other = try await stream.scene.add()
+            let waiting = try await stream.probe.task(other)
+            #expect(waiting["state"] == "queued" && waiting["reason"] == "slots", "\(waiting)")
+            try await stream.probe.wait(for: other, "completed")
+            #expect(try await stream.probe.task(id)["state"] == "running")
+            // It goes on although a task of the other store has the only slot, and nobody is stopped.
+            let silent = try await stream.scene.add("/silent", to: "silent")
+            try await stream.probe.wait(for: silent, "running")
+            try await stream.credit(id)
+            let heard = try await stream.hear(id, until: "task.completed")
+            #expect(Content(bytes: heard.bytes) == long.content && stream.origin.requests("/long").count == 1)
+            #expect(try await stream.probe.task(silent)["state"] == "running")
+            let last = try await stream.add("/file")
+            let queued = try await stream.probe.task(last)
+            #expect(queued["state"] == "queued" && queued["reason"] == "slots", "\(queued)")
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func withoutCreditTheTransferPausesAndOthersGoOn() async throws {
             let stream = try await StreamScene()

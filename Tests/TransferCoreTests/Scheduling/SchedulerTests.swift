@@ -6,11 +6,13 @@ import TransferModel
 struct SchedulerTests {
     func task(
         _ id: Int64, host: String = "a", owner: UInt32 = 1, session: String = "s", priority: Double = 0.5,
-        position: Double? = nil, canResume: Bool = true, since: Double = 0
+        position: Double? = nil, canResume: Bool = true, since: Double = 0,
+        hold: Scheduler.Candidate.Hold = .held
     ) -> Scheduler.Candidate {
         Scheduler.Candidate(
             id: TaskID(id), session: SessionKey(owner: UserID(owner), identifier: session), host: host,
-            priority: priority, position: position ?? Double(id), canResume: canResume, startedAt: reading(since).boot)
+            priority: priority, position: position ?? Double(id), canResume: canResume, startedAt: reading(since).boot,
+            hold: hold)
     }
     func key(_ name: String) -> SessionKey { SessionKey(owner: UserID(1), identifier: name) }
 
@@ -35,6 +37,37 @@ struct SchedulerTests {
         #expect(pick([task(1), task(2), task(3, host: "b")], byBoth).start.sorted() == [1, 3])
         let wide = SlotLimits(global: 32, perHost: 2, perHostOfSession: [key("s"): 9])
         #expect(pick((1...5).map { task($0) }, wide).start.count == 2)
+    }
+
+    /// It is nobody's slot any more, but one of its session's tasks.
+    @Test func whatLeftItsSlotCountsInItsSessionAlone() {
+        let left = (1...6).map { task($0, hold: .left) }
+        let full = SlotLimits(global: 2, perHost: 1, perOwner: 1)
+        #expect(pick([task(7)], running: left, full).start == [7])
+        let bySession = SlotLimits(global: 32, perHost: 32, perSession: [key("s"): 6])
+        #expect(pick([task(7), task(8, session: "t")], running: left, bySession).start == [8])
+        let byBoth = SlotLimits(global: 32, perHost: 32, perHostOfSession: [key("s"): 6])
+        #expect(pick([task(7), task(8, host: "b")], running: left, byBoth).start == [8])
+        // It is never stopped for another task, and a lowered limit does not reach it.
+        let lowered = SlotLimits(global: 1, perHost: 1, perSession: [key("s"): 1])
+        #expect(pick([task(9, priority: 1)], running: left, lowered).preempt.isEmpty)
+        #expect(Scheduler.blocking(task(7), running: left, limits: full).isEmpty)
+    }
+
+    /// Nobody is stopped because a task took its slot back, and the next one waits until there is room again.
+    @Test func whatTookItsSlotBackStopsNobody() {
+        let limits = SlotLimits(global: 2, perHost: 2)
+        let running = [task(1), task(2), task(3, hold: .returned), task(4, hold: .returned)]
+        let (start, preempt) = pick([task(5)], running: running, limits)
+        #expect(start.isEmpty && preempt.isEmpty)
+        #expect(pick([task(5)], running: [task(3, hold: .returned)], limits).start == [5])
+        // A lowered limit stops the others as before.
+        #expect(pick([], running: running, SlotLimits(global: 1, perHost: 1)).preempt == [2])
+        // Another owner's turn comes although the limits are exceeded.
+        let other = task(6, host: "b", owner: 2)
+        #expect(pick([other], running: running, limits, at: 100).preempt.count == 1)
+        // So does a task of higher priority.
+        #expect(pick([task(7, priority: 1)], running: running, limits).preempt.count == 1)
     }
 
     @Test func runningTasksCount() {

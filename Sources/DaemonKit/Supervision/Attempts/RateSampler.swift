@@ -3,7 +3,8 @@ import Threading
 import TransferModel
 
 /// Samples the rates of all runs twice a second while there are any. A host that sends bytes is not silent. If many
-/// tasks run, their figures change once a second (`Crowd`), and are sampled as often.
+/// tasks run, their figures change once a second (`Crowd`), and are sampled as often. Each time, the runs that wait for
+/// their client leave their slots.
 final class RateSampler: Sendable {
     private static let many = 64
 
@@ -35,6 +36,7 @@ final class RateSampler: Sendable {
         while runs.count > 0, !signal.isStopped {
             let boot = time.reading().boot
             for run in runs.all where run.sample(at: boot) { gates.hostSends(run.host) }
+            if runs.settleSlots(at: boot) { signal.slotsFreed() }
             try? await Task.sleep(for: Self.interval(of: runs.count))
         }
         isTicking.withLock { $0 = false }

@@ -32,6 +32,7 @@ final class RequestAttempt: TransferAttempt {
             }
         }
         self.logger = logger
+        if let stream { run.streams(to: stream) }
     }
 
     func begin(_ beginnings: Turnstiles, ended: @escaping @Sendable (AttemptEnding) -> Void) {

@@ -1,4 +1,5 @@
 import Threading
+import TransferCore
 import TransferModel
 
 /// All existing runs by task, and which of them hold a slot.
@@ -9,6 +10,10 @@ final class RunTable: Sendable {
     /// The most runs that may wait without a slot for the commit of their end. If the store hangs, they must not pile
     /// up.
     static let mostPendingEnds = 256
+
+    /// The most runs of one user that may be without their slots because they wait for their client. Each keeps a
+    /// connection.
+    static let mostWithoutSlot = 64
 
     private struct State {
         var holding: [TaskID: TransferRun] = [:]
@@ -26,12 +31,35 @@ final class RunTable: Sendable {
     var all: [TransferRun] { runs.withLock { Array($0.holding.values) + $0.ending.values } }
     var count: Int { runs.withLock { $0.holding.count + $0.ending.count } }
 
-    /// The runs that hold a slot.
+    /// The runs that hold a slot, or left it until their client makes them go on.
     var withSlot: [TransferRun] { runs.withLock { Array($0.holding.values) } }
     /// The runs whose end is not committed yet.
     var pendingEnds: [TransferRun] { runs.withLock { Array($0.ending.values) } }
 
     func insert(_ run: TransferRun) { runs.withLock { $0.holding[run.task] = run } }
+
+    /// Runs that only wait for their client leave their slots, and those that go on take them back.
+    /// - Parameter boot: milliseconds of the boot clock.
+    /// - Returns: whether a slot became free.
+    func settleSlots(at boot: Int64) -> Bool {
+        let runs = withSlot
+        var left: [UserID: Int] = [:]
+        for run in runs where run.hold == .left {
+            if run.waitsForClient(at: boot) {
+                left[run.session.owner, default: 0] += 1
+            } else {
+                run.set(hold: .returned)
+            }
+        }
+        var isFreed = false
+        for run in runs where run.hold != .left && run.waitsForClient(at: boot) {
+            guard left[run.session.owner, default: 0] < Self.mostWithoutSlot else { continue }
+            left[run.session.owner, default: 0] += 1
+            run.set(hold: .left)
+            isFreed = true
+        }
+        return isFreed
+    }
 
     /// Notes that the attempt is over, and only the commit of its end is outstanding.
     /// - Returns: whether a slot became free; false if too many ends are outstanding: then `remove` frees it.

@@ -4,14 +4,6 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// What a run waits for.
-protocol Awaited: Sendable {
-    /// Calls `body` once, on any thread, when it is over; at once if it is over already.
-    func whenOver(_ body: @escaping @Sendable () -> Void)
-    /// Makes it end soon.
-    func cancel()
-}
-
 /// One running task as the rest of the daemon sees it: its figures, and the means to stop it.
 ///
 /// A run stays in the `RunTable` until it has stopped completely, so that no task runs twice at once.
@@ -26,6 +18,8 @@ final class TransferRun: Sendable {
         var proxyLetPass = false
         var isElsewhere = false
         var secured: String?
+        var hold = Scheduler.Candidate.Hold.held
+        var stream: BodyStream?
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentView])?
         var work: Task<Void, Never>?
@@ -203,6 +197,21 @@ final class TransferRun: Sendable {
             return state.proceed
         }
         proceed?(action)
+    }
+
+    // MARK: Slot
+
+    var hold: Scheduler.Candidate.Hold { state.withLock { $0.hold } }
+    func set(hold: Scheduler.Candidate.Hold) { state.withLock { $0.hold = hold } }
+
+    /// The body goes to the client of its session.
+    func streams(to stream: BodyStream) { state.withLock { $0.stream = stream } }
+
+    /// Only the client can make it go on: it is asked about an answer, or does not take the body of a stream.
+    /// - Parameter boot: milliseconds of the boot clock.
+    func waitsForClient(at boot: Int64) -> Bool {
+        let (phase, stream) = state.withLock { ($0.figures.phase, $0.stream) }
+        return phase == .deciding || stream?.isStuck(at: boot) == true
     }
 
     // MARK: Figures

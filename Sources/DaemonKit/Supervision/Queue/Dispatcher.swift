@@ -149,11 +149,12 @@ actor Dispatcher {
         let limits = settings.global
         let active = slots.holders
         var query = query(limits, now)
-        let free = limits.maximumConcurrentTasks - active.count
+        let counted = active.filter { $0.hold != .left }
+        let free = limits.maximumConcurrentTasks - counted.count
         if let started = try await startFromAhead(query, free, active, now) { return started }
         // The tasks read ahead do not include these.
         query.excludedTasks = Set((active + slots.pendingEnds).map(\.task))
-        query.order = { [turns, running = active.map(\.session)] in turns.order($0, running: running) }
+        query.order = { [turns, running = counted.map(\.session)] in turns.order($0, running: running) }
         var isFirst = true
         while true {
             let running = Set(active.map(\.session))
@@ -171,7 +172,7 @@ actor Dispatcher {
             // A further look sees other tasks and other turns.
             turnEnd.withLock { $0 = [$0, decision.nextLook].compactMap(\.self).min() }
             guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
-                active.count < limits.maximumConcurrentTasks || decision.leavesOwnerWithout && decision.nextLook == nil
+                free > 0 || decision.leavesOwnerWithout && decision.nextLook == nil
             else { return false }
             query.lookFurther(past: candidates.tasks)
         }
@@ -343,7 +344,7 @@ extension Scheduler.Candidate {
     init(_ run: TransferRun) {
         self.init(
             id: run.task, session: run.session, host: run.host, priority: run.priority, position: run.position,
-            canResume: run.canResume, startedAt: run.startedAt)
+            canResume: run.canResume, startedAt: run.startedAt, hold: run.hold)
     }
 }
 

@@ -8,8 +8,8 @@ import TransferStore
 /// Explains what a queued task waits for.
 struct QueueingReason: Sendable {
     let store: TransferStore
-    let runs: RunTable
-    let gates: Gatekeeper
+    /// Those of all supervisions: a slot may be held by a task of another store.
+    let slots: SharedSlots
     let policies: TaskPolicies
     let configuration: @Sendable () -> Configuration
     let time: any TimeSource
@@ -22,7 +22,7 @@ struct QueueingReason: Sendable {
                 explanation: "The session \"\(record.session.identifier)\" is paused; dlctl session resume "
                     + "\(record.session.identifier) lets its tasks run.")
         }
-        if let hold = gates.hold(
+        if let hold = slots.gates.hold(
             host: record.host, owner: record.session.owner, heedsSilence: !record.id.isVolatile)
         {
             let proxy = session.map { policies.policy(of: record, in: $0).network }?.proxy.flatMap(ProxyRules.address)
@@ -32,7 +32,7 @@ struct QueueingReason: Sendable {
         let sessions = session.map { [$0.key: $0] } ?? [:]
         let limits = SlotLimits(settings, sessions)
         let candidate = Scheduler.Candidate(record)
-        let running = runs.withSlot.map(Scheduler.Candidate.init)
+        let running = slots.holders.map(Scheduler.Candidate.init)
         guard let limit = Scheduler.blocking(candidate, running: running, limits: limits).first else { return nil }
         return .init(reason: limit.reason, explanation: Self.explanation(limit, limits, of: record))
     }

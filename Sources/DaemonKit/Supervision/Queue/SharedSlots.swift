@@ -27,6 +27,9 @@ package final class SharedSlots: Sendable {
     /// All runs that hold a slot, in any supervision.
     var holders: [TransferRun] { gathered(\.withSlot) }
 
+    /// How many runs left their slots, or took them back and may exceed the limits. For checks.
+    package var withoutSlot: Int { holders.count { $0.hold != .held } }
+
     /// All runs without a slot whose end is not committed yet.
     var pendingEnds: [TransferRun] { gathered(\.pendingEnds) }
 

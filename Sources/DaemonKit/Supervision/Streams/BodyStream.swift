@@ -16,6 +16,8 @@ package final class BodyStream: BodyReceiver {
         var isOpen = false
         /// The transfer is paused until it is woken.
         var isHeld = false
+        /// Since when it has been paused at one offset, in milliseconds of the boot clock.
+        var stuck: (at: ByteCount, since: Int64)?
         var wake: (@Sendable () -> Void)?
         var decodes = false
         var decoding: StreamedDecoding?
@@ -55,6 +57,22 @@ package final class BodyStream: BodyReceiver {
         }
         wake?()
         return ByteCount(credit)
+    }
+
+    /// Milliseconds without credit, or without reading, after which the stream counts as one that its client left.
+    private static let patience: Int64 = 10_000
+
+    /// Whether the client has taken nothing for a while although there is something. Asked once or twice a second.
+    /// - Parameter boot: milliseconds of the boot clock.
+    func isStuck(at boot: Int64) -> Bool {
+        state.withLock { state in
+            guard state.isHeld, state.isOpen else {
+                state.stuck = nil
+                return false
+            }
+            if state.stuck?.at != state.body.offset { state.stuck = (state.body.offset, boot) }
+            return boot - (state.stuck?.since ?? boot) >= Self.patience
+        }
     }
 
     // MARK: The attempt

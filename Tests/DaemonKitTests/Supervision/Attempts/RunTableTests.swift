@@ -40,6 +40,37 @@ import TransferModel
         #expect(!table.freeSlot(of: late))
     }
 
+    /// A run that its client has to make go on leaves its slot until it goes on.
+    @Test func whoWaitsForItsClientLeavesItsSlot() {
+        let (waiting, other) = (run(1), run(2))
+        #expect(!table.settleSlots(at: 0))
+        waiting.set(phase: .deciding)
+        #expect(table.settleSlots(at: 0))
+        #expect(waiting.hold == .left && other.hold == .held)
+        #expect(!table.settleSlots(at: 0))
+        waiting.set(phase: nil)
+        #expect(!table.settleSlots(at: 0))
+        #expect(waiting.hold == .returned)
+        waiting.set(phase: .deciding)
+        #expect(table.settleSlots(at: 0) && waiting.hold == .left)
+    }
+
+    /// One user's runs cannot keep any number of connections.
+    @Test func soManyOfOneUserLeaveTheirSlots() {
+        let runs = (0...RunTable.mostWithoutSlot).map { run(Int64($0)) }
+        for run in runs { run.set(phase: .deciding) }
+        for _ in 0..<2 {
+            _ = table.settleSlots(at: 0)
+            #expect(runs.count { $0.hold == .left } == RunTable.mostWithoutSlot)
+        }
+        // Another may when one goes on; those that left stay where they are.
+        let left = runs.filter { $0.hold == .left }
+        left[0].set(phase: nil)
+        #expect(table.settleSlots(at: 0))
+        #expect(left[0].hold == .returned && left.dropFirst().allSatisfy { $0.hold == .left })
+        #expect(runs.count { $0.hold == .left } == RunTable.mostWithoutSlot)
+    }
+
     /// For a store that hangs.
     @Test func soManyEndsMayBePending() {
         let ends = (0..<RunTable.mostPendingEnds).map { run(Int64($0)) }

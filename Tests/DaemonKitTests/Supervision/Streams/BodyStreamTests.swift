@@ -50,6 +50,25 @@ struct BodyStreamTests {
         }
     }
 
+    /// Only if there is something to take, and nothing of it is taken for 10 s.
+    @Test func aClientThatTakesNothingIsNoticed() {
+        func isStuck(_ seconds: Int64) -> Bool { stream.isStuck(at: seconds * 1000) }
+        begin()
+        #expect(!isStuck(0) && !isStuck(20))
+        #expect(taken([1, 2, 3]) == 0)
+        #expect(!isStuck(30) && !isStuck(39) && isStuck(40) && isStuck(50))
+        _ = stream.give(2)
+        #expect(!isStuck(51))
+        #expect(taken([1, 2, 3]) == 2)
+        // It moved meanwhile.
+        #expect(!isStuck(52) && !isStuck(61) && isStuck(62))
+        sink.stick()
+        stream.give(100)
+        #expect(taken([3]) == 1)
+        #expect(taken([4]) == 0)
+        #expect(!isStuck(70) && isStuck(80))
+    }
+
     @Test func anAnswerThatGaveNoByteBindsNothing() {
         _ = stream.give(2)
         for bytes in [[], [1]] as [[UInt8]] {
