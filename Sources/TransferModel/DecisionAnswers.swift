@@ -121,6 +121,9 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var isOfRealm: Bool?
         /// The URLs whose challenges named that realm.
         public var urls: [String]?
+        /// It refused what the task has of its own: its user name, also in a URL, its token, its netrc file. None of
+        /// these is sent there again.
+        public var refusesOwn: Bool?
         /// The trusted keys of this server, in the form of `TrustedKey`.
         public var key: String?
         /// The client trusts no key of this server.

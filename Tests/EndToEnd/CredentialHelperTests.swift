@@ -99,6 +99,15 @@ extension EndToEnd.Serving {
             let refused = try await scene.probe.add(server.tlsURL("file"), to: scene.file("refused"), more)
             let task = try await scene.probe.wait(for: refused, "failed")
             #expect(task.errorCode == "auth.required", "\(task)")
+            // A client that is asked sees the proxy's answer.
+            try await scene.openAsking(["challenge"])
+            let waiting = try await scene.probe.add(
+                server.tlsURL("file"), to: scene.file("waiting"), more, session: "s")
+            let asked = try await scene.question(waiting)
+            #expect(asked["response", "status"] == 407 && asked["protectionSpace", "isProxy"] == true, "\(asked)")
+            let fields = asked["response", "headers"].map { "\($0)" } ?? ""
+            #expect(fields.contains("Proxy-Authenticate"), "\(asked)")
+            try await scene.answer(asked, "cancel")
             try Files.write(scene.file("password"), ConnectProxy.password + "\n", mode: 0o600)
             let added = try await scene.daemon.dlctl([
                 "credential", "add", place, "--proxy", "--realm", ConnectProxy.realm, "--username", ConnectProxy.user,
@@ -108,7 +117,7 @@ extension EndToEnd.Serving {
             let id = try await scene.probe.add(server.tlsURL("file"), to: scene.file(), more)
             try await scene.probe.wait(for: id, "completed")
             #expect(try Files.read(scene.file()) == content.bytes)
-            #expect(proxy.requests == [false, false, true])
+            #expect(proxy.requests == [false, false, false, true])
         }
 
         /// A session that ends with its last task leaves no credentials in memory, so their room is available to its

@@ -157,6 +157,54 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.wait(for: other, "failed").errorCode == "auth.required")
         }
 
+        /// After the question, whatever the answer, and in the request for the body of the refusal.
+        @Test(
+            .timeLimit(.minutes(1)), arguments: ["rejectProtectionSpace", "performDefaultHandling"],
+            [(false, false), (true, false), (true, true)])
+        func theTasksOwnIsNotSentAgain(action: String, shape: (any: Bool, inURL: Bool)) async throws {
+            let scene = try await Scene.asking("challenge")
+            serve(scene)
+            var url = scene.origin.url("/file")
+            var more: [String: JSONValue] = ["kind": "data", "acceptsAnyStatus": .bool(shape.any)]
+            if shape.inURL {
+                url = url.replacing("://", with: "://anna:own@")
+            } else {
+                more.merge(["username": "anna", "password": "own"]) { $1 }
+            }
+            more["url"] = .string(url)
+            let id = try await scene.probe.add([.object(more)], session: "s")[0]
+            let asked = try await scene.question(id)
+            #expect(asked["previousFailureCount"] == 1 && asked["proposedUser"] == "anna", "\(asked)")
+            try await scene.answer(asked, action)
+            let task = try await scene.probe.wait(for: id, shape.any ? "completed" : "failed")
+            #expect(task["response", "status"] == 401, "\(task)")
+            #expect(sent(scene, "own") == 1)
+            // Other credentials are sent.
+            let again = try await scene.request("/file", ["username": "anna", "password": "own"])
+            let next = try await scene.question(again)
+            try await scene.probe.call(
+                "task.update", ["id": .integer(again), "password": "Zq7right7qZ", "username": "anna"])
+            #expect(try await scene.refusal(next, action)?.code == "decision.gone")
+            try await scene.probe.wait(for: again, "completed")
+            #expect(sent(scene, "own") == 2)
+        }
+
+        /// Where nobody is asked: the task's own, the store's, and then the refusal with its body.
+        @Test(.timeLimit(.minutes(1))) func eachIsSentOnceWhereEveryStatusIsAnAnswer() async throws {
+            let scene = try await Scene()
+            serve(scene)
+            try await set(scene, "wrong")
+            let id = try await scene.probe.add([
+                [
+                    "kind": "data", "url": .string(scene.origin.url("/file")), "acceptsAnyStatus": true,
+                    "username": "anna", "password": "own",
+                ]
+            ])[0]
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["response", "status"] == 401, "\(task)")
+            #expect(sent(scene, "own") == 1 && sent(scene, "wrong") == 1)
+        }
+
         /// A `permanent` answer serves all of the owner's tasks as soon as it has worked, but not before.
         @Test(.timeLimit(.minutes(1))) func aPermanentAnswerIsStoredOnceItHasWorked() async throws {
             var scene = try await Scene.asking("challenge")

@@ -39,6 +39,52 @@ extension EndToEnd.Serving {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
+        /// Also after a restart, and once the task has ended. Another answer is refused.
+        @Test(.timeLimit(.minutes(1))) func anAnswerMayBeRepeatedAfterTheNextQuestion() async throws {
+            var scene = try await scene()
+            scene.origin.serve("/there", .redirect(to: "/other", status: 302))
+            let id = try await scene.add(session: "s")
+            let first = try await scene.question(id)
+            let request: JSONValue = ["url": .string(scene.origin.url("/there?token=S3cretS3cretS3cret2"))]
+            try await scene.answer(first, "followWith", ["request": request])
+            let second = try await scene.question(id, after: first)
+            for _ in 0..<2 {
+                let repeated = try await scene.answer(first, "followWith", ["request": request])
+                #expect(repeated["task"] == .integer(id) && repeated["action"] == "followWith", "\(repeated)")
+                #expect(try await scene.refusal(first, "follow")?.code == "decision.gone")
+                let other: JSONValue = ["url": .string(scene.origin.url("/other"))]
+                #expect(try await scene.refusal(first, "followWith", ["request": other])?.code == "decision.gone")
+                scene = try await scene.restarted()
+            }
+            #expect(try await scene.questions(id).map { $0["decision"] } == [second["decision"]])
+            try await scene.answer(second, "follow")
+            try await scene.probe.wait(for: id, "completed")
+            try await scene.answer(first, "followWith", ["request": request])
+            try await scene.answer(second, "follow")
+            try await scene.probe.call("task.remove", ["ids": [.integer(id)]])
+            #expect(try await scene.refusal(first, "followWith", ["request": request])?.code == "decision.gone")
+        }
+
+        /// `task.get` with `secrets` shows the request that was made, and only then.
+        @Test(.timeLimit(.minutes(1))) func theOwnerSeesTheRequestThatWasMade() async throws {
+            let scene = try await scene()
+            let id = try await scene.request("/file")
+            let request: JSONValue = [
+                "url": .string(scene.origin.url("/other?token=S3cretS3cretS3cret3")), "method": "PUT",
+                "headers": [["X-New", "1"]], "body": ["text": "new"],
+            ]
+            try await scene.answer(try await scene.question(id), "followWith", ["request": request])
+            try await scene.probe.wait(for: id, "completed")
+            let seen = try await scene.probe.call("task.get", ["id": .integer(id), "secrets": true])
+            #expect(seen["currentRequest"] == request, "\(seen)")
+            #expect(seen["url"] == .string(scene.origin.url("/file")))
+            #expect(try await scene.probe.task(id)["currentRequest"] == nil)
+            let plain = try await scene.request("/other")
+            try await scene.probe.wait(for: plain, "completed")
+            let own = try await scene.probe.call("task.get", ["id": .integer(plain), "secrets": true])
+            #expect(own["currentRequest"] == nil, "\(own)")
+        }
+
         @Test(.timeLimit(.minutes(1)), arguments: ["data", "download"])
         func aRefusedRedirectIsTheResponse(kind: String) async throws {
             let scene = try await scene()

@@ -13,7 +13,29 @@ struct RevealedTask {
         var view = view
         view.spec = spec
         view.response = response
+        view.currentRequest = currentRequest
         return view
+    }
+
+    private var currentRequest: TaskRequest? {
+        guard let standing = exchange.standing else { return nil }
+        var request = standing.request
+        request.body = standing.sendsOwnBody ? spec.body : request.body.map(Self.shown)
+        let hasBody = request.body != nil || standing.sendsOwnBody && record.source != nil
+        request.method = RequestHeaders.method(request.method, hasBody: hasBody)
+        return request
+    }
+
+    private static func shown(_ body: RequestBody) -> RequestBody {
+        guard let bytes = body.text.map({ Array($0.utf8) }) ?? body.base64.flatMap({ Base64.decode($0) }) else {
+            return body
+        }
+        let size = ByteCount(Int64(bytes.count))
+        let isShown = bytes.count <= Bounds.shownBody
+        var shown = RequestBody()
+        (shown.text, shown.base64) = content(KeptBody(size: size, content: isShown ? bytes : nil))
+        if !isShown { shown.size = size }
+        return shown
     }
 
     private var spec: TaskSpec {

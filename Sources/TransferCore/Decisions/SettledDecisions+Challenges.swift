@@ -1,6 +1,13 @@
 import TransferModel
 
 extension SettledDecisions {
+    /// A server or proxy refused what the task has of its own.
+    package mutating func refuseOwn(by space: ProtectionSpace) {
+        var place = take(space)
+        place.refusesOwn = true
+        keep(place)
+    }
+
     /// A server or proxy wants credentials: the credential it was given, if any, is refused and forgotten.
     /// - Parameters:
     ///   - ownUser: user name of the task's own credentials, if they were sent there.
@@ -227,15 +234,16 @@ extension EffectivePolicy {
             network.tls = tls
         }
         if settled.declinesCredentials == true { (mayHaveCredentials, mayHaveTickets) = (false, false) }
+        if settled.spaces.contains(where: { $0.refusesOwn == true && !$0.isProxy }) { network.refuseOwn() }
         let known = settled.spaces.filter { $0.username != nil }
         let servers = known.filter { !$0.isProxy }.map {
             NetworkOptions.OriginCredential($0)
         }
         if !servers.isEmpty { network.answered = servers }
         guard let proxy = network.proxy, let parsed = ProtectionSpace.place(ofProxy: proxy) else { return }
-        for place in known where place.isProxy && place.origin == parsed.hostKey {
-            network.proxy = URLRules.withoutUserInfo(proxy)
-            network.proxyCredential = NetworkOptions.OriginCredential(place)
+        for place in settled.spaces where place.isProxy && place.origin == parsed.hostKey {
+            if place.username != nil || place.refusesOwn == true { network.proxy = URLRules.withoutUserInfo(proxy) }
+            if place.username != nil { network.proxyCredential = NetworkOptions.OriginCredential(place) }
         }
     }
 }

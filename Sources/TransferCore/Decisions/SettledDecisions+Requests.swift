@@ -169,7 +169,8 @@ extension TaskSpec {
 extension StrategyRequest {
     /// Makes `standing` replace the task's own request.
     package mutating func ask(_ standing: StandingRequest) {
-        if !standing.isForeign, network.username == nil, let own = spec.url.flatMap({ try? URLRules.parse($0) }),
+        if !standing.isForeign, !network.isOwnRefused, network.username == nil,
+            let own = spec.url.flatMap({ try? URLRules.parse($0) }),
             let user = own.username
         {
             network.username = user

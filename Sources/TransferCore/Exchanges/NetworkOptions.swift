@@ -8,6 +8,8 @@ package struct NetworkOptions: Sendable, Hashable {
     package var password: String?
     package var bearer: String?
     package var netrcPath: String?
+    /// The server of the task's own URL refused these, and the user name in that URL.
+    package private(set) var isOwnRefused = false
     /// Credentials that answer challenges, from clients, the store or the helper. Each is used only for its origin,
     /// even after redirects, and takes precedence there over all others.
     package var answered: [OriginCredential] = []
@@ -51,6 +53,16 @@ package struct NetworkOptions: Sendable, Hashable {
         clientCertificate = nil
         certificates.certificate = nil
         certificates.key = nil
+    }
+
+    /// Drops the credentials that the task has of its own, because its server refused them. A user name in its URL
+    /// counts as one.
+    package mutating func refuseOwn() {
+        username = nil
+        password = nil
+        bearer = nil
+        netrcPath = nil
+        isOwnRefused = true
     }
 
     /// A user name and a password for one scheme, host and port.

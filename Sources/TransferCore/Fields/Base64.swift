@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Base64 (RFC 4648) as header fields, data URLs and the wire carry it.
 package enum Base64 {
     /// nil if the text is not base64; missing padding is tolerated.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var padded = String(text)
         while padded.utf8.count % 4 != 0 { padded += "=" }
         return Data(base64Encoded: padded).map { Array($0) }

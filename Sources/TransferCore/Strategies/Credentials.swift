@@ -12,7 +12,7 @@ enum Credentials {
             network.netrcPath = nil
         } else {
             network.bearer = nil
-            if network.username == nil, let username = url.username {
+            if network.username == nil, !network.isOwnRefused, let username = url.username {
                 network.username = username
                 network.password = url.password ?? network.password
             }

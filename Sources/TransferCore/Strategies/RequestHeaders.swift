@@ -23,7 +23,7 @@ package enum RequestHeaders {
     }
 
     /// Methods are case-sensitive (RFC 9110 section 9.1), but a caller who writes `get` means GET.
-    static func method(_ given: String?, hasBody: Bool) -> String {
+    package static func method(_ given: String?, hasBody: Bool) -> String {
         guard let given else { return hasBody ? "POST" : "GET" }
         let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"]
         return known.first { $0 == given.uppercased() } ?? given

@@ -61,9 +61,9 @@ public enum AnswerDecision: RPCMethod {
     public static let name = "decision.answer"
     public static let summary =
         """
-        Answers a question; durable when it returns. The first answer counts. The same answer may be repeated until the task \
-        asks its next question. A different answer is refused with `decision.gone`, and so is an answer to a closed question. \
-        Administrators may answer for others, but may not give credentials, requests or destinations, or trust servers.
+        Answers a question; durable when it returns. The first answer counts. The same answer may be repeated as \
+        long as the task exists, for its newest \(Bounds.decisions) questions. A different answer is refused with \
+        `decision.gone`, and so is an answer to a closed question. Administrators may answer for others, but may not give credentials, requests or destinations, or trust servers.
         """
     public static let errors: [ErrorCode] = [
         .decisionGone, .badField, .badURL, .unsupported, .permissionDenied, .limitReached, .destinationBadPath,
@@ -101,7 +101,7 @@ public enum AnswerDecision: RPCMethod {
             case .action:
                 .required(
                     .oneOf(DecisionAction.self),
-                    "`challenge`: `useCredential`; `performDefaultHandling` (the request is sent once more; if it is refused, as in a session that does not ask); `rejectProtectionSpace` (the request is sent once more with the task's own credentials, and its answer is final); `cancel` (the task). Method `serverTrust`: `trust` (the `key` in the question; only the owner may); `performDefaultHandling` (the task fails with `tls.untrusted`); `cancel`. Method `clientCertificate`: `useCredential` (a certificate); `performDefaultHandling` (none is shown); `cancel`. `redirect`: `follow`, `followWith` (`request` instead of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (for a data task whose request may be repeated: it is sent once more, and the answer goes to the file `destination`). `begin`: `continue`, `newRequest` (`request` instead of the task's own), `cancel`. `cache`: `store` (as RFC 9111 and the capacities allow), `memoryOnly`, `doNotStore`."
+                    "`challenge`: `useCredential`; `performDefaultHandling` (the request is sent once more; if it is refused, as in a session that does not ask); `rejectProtectionSpace` (the request is sent once more without credentials, and its answer is final); `cancel` (the task). Method `serverTrust`: `trust` (the `key` in the question; only the owner may); `performDefaultHandling` (the task fails with `tls.untrusted`); `cancel`. Method `clientCertificate`: `useCredential` (a certificate); `performDefaultHandling` (none is shown); `cancel`. `redirect`: `follow`, `followWith` (`request` instead of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (for a data task whose request may be repeated: it is sent once more, and the answer goes to the file `destination`). `begin`: `continue`, `newRequest` (`request` instead of the task's own), `cancel`. `cache`: `store` (as RFC 9111 and the capacities allow), `memoryOnly`, `doNotStore`."
                 )
             case .credential:
                 .optional(.object(DecisionCredential.self), "With `useCredential`; only the owner may give it.")

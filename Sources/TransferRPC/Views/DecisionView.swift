@@ -146,7 +146,8 @@ extension TaskRequest: WireObject {
         case .body:
             .optional(
                 .object(RequestBody.self),
-                "Only in answers, `text` or `base64`. Default: the proposed body, or none with `method` GET or HEAD.")
+                "In answers `text` or `base64`; default: the proposed body, or none with `method` GET or HEAD. Questions do not show it; `currentRequest` does, up to 1 MiB, else its `size`."
+            )
         }
     }
 }

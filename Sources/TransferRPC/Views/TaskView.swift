@@ -41,6 +41,8 @@ public struct TaskView: Hashable, Sendable {
     /// Only in `task.get`: the newest exchanges, in the order in which they ended.
     public var metrics: [ExchangeView]?
     public var metricsDropped: Int?
+    /// Only in `task.get` with `secrets`.
+    public var currentRequest: TaskRequest?
 
     /// What only the memory has about a running task.
     public struct Live: Hashable, Sendable {
@@ -184,7 +186,7 @@ extension TaskView: WireObject {
             bytesSent, bytesToSend,
             resumedFrom,
             rate, eta, attempts, nextAttemptAt, createdAt, startedAt, finishedAt, position, file, sha256, verified,
-            response, error, segments, metrics, metricsDropped
+            response, error, segments, metrics, metricsDropped, currentRequest
     }
 
     public init(from decoder: any Decoder) throws {
@@ -222,6 +224,7 @@ extension TaskView: WireObject {
         segments = try fields.decodeIfPresent([SegmentView].self, forKey: .segments)
         metrics = try fields.decodeIfPresent([ExchangeView].self, forKey: .metrics)
         metricsDropped = try fields.decodeIfPresent(Int.self, forKey: .metricsDropped)
+        currentRequest = try fields.decodeIfPresent(TaskRequest.self, forKey: .currentRequest)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -266,6 +269,7 @@ extension TaskView: WireObject {
         try fields.write(segments, .segments)
         try fields.write(metrics, .metrics)
         try fields.write(metricsDropped.map { Int64($0) }, .metricsDropped)
+        try fields.write(currentRequest, .currentRequest)
     }
 
     public static let wireName = "Task"
@@ -318,6 +322,11 @@ extension TaskView: WireObject {
                 "In `task.get`: how long each request and its answer took, in the order in which they ended; the newest \(Bounds.metrics). Every attempt, redirect, repetition and segment has an entry; an exchange that still runs and `file` and `data` URLs have none. Entries name no URL and no header, so administrators see them too."
             )
         case .metricsDropped: .optional(.integer, "Number of entries that newer ones pushed out of `metrics`.")
+        case .currentRequest:
+            .optional(
+                .object(TaskRequest.self),
+                "In `task.get` with `secrets`: the request that is made in place of the task's own, after `newRequest`, `followWith` or a redirect that a client was asked about. Redirects that are followed without a question show in `response.url`. It stays when the task has ended."
+            )
         }
     }
 }

@@ -6,9 +6,19 @@ extension StoreSnapshot {
         FROM decision JOIN task ON task.id = decision.task JOIN session ON session.id = task.session
         """
 
-    /// The question with this id; nil if it is gone.
+    /// The question with this id; nil if it is gone. Of an earlier question of its task, only what recognises a repeated
+    /// answer is left.
     package func decision(_ id: DecisionID) throws -> DecisionRecord? {
-        try rows("SELECT \(Self.decisionColumns) WHERE decision.id = ?", id.rawValue).next().map(Self.decision)
+        if let last = try rows("SELECT \(Self.decisionColumns) WHERE decision.id = ?", id.rawValue).next() {
+            return try Self.decision(last)
+        }
+        return try rows(
+            """
+            SELECT earlier_decision.id, task, owner, identifier, 'answered', question, asked_at, answer, ? \
+            FROM earlier_decision JOIN task ON task.id = earlier_decision.task JOIN session ON session.id = task.session \
+            WHERE earlier_decision.id = ?
+            """, try JSONColumn.encode(SettledDecisions()), id.rawValue
+        ).next().map(Self.decision)
     }
 
     /// The last question of a task, open or not.

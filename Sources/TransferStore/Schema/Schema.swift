@@ -38,6 +38,7 @@ enum Schema {
         Migration(identifier: Migration0028.identifier, sql: Migration0028.sql),
         Migration(identifier: Migration0029.identifier, sql: Migration0029.sql),
         Migration(identifier: Migration0031.identifier, sql: Migration0031.sql),
+        Migration(identifier: Migration0032.identifier, sql: Migration0032.sql),
     ]
 
     /// Runs the migrations that the database does not have yet, each in its own transaction. The table that records

@@ -2,11 +2,13 @@ import TransferModel
 
 extension StoreTransaction {
     /// Stores a question in place of the task's last one.
+    /// - Parameter redacted: returns the answer to the last one as it may be kept.
     /// - Returns: its id, which no other question ever has.
     package func ask(
-        _ question: Question, of task: TaskID, at now: Timestamp, settled: SettledDecisions
+        _ question: Question, of task: TaskID, at now: Timestamp, settled: SettledDecisions,
+        redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws -> DecisionID {
-        try execute("DELETE FROM decision WHERE task = ?", task.rawValue)
+        try forgetDecisions(of: task, redacted: redacted)
         try execute(
             "INSERT INTO decision (task, state, question, asked_at, settled) VALUES (?, 'open', ?, ?, ?)",
             task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
@@ -68,21 +70,41 @@ extension StoreTransaction {
             """, task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
     }
 
-    /// The task has ended: it no longer needs what its questions settled, and of its last answer only what may be
-    /// shown.
+    /// The task has ended: of what its questions settled only the request that it made stays, as its own request does,
+    /// and of its last answer only what may be shown.
     /// - Parameter redacted: returns the answer as it may be kept.
     package func forgetSecrets(
         of task: TaskID, redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws {
         guard let known = try decision(of: task) else { return }
         let answer = try known.answer.map { try JSONColumn.encode(redacted($0)) }
+        var left = SettledDecisions()
+        left.standing = known.settled.standing
         try execute(
-            "UPDATE decision SET answer = ?, settled = ? WHERE id = ?", answer,
-            try JSONColumn.encode(SettledDecisions()), known.id.rawValue)
+            "UPDATE decision SET answer = ?, settled = ? WHERE id = ?", answer, try JSONColumn.encode(left),
+            known.id.rawValue)
     }
 
-    /// The task starts again, or requests something else: nothing is settled any more.
-    package func forgetDecisions(of task: TaskID) throws {
+    /// The task asks another question, starts again, or requests something else: the last question settles nothing any
+    /// more. Its answer stays, so that it may be repeated.
+    /// - Parameter redacted: returns the answer as it may be kept.
+    package func forgetDecisions(
+        of task: TaskID, redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
+    ) throws {
+        guard let last = try decision(of: task) else { return }
         try execute("DELETE FROM decision WHERE task = ?", task.rawValue)
+        guard let answer = last.answer else { return }
+        var question = Question(last.question.kind, default: last.question.default)
+        question.protectionSpace = last.question.protectionSpace
+        question.offered = last.question.offered
+        try execute(
+            "INSERT INTO earlier_decision (id, task, question, asked_at, answer) VALUES (?, ?, ?, ?, ?)",
+            last.id.rawValue, task.rawValue, try JSONColumn.encode(question), last.askedAt.rawValue,
+            try JSONColumn.encode(redacted(answer)))
+        try execute(
+            """
+            DELETE FROM earlier_decision WHERE task = ?1 AND id <= (SELECT id FROM earlier_decision WHERE task = ?1 \
+            ORDER BY id DESC LIMIT 1 OFFSET ?2)
+            """, task.rawValue, Bounds.decisions)
     }
 }

@@ -40,6 +40,39 @@ import TransferModel
         }
     }
 
+    /// Neither the members of the task nor the user name of its URL are sent again, nor what the proxy's URL names.
+    @Test func whatTheTaskHasOfItsOwnIsNotSentAgain() throws {
+        func applied(_ settled: SettledDecisions) throws -> NetworkOptions {
+            var spec = TaskSpec()
+            (spec.username, spec.password, spec.netrc) = ("own", "p", "/netrc")
+            spec.proxy = "http://old:word@proxy:8080"
+            var policy = EffectivePolicy(spec: spec, session: SessionConfiguration())
+            policy.apply(settled)
+            return policy.network
+        }
+        func user(_ network: NetworkOptions) throws -> String? {
+            var network = network
+            Credentials.resolve(&network, url: try URLRules.parse("https://named:p@a/"), headers: [])
+            return network.username
+        }
+        #expect(try user(applied(SettledDecisions())) == "own")
+        var settled = SettledDecisions()
+        settled.refuseOwn(by: space("a"))
+        let network = try applied(settled)
+        #expect(network.username == nil && network.password == nil && network.netrcPath == nil)
+        #expect(try user(network) == nil)
+        #expect(network.proxy?.contains("old") == true)
+        // The client's answer is used in its place.
+        settled.answered(space("a"), with: use("anna"))
+        #expect(try applied(settled).answered.map(\.username) == ["anna"])
+        let proxy = ProtectionSpace(
+            host: "proxy", port: 8080, protocol: "http", realm: nil, method: .httpBasic, isProxy: true)
+        var byProxy = SettledDecisions()
+        byProxy.refuseOwn(by: proxy)
+        #expect(try applied(byProxy).proxy?.contains("old") == false)
+        #expect(try applied(byProxy).username == "own")
+    }
+
     @Test func eachPlaceHasItsOwn() {
         var settled = SettledDecisions()
         settled.answered(space("a"), with: use("anna"))

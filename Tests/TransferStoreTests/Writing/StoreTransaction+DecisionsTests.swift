@@ -80,6 +80,37 @@ import TransferModel
         #expect(try await store.write { try $0.integer("PRAGMA secure_delete") } == 1)
     }
 
+    /// The newest answers stay as long as their task, without secrets, through restarts.
+    @Test func answersOutliveTheNextQuestions() async throws {
+        var store = try fixture.open()
+        let task = try await store.add(newTask())
+        let answer = DecisionAnswer(
+            .useCredential, credential: DecisionCredential(username: "u", password: "opensesame"))
+        var ids: [DecisionID] = []
+        for _ in 0...Bounds.decisions {
+            let id = try await ask(task, store)
+            try await store.write { try $0.answer(id, answer, settled: SettledDecisions()) }
+            ids.append(id)
+        }
+        let open = try await ask(task, store)
+        store.close()
+        store = try fixture.open()
+        let known = try await store.read { [ids] snapshot in try ids.map { try snapshot.decision($0) } }
+        #expect(known.map { $0 == nil } == ids.map { $0 == ids[0] })
+        #expect(known.allSatisfy { $0 == nil || $0?.state == .answered && $0?.task == task })
+        #expect(known.last??.answer == answer.withoutSecrets && known.last??.session == .shared(of: alice))
+        let last = try await store.read { (try $0.decision(open), try $0.decision(of: task)) }
+        #expect(last.0?.state == .open && last.1?.id == open)
+        // An unanswered question leaves nothing, and neither does a removed task.
+        let kept = ids[9]
+        try await store.write { try $0.forgetDecisions(of: task) }
+        let left = try await store.read { (try $0.decision(open), try $0.decision(kept)) }
+        #expect(left.0 == nil && left.1 != nil)
+        try await store.write { _ = try $0.delete(task) }
+        let removed = try await store.read { try $0.decision(kept) }
+        #expect(removed == nil)
+    }
+
     @Test func aSessionTrustsFewKeysOfEachServerUntilItEnds() async throws {
         var store = try fixture.open()
         let (key, other) = (SessionKey.shared(of: alice), SessionKey.shared(of: bob))

@@ -59,7 +59,8 @@ struct TaskReader: TaskReading {
             let limit = ByteCount(Int64(Bounds.shownBody))
             return KeptExchange(
                 head: try snapshot.wholeHead(of: id), request: try snapshot.body(of: id, .request, showing: limit),
-                response: try snapshot.body(of: id, .response, showing: limit))
+                response: try snapshot.body(of: id, .response, showing: limit),
+                standing: try snapshot.decision(of: id)?.settled.standing)
         }
     }
 

@@ -12,8 +12,8 @@ extension TaskTransitions {
         in transaction: StoreTransaction
     ) throws {
         switch event {
-        case .retargeted: return try transaction.forgetDecisions(of: id)
-        case .retry where before.state.isFinal: return try transaction.forgetDecisions(of: id)
+        case .retargeted: return try transaction.forgetDecisions(of: id) { try $0.redacted() }
+        case .retry where before.state.isFinal: return try transaction.forgetDecisions(of: id) { try $0.redacted() }
         case .claimed, .attemptFailed, .integrityFailed, .completed, .pause, .resume, .cancel, .retry, .preempted,
             .daemonRestarted, .conditionCleared, .blocked, .asked, .deadlinePassed, .resourceTimeoutPassed:
             break
@@ -100,10 +100,13 @@ extension TaskTransitions {
         }
         let now = time.reading().wall
         let question: Question? = offer.flatMap { offer in
-            let ownUser =
-                offer.wasOwnSent ? Self.ownCredential(of: record, for: offer.space, policy)?.username : nil
+            let own = Self.ownCredential(of: record, for: offer.space, policy)
+            if own == nil || offer.wasOwnSent, offer.space.isProxy || Self.isOwn(offer.space, of: record, policy) {
+                settled.refuseOwn(by: offer.space)
+            }
             return settled.challenged(
-                offer.space, ownUser: ownUser, response: shown, at: failure.challenge?.url,
+                offer.space, ownUser: offer.wasOwnSent ? own?.username : nil,
+                response: shown ?? failure.challenge.map { Self.shown($0, of: record) }, at: failure.challenge?.url,
                 isRedirected: failure.challenge.map { settled.isRedirected($0) } ?? false)
         }
         if var question, let offer {
@@ -139,11 +142,7 @@ extension TaskTransitions {
             return .open(known)
         }
         var settled = known?.settled ?? SettledDecisions()
-        let length = head.values("Content-Length").last.flatMap { Int64($0) }
-        let info = ResponseInfo(
-            head, requested: record.spec.url ?? "",
-            verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) }))
-        ).withoutSecrets
+        let info = Self.shown(head, of: record)
         let question: Question? =
             switch held {
             case .begun: settled.responded(with: head, response: info)
@@ -156,6 +155,15 @@ extension TaskTransitions {
             EventRecord(
                 time: time.reading().wall, type: .taskDecision, session: record.session, task: id, payload: payload))
         return try transaction.decision(of: id).map { .open($0) } ?? .settled(nil)
+    }
+
+    /// The header of an answer as questions show it.
+    private static func shown(_ head: ResponseHead, of record: TaskRecord) -> ResponseInfo {
+        let length = head.values("Content-Length").last.flatMap { Int64($0) }
+        return ResponseInfo(
+            head, requested: record.spec.url ?? "",
+            verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) }))
+        ).withoutSecrets
     }
 
     /// If a run ends while a client is asked about its answer, the task waits for the decision and then makes its
@@ -186,11 +194,16 @@ extension TaskTransitions {
     static func ownCredential(
         of record: TaskRecord, for space: ProtectionSpace, _ policy: EffectivePolicy
     ) -> (username: String, password: String?)? {
-        guard !space.isProxy, let url = try? URLRules.parse(record.spec.url ?? ""),
-            url.hostKey == space.origin || policy.network.obeysHSTS && url.securedHostKey == space.origin
-        else { return nil }
+        guard !policy.network.isOwnRefused, isOwn(space, of: record, policy) else { return nil }
         if let username = policy.network.username { return (username, policy.network.password) }
+        guard let url = try? URLRules.parse(record.spec.url ?? "") else { return nil }
         return url.username.map { ($0, url.password) }
+    }
+
+    /// Tells whether this is the server of the task's own URL.
+    private static func isOwn(_ space: ProtectionSpace, of record: TaskRecord, _ policy: EffectivePolicy) -> Bool {
+        guard !space.isProxy, let url = try? URLRules.parse(record.spec.url ?? "") else { return false }
+        return url.hostKey == space.origin || policy.network.obeysHSTS && url.securedHostKey == space.origin
     }
 
     /// Stores a question.
@@ -206,7 +219,9 @@ extension TaskTransitions {
         question.request = settled.proposed?.shown
         let becomesDownload = record.spec.kind == .data && record.spec.mayBeAskedAgain(settled.standing)
         question.offered = question.actionsOfKind.filter { $0 != .becomeDownload || becomesDownload }
-        let decision = try transaction.ask(question, of: record.id, at: now.wall, settled: settled)
+        let decision = try transaction.ask(question, of: record.id, at: now.wall, settled: settled) {
+            try $0.redacted()
+        }
         var payload = JSONMembers()
         payload.add("decision", decision.rawValue)
         let told = try WireCoding.encode(question)
