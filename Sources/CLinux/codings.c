@@ -26,7 +26,7 @@ struct zstd_input {
     const void *bytes;
     size_t size, position;
 };
-enum { ZSTD_NO_MEMORY = 64, ZSTD_LARGEST_WINDOW = 100 };
+enum { ZSTD_WINDOW_TOO_LARGE = 16, ZSTD_NO_MEMORY = 64, ZSTD_LARGEST_WINDOW = 100 };
 
 static struct {
     void *(*create)(void);
@@ -154,7 +154,11 @@ static int zstd_step(dld_decoder *decoder, const uint8_t *input, size_t *input_l
     size_t result = zstd.decompress(decoder->state, &out, &in);
     *input_length = in.position;
     *output_length = out.position;
-    if (zstd.is_error(result)) return zstd.error(result) == ZSTD_NO_MEMORY ? DLD_DECODE_MEMORY : DLD_DECODE_BAD;
+    if (zstd.is_error(result)) {
+        int error = zstd.error(result);
+        if (error == ZSTD_NO_MEMORY) return DLD_DECODE_MEMORY;
+        return error == ZSTD_WINDOW_TOO_LARGE ? DLD_DECODE_WINDOW : DLD_DECODE_BAD;
+    }
     return result == 0 ? DLD_DECODE_END : DLD_DECODE_MORE;
 }
 

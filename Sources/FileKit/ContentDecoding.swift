@@ -42,22 +42,27 @@ package struct ContentDecoding: Sendable {
         return sink.written
     }
 
-    /// Decodes a body in memory.
-    /// - Returns: nil if the decoded body is longer than `limit`.
+    /// Decodes a body in memory. What is longer than `limit` is a bomb if the coded bytes that it came from would be one.
+    /// - Returns: nil if the decoded body is longer than `limit` otherwise.
     /// - Throws: as above.
     package func decode(_ coded: [UInt8], atMost limit: ByteCount) throws(TransferError) -> [UInt8]? {
-        let sink = DecodedBytes(atMost: limit)
         let layers = DecodingLayers(codings, of: ByteCount(Int64(coded.count)))
-        do throws(TransferError) {
-            try coded.span.withUnsafeBytes { (bytes) throws(TransferError) in
-                try layers.decode(bytes) { (decoded) throws(TransferError) in try sink.take(decoded) }
+        var plain: [UInt8] = []
+        let fits = try coded.span.withUnsafeBytes { (bytes) throws(TransferError) -> Bool in
+            var rest = bytes
+            while let decoded = try layers.next(&rest) {
+                let length = ByteCount(Int64(plain.count + decoded.count))
+                guard length <= limit else {
+                    try layers.requireNoBomb(length, in: ByteCount(Int64(coded.count - rest.count)))
+                    return false
+                }
+                plain.append(contentsOf: decoded)
             }
-            try layers.end()
-        } catch {
-            if sink.isOver { return nil }
-            throw error
+            return true
         }
-        return sink.bytes
+        guard fits else { return nil }
+        try layers.end()
+        return plain
     }
 
     /// A member of an error's details: the bytes that must be free before decoding is worth another attempt.
@@ -161,7 +166,9 @@ private final class DecodingLayers {
     /// A body without any byte is empty in every coding: servers name a coding even for empty answers.
     func end() throws(TransferError) {
         guard isEmpty || decoders.count == codings.count && decoders.allSatisfy(\.isComplete) else {
-            throw TransferError(.integrityLength, "The coded body ends before its end mark.")
+            throw TransferError(
+                .integrityLength, "The coded body ends before its end mark.",
+                details: [TransferError.coding: .string(names)])
         }
     }
 
@@ -176,7 +183,7 @@ private final class DecodingLayers {
         while true {
             if decoders.count > layer, let decoded = try step(&coded, layer) {
                 given[layer] += ByteCount(Int64(decoded.count))
-                guard given[layer] <= ContentCodingRules.mostDecoded(of: self.coded) else { throw bomb }
+                try requireNoBomb(given[layer], in: self.coded)
                 return decoded
             }
             guard layer > 0 else {
@@ -196,31 +203,17 @@ private final class DecodingLayers {
         layer == 0 ? try decoders[0].next(&coded) : try decoders[layer].next(&waiting[layer])
     }
 
-    private var bomb: TransferError {
+    private var names: String { codings.map(\.rawValue).reversed().joined(separator: ", ") }
+
+    /// - Throws: `http.protocol` if so many bytes must not come out of the coded ones.
+    func requireNoBomb(_ decoded: ByteCount, in coded: ByteCount) throws(TransferError) {
         let limit = ContentCodingRules.mostDecoded(of: coded)
-        let names = codings.map(\.rawValue).reversed().joined(separator: ", ")
-        return TransferError(
+        guard decoded > limit else { return }
+        throw TransferError(
             .httpProtocol,
             "The body, coded with \(names), has more than \(limit) bytes in \(coded) and was taken for a decompression "
                 + "bomb. If it is none, keep it coded: give the file the ending of its coding, such as .gz.",
             retryable: false, details: ["coded": .integer(coded.rawValue), "limit": .integer(limit.rawValue)])
-    }
-}
-
-/// Collects decoded bytes.
-private final class DecodedBytes {
-    private let limit: Int
-    private(set) var bytes: [UInt8] = []
-    private(set) var isOver = false
-
-    init(atMost limit: ByteCount) { self.limit = Int(clamping: limit.rawValue) }
-
-    func take(_ more: UnsafeRawBufferPointer) throws(TransferError) {
-        guard more.count <= limit - bytes.count else {
-            isOver = true
-            throw TransferError(.tooLarge, "The decoded body is longer than \(limit) bytes.")
-        }
-        bytes.append(contentsOf: more)
     }
 }
 
@@ -328,10 +321,11 @@ private final class Decoder {
             case DLD_DECODE_END: isComplete = true
             case DLD_DECODE_MORE where rest.isEmpty || used > 0 || produced > 0: break
             case DLD_DECODE_MEMORY: throw Self.noMemory
+            case DLD_DECODE_WINDOW: throw Self.tooLargeWindow
             default:
                 throw TransferError(
                     .httpProtocol, "The body is not in the coding that the server named (\(coding.rawValue)).",
-                    retryable: true)
+                    retryable: true, details: [TransferError.coding: .string(coding.rawValue)])
             }
             if produced > 0 { return UnsafeRawBufferPointer(rebasing: output[..<produced]) }
         }
@@ -355,6 +349,12 @@ private final class Decoder {
         case .deflate, .br: false
         }
     }
+
+    private static let tooLargeWindow = TransferError(
+        .httpProtocol,
+        "The body is coded with zstd and a window of more than 8 MiB, the most that a content coding may have (RFC 9659). "
+            + "Report it to the server's operator; with your own Accept-Encoding field you get the body as it is sent.",
+        retryable: false)
 
     private static var noMemory: TransferError { TransferError(.internal, "No memory to decode the body.") }
 }

@@ -40,9 +40,6 @@ extension SpecRules {
         guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost, isAddress || isName else {
             throw bad("\(field).domain", "give a host name or an address.")
         }
-        guard cookie.hostOnly || !isAddress else {
-            throw bad("\(field).domain", "an address has no names below it; set hostOnly.")
-        }
         guard cookie.hostOnly || !PublicSuffixes.contains(cookie.domain) else {
             throw bad("\(field).domain", "it is a public suffix; set hostOnly.")
         }

@@ -38,7 +38,7 @@ public struct StandingRequest: Hashable, Sendable, Codable {
     public var crossedSites: Bool
     /// Redirects that led here.
     public var redirects: Int
-    /// The previous request may be made once more.
+    /// The previous request may be made once more, and must be for the whole of its answer.
     public var mayStepBack: Bool
 
     public init(
@@ -158,8 +158,10 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
     public var proposed: StandingRequest?
     /// The answer to the standing request is a redirect that was refused: its status.
     public var refusedStatus: Int?
-    /// The refused redirect is the whole answer: the request must not be made again.
+    /// The refused redirect is the whole answer: the request is not made again.
     public var isAnswered: Bool?
+    /// Its body, for an attempt; stored elsewhere.
+    public var refusedBody: [UInt8]?
     /// What identifies the answer that the open question, or the last one, is about.
     public var responded: String?
     /// The answer with this mark is wanted.

@@ -139,6 +139,31 @@ extension EndToEnd.Downloading {
             #expect(Content(bytes: try await body(scene, id)) == plain)
         }
 
+        /// The same body comes again: a second try is enough, for a data task as for a download.
+        @Test(.timeLimit(.minutes(1)), arguments: [("/other", "http.protocol"), ("/cut", "integrity.length")])
+        func aBodyThatIsWrongTwiceEndsTheTask(path: String, code: String) async throws {
+            let scene = try await Scene()
+            let cut = Array(try await coded(plain, "gzip").content.bytes.dropLast(9))
+            scene.origin.serve("/other", .coded(Resource(Content(seed: 4, size: 3000)), "gzip"))
+            scene.origin.serve("/cut", .coded(Resource(Content(bytes: cut)), "gzip"))
+            for id in [try await ask(scene, path, Scene.quickRetry), try await scene.add(path, to: "file")] {
+                let task = try await scene.probe.wait(for: id, "failed")
+                #expect(task.errorCode == code && task["attempts"] == 2, "\(task)")
+                #expect(task["error", "retryable"] == false && task["error", "details", "coding"] == "gzip", "\(task)")
+            }
+            #expect(scene.names.isEmpty, "\(scene.names)")
+        }
+
+        /// Under a plain name there is plain content.
+        @Test(.timeLimit(.minutes(1)))
+        func theNameOfAFileTellsAnUnknownCoding() async throws {
+            let scene = try await Scene()
+            let resource = Resource(Content(seed: 4, size: 3000))
+            scene.origin.serve("/page", .coded(resource, "foo"))
+            try await scene.probe.wait(for: try await scene.add("/page", to: "page"), "completed")
+            #expect(scene.names == ["page.foo"] && resource.content.matches(scene.file("page.foo")))
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func anUnknownCodingIsSaidAndNotTakenForTheAnswer() async throws {
             let scene = try await Scene()

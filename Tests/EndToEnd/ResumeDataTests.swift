@@ -75,6 +75,19 @@ extension EndToEnd.Downloading {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func aCancelledTaskThatKeepsNothingHasNone() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .stalling(resource, at: 6 << 20, rate: 4 << 20))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, bytes: 2 << 20)
+            #expect(try await scene.probe.control("cancel", id))
+            let refusal = try await #require(throws: RPCFailure.self) {
+                try await scene.probe.call("task.resumeData", ["id": .integer(id)])
+            }
+            #expect(refusal.code == "task.wrong_state" && refusal.message.contains("keepPartial"), "\(refusal)")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func aPartThatWentWithResumeDataIsNotTheOldTasksAnyMore() async throws {
             let scene = try await Scene()
             scene.origin.serve(

@@ -55,6 +55,12 @@ extension Scene {
         try await probe.storedEvents(["tasks": [.integer(id)], "types": ["task.decision"]])
     }
 
+    /// The kept body of a data task.
+    func body(_ id: Int64) async throws -> String {
+        let piece = try await probe.call("task.body", ["id": .integer(id)])
+        return String(decoding: Base64Text.decode(piece["data"]?.stringValue ?? ""), as: UTF8.self)
+    }
+
     /// Adds a data task of the session `s`.
     func request(_ path: String, _ more: [String: JSONValue] = [:]) async throws -> Int64 {
         let spec: [String: JSONValue] = ["kind": "data", "url": .string(origin.url(path))]

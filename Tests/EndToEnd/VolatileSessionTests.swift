@@ -69,7 +69,7 @@ extension EndToEnd.Serving {
             let label: [String: JSONValue] = ["tags": ["x"], "clientToken": "token"]
             let spec: [String: JSONValue] = ["kind": "data", "url": .string(scene.origin.url("/file"))]
             let id = try await scene.probe.add([.object(spec.merging(label) { $1 })], session: "v")[0]
-            try await scene.probe.wait(for: id, "running")
+            for task in [durable, id] { try await scene.probe.wait(for: task, "running") }
             func listed(_ parameters: JSONValue, _ probe: RPCProbe) async throws -> [Int64] {
                 let list = try await probe.call("task.list", parameters)
                 return list["tasks"]?.arrayValue?.compactMap { $0["id"]?.integerValue } ?? []

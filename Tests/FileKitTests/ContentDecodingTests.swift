@@ -205,7 +205,8 @@ struct ContentDecodingTests {
             var damaged = coded
             damaged[place] ^= 0xff
             let found = error { _ = try ContentDecoding([coding]).decode(damaged, atMost: 99) }
-            #expect(found?.code == .httpProtocol && found?.retryable == true, "\(coding): \(String(describing: found))")
+            #expect(
+                found?.code == .httpProtocol && found?.isUndecodable == true, "\(coding): \(String(describing: found))")
         }
         for coding in [ContentCodingRules.Undoable.gzip, .zstd] {
             #expect(code { _ = try decode([coding], Array("plain text".utf8)) } == .httpProtocol)
@@ -217,7 +218,8 @@ struct ContentDecodingTests {
         try Files.write(fixture.temporary.file("long"), Packing.text(20 << 20))
         try await Program.require(["zstd", "-q", "-1", "--long=24", fixture.temporary.file("long")])
         let long = try Files.read(fixture.temporary.file("long.zst"))
-        #expect(code { _ = try ContentDecoding([.zstd]).decode(long, atMost: .mebibytes(99)) } == .httpProtocol)
+        let found = error { _ = try ContentDecoding([.zstd]).decode(long, atMost: .mebibytes(99)) }
+        #expect(found?.code == .httpProtocol && found?.retryable == false && found?.message.contains("window") == true)
     }
 
     @Test func whatIsLongerThanItMayBeIsNotKept() throws {
@@ -251,6 +253,17 @@ struct ContentDecodingTests {
         #expect(status(of: plain.rawValue).map { Int64($0.st_size) <= most.rawValue } == true)
         let inMemory = error { _ = try ContentDecoding(undone).decode(bomb, atMost: .mebibytes(16)) }
         #expect(inMemory?.code == .httpProtocol && inMemory?.retryable == false)
+    }
+
+    /// What is kept is less than the ratio allows for the whole.
+    @Test(arguments: ["gzip", "deflate", "gzip, gzip"])
+    func whatPassesTheLimitByDecodingIsABomb(codings: String) async throws {
+        let bomb = try await Packing.pack([UInt8](repeating: 0, count: 64 << 20), codings)
+        let undone = try #require(ContentCodingRules.undoingAll(codings))
+        let found = error { _ = try ContentDecoding(undone).decode(bomb, atMost: .mebibytes(8)) }
+        #expect(found?.code == .httpProtocol && found?.retryable == false, "\(String(describing: found))")
+        let long = try await Packing.pack(Packing.text(9 << 20), codings)
+        #expect(try ContentDecoding(undone).decode(long, atMost: .mebibytes(8)) == nil)
     }
 
     /// The bytes that a middle layer decodes are stored nowhere, but they cost time.

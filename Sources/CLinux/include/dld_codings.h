@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum { DLD_CODING_GZIP = 0, DLD_CODING_DEFLATE = 1, DLD_CODING_BROTLI = 2, DLD_CODING_ZSTD = 3 };
-enum { DLD_DECODE_MORE = 0, DLD_DECODE_END = 1, DLD_DECODE_BAD = -1, DLD_DECODE_MEMORY = -2 };
+enum { DLD_DECODE_MORE = 0, DLD_DECODE_END = 1, DLD_DECODE_BAD = -1, DLD_DECODE_MEMORY = -2, DLD_DECODE_WINDOW = -3 };
 
 // Whether this machine has the coding's library.
 int dld_can_decode(int coding);
@@ -17,6 +17,7 @@ typedef struct dld_decoder dld_decoder;
 // `first` are the first two coded bytes: they tell deflate in zlib's format from the raw one that some servers send. NULL
 // if memory is short or the library is missing.
 dld_decoder *dld_decoder_create(int coding, const uint8_t *first, size_t first_length);
+// DLD_DECODE_WINDOW: the body is zstd with a larger window than a content coding may have.
 // Decodes; the two lengths are what there is before the call and what was used after it. After DLD_DECODE_END the next
 // call must follow a reset.
 int dld_decoder_step(dld_decoder *decoder, const uint8_t *input, size_t *input_length, uint8_t *output,

@@ -88,6 +88,8 @@ final class HelperTalk {
     private var waiting: [HelperEvent] = []
     private var next = 0
     var taken = 0
+    /// Bytes that a body which goes to no file must still have; nil if nobody knows.
+    var left: Int64?
     /// A credential was sent; to be asked again means that it was refused.
     var hasAnswered = false
     /// How the exchange ends once no process writes the part any more.

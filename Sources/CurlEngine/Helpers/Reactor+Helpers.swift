@@ -60,7 +60,7 @@ extension Reactor {
         case .response(let response): answered(response, transfer, talk)
         case .data(let bytes): return store(bytes, transfer, talk)
         case .wrote(let offset): wrote(offset, transfer)
-        case .finished: finished(transfer)
+        case .finished: finished(transfer, talk)
         case .redirect(let url): redirected(to: url, transfer, talk)
         case .challenge(let realm, let method): challenged(realm, method, transfer, talk)
         case .cannotResume: conclude(transfer, Self.startsOver)
@@ -79,7 +79,12 @@ extension Reactor {
         guard order.offset == 0 || order.isContinued(by: response) || mayBeJudged else {
             return conclude(transfer, Self.startsOver)
         }
-        judge(order.head(of: response), transfer)
+        let head = order.head(of: response)
+        judge(head, transfer)
+        guard transfer.exchange.kind == .request, order.method != "HEAD", head.status != 204, head.status != 304
+        else { return }
+        let length = head.values("content-length").first.flatMap { Int64($0) }
+        talk.left = transfer.acceptance?.expected?.rawValue ?? length
     }
 
     private func judge(_ head: ResponseHead, _ transfer: Transfer) {
@@ -92,11 +97,16 @@ extension Reactor {
     private func store(_ bytes: [UInt8], _ transfer: Transfer, _ talk: HelperTalk) -> Bool {
         while talk.taken < bytes.count {
             let count = min(Self.slice, bytes.count - talk.taken)
+            if let left = talk.left, left < count {
+                conclude(transfer, .overrun)
+                return true
+            }
             let used = bytes.withUnsafeBytes { source in
                 source.baseAddress.map { transfer.body($0 + talk.taken, count, reactor: self) } ?? 0
             }
             if used == DLD_WRITE_PAUSE { return false }
             talk.taken += used
+            talk.left = talk.left.map { $0 - Int64(used) }
             transfer.marks.ownBytes += Int64(used)
             if let ending = transfer.ending ?? (used < count ? .overrun : nil) {
                 conclude(transfer, ending)
@@ -118,7 +128,14 @@ extension Reactor {
         sink.extend(to: offset)
     }
 
-    private func finished(_ transfer: Transfer) {
+    private func finished(_ transfer: Transfer, _ talk: HelperTalk) {
+        if let missing = talk.left, missing > 0 {
+            let error = TransferError(
+                .integrityLength,
+                "The helper for \(talk.call.scheme) finished \(missing) bytes before the length that it announced.",
+                retryable: true, details: ["scheme": .string(talk.call.scheme), "missing": .integer(missing)])
+            return conclude(transfer, .stopped(.failure(error, retryAfter: nil)))
+        }
         if let missing = transfer.remaining, missing > 0 {
             let message = "the helper finished \(missing) bytes early"
             return conclude(transfer, .transport(code: Int(CURLE_PARTIAL_FILE.rawValue), message: message))

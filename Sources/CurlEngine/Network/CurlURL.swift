@@ -47,7 +47,11 @@ struct CurlURL: Hashable, Sendable {
     }
 
     /// Resolves `reference`, as a Location field has it, against this URL (RFC 3986 section 5).
-    func resolving(_ reference: String) -> CurlURL? { CurlURL(base: text, reference: reference) }
+    func resolving(_ reference: String) -> CurlURL? {
+        // The same document (section 5.2.2), which libcurl takes for its folder.
+        if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") { return self }
+        return CurlURL(base: text, reference: reference)
+    }
 
     private init?(base: String?, reference: String) {
         guard let handle = curl_url() else { return nil }

@@ -23,6 +23,8 @@ package struct HeadParser {
     package private(set) var headers: [HeaderField] = []
     package private(set) var trailers: [HeaderField] = []
     private var stage = Stage.waiting
+    /// Values of Set-Cookie fields that have more than ASCII, by their places among the headers.
+    private var cookies: [Int: String] = [:]
     private var announced: [HeaderField] = []
 
     package init() {}
@@ -55,6 +57,7 @@ package struct HeadParser {
                 return .headEnded
             }
             Self.add(line, to: &headers)
+            if headers.last?.isNamed("set-cookie") == true { noteOctets(of: line) }
         case .ended: trailer(bytes)
         }
         return .none
@@ -99,6 +102,19 @@ package struct HeadParser {
         while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
         return bytes
+    }
+
+    private mutating func noteOctets(of line: UnsafeRawBufferPointer) {
+        guard let first = line.first, !Self.isBlank(first), let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            line.contains(where: { $0 >= 0x80 })
+        else { return }
+        let value = Self.trimmed(line[(colon + 1)...])
+        cookies[headers.count - 1] = CookieOctets.text(of: value.map { $0 == 13 || $0 == 0 ? Self.space : $0 })
+    }
+
+    /// Values of the Set-Cookie fields, with their octets (`CookieOctets`).
+    var setCookies: [String] {
+        headers.indices.filter { headers[$0].isNamed("set-cookie") }.map { cookies[$0] ?? headers[$0].value }
     }
 
     /// A line that begins with a blank continues the previous one (obsolete folding); a line without a colon is

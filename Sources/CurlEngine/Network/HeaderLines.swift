@@ -1,4 +1,5 @@
 import CCurl
+import TransferCore
 import TransferModel
 
 /// A request's header lines in libcurl's form. Most requests have the same lines as the previous one and share them.
@@ -23,7 +24,10 @@ final class HeaderLines {
             // The length is that of the payload, and libcurl sends it; waiting for a 100 is the exchange's choice.
             if expectation != nil, Self.ofPayload.contains(where: field.isNamed) { continue }
             // For libcurl, a field without a value is written `Name;` (CURLOPT_HTTPHEADER(3)).
-            guard append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") else { return nil }
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+            guard storedCookies != nil && field.isNamed("cookie") ? append(octetsOf: line) : append(line) else {
+                return nil
+            }
         }
         if !request.allHeaders.contains(where: { $0.isNamed("User-Agent") }) {
             guard append("User-Agent: \(userAgent)") else { return nil }
@@ -38,6 +42,17 @@ final class HeaderLines {
         guard !line.utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }),
             let longer = curl_slist_append(list, line)
         else { return false }
+        list = longer
+        return true
+    }
+
+    private func append(octetsOf line: String) -> Bool {
+        let octets = CookieOctets.octets(of: line)
+        guard !octets.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }) else { return false }
+        let longer = (octets + [0]).withUnsafeBytes { bytes in
+            curl_slist_append(list, bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
+        }
+        guard let longer else { return false }
         list = longer
         return true
     }

@@ -33,6 +33,8 @@ extension Reactor {
         transfer.request = before
         let head = transfer.makeHead()
         transfer.head = head
+        // Its body was too long or slow to be waited for, or the connection broke.
+        transfer.isCaptureTruncated = !transfer.isHandleClean
         let reason = StopReason.redirect(
             StandingRequest(
                 TaskRequest(url: target.url.text, method: target.effectiveMethod, headers: target.headers),

@@ -99,7 +99,7 @@ struct RequestState: Sendable {
     var effectiveMethod: String { (method ?? (sendsPayload ? "POST" : "GET")).uppercased() }
 
     /// All fields of the request's header. There is at most one Cookie field (RFC 6265bis section 5.8.1), in which the
-    /// caller's cookies precede stored ones.
+    /// caller's cookies precede stored ones. With stored ones, it is text for octets (`CookieOctets`).
     var allHeaders: [HeaderField] {
         guard let token else { return plainHeaders }
         return plainHeaders + [HeaderField("Authorization", token)]
@@ -107,7 +107,7 @@ struct RequestState: Sendable {
 
     private var plainHeaders: [HeaderField] {
         guard let storedCookies else { return headers + ownHeaders }
-        let given = headers.values(named: "cookie").filter { !$0.isEmpty }
+        let given = headers.values(named: "cookie").filter { !$0.isEmpty }.map { CookieOctets.text(of: $0.utf8) }
         let cookies = HeaderField("Cookie", (given + [storedCookies]).joined(separator: "; "))
         return headers.filter { !$0.isNamed("cookie") } + [cookies] + ownHeaders
     }

@@ -222,6 +222,9 @@ extension Transfer {
         case .discard(let left):
             // Too few bytes to wait for, but they count.
             reactor.spend(count, of: limits)
+            if exchange.redirects == .ask {
+                captured.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: min(left, count)))
+            }
             use = .discard(left: left - count)
             return left >= count ? count : 0
         case .count, .capture:

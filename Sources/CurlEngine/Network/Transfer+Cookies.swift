@@ -35,7 +35,7 @@ extension Transfer {
         guard let cookies = context.cookies, parser.status != 407, isHTTP,
             parser.headers.firstIndex(named: "set-cookie") != nil
         else { return }
-        let fields = parser.headers.values(named: "set-cookie").suffix(Bounds.cookiesOfDomain)
+        let fields = parser.setCookies.suffix(Bounds.cookiesOfDomain)
         cookies.receive(Array(fields), from: request.cookieURL)
     }
 }

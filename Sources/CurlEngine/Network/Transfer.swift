@@ -35,7 +35,8 @@ final class Transfer: @unchecked Sendable {
         case store(PartSink)
         /// Kept in one buffer while the file is only planned: a small body needs no file before it is delivered.
         case gather
-        /// A redirect's body, read so that the connection can be reused; at most `left` more bytes.
+        /// A redirect's body, read so that the connection can be reused, and kept if a client is asked; at most `left`
+        /// more bytes.
         case discard(left: Int)
         /// Kept in memory, up to the exchange's limit.
         case capture

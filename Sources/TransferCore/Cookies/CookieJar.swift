@@ -93,10 +93,12 @@ package struct CookieJar: Sendable {
         } ?? false
     }
 
-    /// Stores a cookie in place of one with the same key; an expired cookie only removes it.
-    package mutating func put(_ cookie: Cookie, at now: Timestamp) -> [Change] {
-        var cookie = cookie
-        cookie.domain = HostName.ofCookie(cookie.domain)
+    /// Stores a cookie in place of one with the same key; an expired cookie only removes it. An address has no names below
+    /// it, so its cookies are for the host alone.
+    package mutating func put(_ given: Cookie, at now: Timestamp) -> [Change] {
+        var cookie = given
+        cookie.domain = HostName.ofCookie(given.domain)
+        cookie.hostOnly = given.hostOnly || HostName.isAddress(given.domain)
         let site = PublicSuffixes.site(of: cookie.domain)
         var changes = evictExpired(of: site, at: now)
         let old = sites[site]?.firstIndex { $0.cookie.key == cookie.key }

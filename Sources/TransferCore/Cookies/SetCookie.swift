@@ -47,8 +47,11 @@ package struct SetCookie: Sendable, Hashable {
 
     /// Whether a store may hold a cookie with this name and value, regardless of who sets it.
     package static func isStorable(name: String, value: String) -> Bool {
-        !(name.isEmpty && value.isEmpty) && name.utf8.count + value.utf8.count <= Bounds.cookie
-            && !hasControl(name) && !hasControl(value)
+        !(name.isEmpty && value.isEmpty) && isShort(name + value) && !hasControl(name) && !hasControl(value)
+    }
+
+    private static func isShort(_ text: String) -> Bool {
+        text.utf8.count <= Bounds.cookie || CookieOctets.octets(of: text).count <= Bounds.cookie
     }
 
     /// A field with control characters other than tab is ignored (section 5.6, step 1).

@@ -197,7 +197,8 @@ package struct FoundCredential: Sendable, Hashable {
 extension EffectivePolicy {
     private mutating func apply(requestOf settled: SettledDecisions) {
         if let status = settled.refusedStatus {
-            redirects = settled.isAnswered == true ? .answered(status: status) : .refuse
+            redirects =
+                settled.isAnswered == true ? .answered(status: status, body: settled.refusedBody) : .refuse
         } else {
             redirects = asks.contains(.redirect) ? .ask : .follow
         }

@@ -192,23 +192,34 @@ extension StrategyRequest {
     }
 }
 
-/// A request whose redirect was refused and which must not be made again: the stored redirect is its answer.
+/// A request whose redirect was refused and which is not made again: the stored redirect is its answer.
 struct AnsweredRequest: TransferStrategy {
     let status: Int
+    let body: [UInt8]?
     let acceptsAnyStatus: Bool
     var progress: Acceptance? { nil }
 
     func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard acceptsAnyStatus else { return .failed(Self.failure(status)) }
-        return .finished(UploadResult(head: nil, body: [], isBodyTruncated: false, total: .zero))
+        return .finished(UploadResult(head: nil, body: body ?? [], isBodyTruncated: false, total: .zero))
     }
 
     static func failure(_ status: Int) -> AttemptFailure {
         AttemptFailure(
             error: TransferError(
                 .httpStatus,
-                "The server redirected the request (\(status)), which was refused; a request like this is not made again "
-                    + "for the answer's body.",
+                "The server redirected the request (\(status)), and a client refused that; with acceptsAnyStatus the "
+                    + "redirect is the task's answer.",
                 retryable: false, details: ["status": .integer(Int64(status))]), disposition: .permanent)
+    }
+}
+
+/// A download whose redirect was refused: the redirect's body is the file.
+struct AnsweredDownload: TransferStrategy {
+    let body: [UInt8]
+    var progress: Acceptance? { nil }
+
+    func next(after outcome: ExchangeOutcome?) -> Step<Arrival> {
+        .finished(Arrival(total: ByteCount(Int64(body.count)), lengthProven: true))
     }
 }

@@ -7,8 +7,9 @@ package enum RedirectRule: Sendable, Hashable {
     case ask
     /// The redirect is the answer.
     case refuse
-    /// A redirect with this status was refused, and the request must not be made again.
-    case answered(status: Int)
+    /// A redirect with this status was refused and is the answer: the request is not made again.
+    /// - Parameter body: its body; nil if it was not kept.
+    case answered(status: Int, body: [UInt8]?)
 }
 
 /// Which answers wait at their header for a client's decision: those that a task would accept.

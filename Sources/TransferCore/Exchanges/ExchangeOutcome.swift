@@ -19,6 +19,11 @@ package struct ExchangeOutcome: Sendable {
         case overrun
         /// A redirect was refused: limit, plain text, scheme.
         case refusedRedirect(TransferError)
+
+        /// Where a redirect leads that a client is asked about.
+        package var redirect: StandingRequest? {
+            if case .stopped(.redirect(let target)) = self { target } else { nil }
+        }
     }
 
     /// A request on the way and its answer, whose `url` is the one that was asked.
@@ -55,7 +60,8 @@ package struct ExchangeOutcome: Sendable {
     /// Payload bytes handed to the network and not known to be lost, framing included; counted again after a redirect or
     /// a challenge.
     package var sent: ByteCount = 0
-    /// `request`: the answer's body, at most `responseLimit` bytes.
+    /// `request`: the answer's body, at most `responseLimit` bytes. After a redirect that a client is asked about, the
+    /// redirect's.
     package var body: [UInt8] = []
     /// The answer's body was longer than `body`.
     package var isBodyTruncated = false

@@ -110,6 +110,19 @@ package struct UploadResult: Sendable, Hashable {
 
 /// Requests are not judged by their header: the strategy reads the whole answer.
 package struct CaptureJudge: ResponseJudge {
+    /// The body is wanted, so its length must not be in doubt.
+    var needsBody = false
+
     package init() {}
-    package func judge(_ head: ResponseHead) -> Verdict { .accept(Acceptance(offset: 0)) }
+
+    init(needsBody: Bool) { self.needsBody = needsBody }
+
+    package func judge(_ head: ResponseHead) -> Verdict {
+        do throws(TransferError) {
+            if needsBody { _ = try MessageFraming.contentLength(head) }
+            return .accept(Acceptance(offset: 0))
+        } catch {
+            return .stop(.failure(error, retryAfter: nil))
+        }
+    }
 }

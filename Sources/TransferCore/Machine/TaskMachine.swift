@@ -126,6 +126,10 @@ extension TaskMachine {
                 return fail(end.error, now, then: [.discardPart])
             }
         }
+        if failure.isOfBody, case .transient = failure.disposition {
+            guard status.integrityRestarts == 0 else { return fail(failure.error.final, now) }
+            status.integrityRestarts += 1
+        }
         let unresolvedSince = status.unresolvedSince
         status.unresolvedSince = nil
         // After a body with another length or digest than announced, no later answer may be appended to its bytes.
@@ -162,7 +166,7 @@ extension TaskMachine {
         _ error: TransferError, places: Int, _ now: ClockReading
     ) -> [TaskEffect] {
         guard status.integrityRestarts < min(max(places, 1), Self.integrityRestartLimit) else {
-            return fail(error, now, then: [.discardPart])
+            return fail(error.final, now, then: [.discardPart])
         }
         status.integrityRestarts += 1
         let restarted = TaskEffect.publish(.taskRestarted, ["code": .string(error.code.rawValue)])

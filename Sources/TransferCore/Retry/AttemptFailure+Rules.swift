@@ -89,6 +89,19 @@ extension AttemptFailure {
 }
 
 extension TransferError {
+    /// Member of an error's details: the codings that the body should have and does not.
+    package static let coding = "coding"
+
+    /// The body cannot be decoded, and another one may be better.
+    package var isUndecodable: Bool { retryable && details[Self.coding] != nil }
+
+    /// The same error if another attempt would not help.
+    package var final: TransferError {
+        var copy = self
+        copy.retryable = false
+        return copy
+    }
+
     /// The final error for a name that never resolved.
     var unresolved: TransferError {
         TransferError(

@@ -19,6 +19,10 @@ package struct AttemptFailure: Error, Sendable, Hashable {
     @BoxedOptional package var shortEnd: ShortEnd?
     /// The redirect's target, if a client must decide about it.
     @BoxedOptional package var redirect: StandingRequest?
+    /// The whole body of that redirect; nil if it is not here.
+    @BoxedOptional package var redirectBody: [UInt8]?
+    /// The body of an answer that is kept or streamed is not what its header says. A second time, that is final.
+    package var isOfBody = false
     /// A server or proxy demands credentials; a user name and a password can answer it.
     @BoxedOptional package var challenge: ResponseHead?
     /// A client may be asked about what ended a TLS handshake.

@@ -27,6 +27,7 @@ package enum FailureClassifier {
             let error = httpStatus(outcome.head?.status ?? 0, reason: outcome.head?.reason, host: host(of: url))
             var failure = AttemptFailure(error: error, disposition: .permanent)
             failure.redirect = target
+            failure.redirectBody = outcome.isBodyTruncated ? nil : outcome.body
             return failure
         case .stopped(let reason): return stopped(reason)
         case .transport(let code, let message):
@@ -138,9 +139,10 @@ package enum FailureClassifier {
         AttemptFailure(error: TransferError(code, message, retryable: false), disposition: .permanent)
     }
 
-    /// Name for sentences; "the server" if the URL has none.
+    /// Name for sentences; "the server" or "the helper for SCHEME" if the URL has none.
     static func host(of url: String) -> String {
-        (try? URLRules.parse(url)).flatMap { $0.host.isEmpty ? nil : $0.host } ?? "the server"
+        guard let url = try? URLRules.parse(url) else { return "the server" }
+        return url.host.isEmpty ? url.scheme == .helper ? "the helper for \(url.schemeName)" : "the server" : url.host
     }
 }
 

@@ -231,15 +231,18 @@ package struct HTTPDownload: TransferStrategy {
     private func shortEnd(_ outcome: ExchangeOutcome) -> ShortEnd? {
         guard let accepted = accepted(outcome), let expected = accepted.expected else { return nil }
         let end = accepted.offset + expected
-        return ShortEnd(outcome, from: accepted.offset, to: end, of: accepted.total ?? end, host: url.host)
+        return ShortEnd(outcome, from: accepted.offset, to: end, of: accepted.total ?? end, host: serverName)
     }
+
+    /// Name for sentences.
+    private var serverName: String { url.host.isEmpty ? "The helper for \(url.schemeName)" : url.host }
 
     /// For a segment: `held` bytes from the beginning are all that there are.
     func shortEnd(_ outcome: ExchangeOutcome, asked range: ByteRange, held: ByteRangeSet, of total: ByteCount)
         -> ShortEnd?
     {
         guard held.ranges == [ByteRange(.zero, outcome.offset)] else { return nil }
-        return ShortEnd(outcome, from: range.start, to: min(range.end, total), of: total, host: url.host)
+        return ShortEnd(outcome, from: range.start, to: min(range.end, total), of: total, host: serverName)
     }
 
     func failure(_ outcome: ExchangeOutcome) -> AttemptFailure {

@@ -161,7 +161,10 @@ package enum StrategyRegistry {
     private static func download(
         _ request: StrategyRequest, _ url: ParsedURL
     ) throws(TransferError) -> any TransferStrategy<Arrival> {
-        if case .answered(let status) = request.redirects { throw AnsweredRequest.failure(status).error }
+        if case .answered(let status, let body) = request.redirects {
+            guard request.acceptsAnyStatus, let body else { throw AnsweredRequest.failure(status).error }
+            return AnsweredDownload(body: body)
+        }
         switch url.scheme {
         case .http, .https, .helper: return try HTTPDownload(request, url)
         case .ftp, .ftps, .sftp: return ProbedDownload(request, url)
@@ -177,8 +180,8 @@ extension StrategyRegistry {
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         switch url.scheme {
         case .http, .https, .helper:
-            if case .answered(let status) = request.redirects {
-                return AnsweredRequest(status: status, acceptsAnyStatus: request.acceptsAnyStatus)
+            if case .answered(let status, let body) = request.redirects {
+                return AnsweredRequest(status: status, body: body, acceptsAnyStatus: request.acceptsAnyStatus)
             }
             guard request.spec.kind == .upload else { return try DataRequest(request, url) }
             let strategy = try httpUpload(request, url)

@@ -16,7 +16,7 @@ package enum AnswerBody: Sendable, Hashable {
             self = .asItCame
             return
         }
-        guard outcome.end == .finished, !outcome.isBodyTruncated else {
+        guard outcome.isWhole, !outcome.isBodyTruncated else {
             self = .unreadable(nil)
             return
         }
@@ -42,9 +42,15 @@ extension ExchangeOutcome {
         isBodyTruncated = decoded == nil
     }
 
+    /// The body ended as its header announced, as far as it was read.
+    fileprivate var isWhole: Bool {
+        if case .stopped(.redirect) = end { true } else { end == .finished }
+    }
+
     /// Drops a body that cannot be decoded. The answer then no longer counts as complete.
     package mutating func dropBody(because error: TransferError?) {
         body = []
+        if case .stopped(.redirect) = end { isBodyTruncated = true }
         if let error, end == .finished { end = .stopped(.failure(error, retryAfter: nil)) }
     }
 }

@@ -31,7 +31,7 @@ package struct DataRequest: TransferStrategy {
         let headers = RequestHeaders.merge(
             session: request.sessionHeaders, task: request.spec.headers ?? [], owned: RequestHeaders.framing)
         try RequestHeaders.validate(headers)
-        var exchange = Exchange(url: url.requestURL, judge: CaptureJudge())
+        var exchange = Exchange(url: url.requestURL, judge: CaptureJudge(needsBody: true))
         exchange.kind = .request
         exchange.redirects = request.redirects
         exchange.hold = request.hold
@@ -130,8 +130,15 @@ package struct DataRequest: TransferStrategy {
             return failure
         }
         upload = nil
-        return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
+        var final = PlainUpload.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
+        final.isOfBody = failure.error.isOfBody
+        return final
     }
+}
+
+extension TransferError {
+    /// The body is not what its header says.
+    fileprivate var isOfBody: Bool { code == .integrityLength || isUndecodable }
 }
 
 // MARK: - Streams
@@ -185,7 +192,9 @@ extension DataRequest {
                 upload = nil
                 return .failed(body.lost(to: failure, because: whyFinal(body)))
             }
-            return .failed(failure.with(progressed: body.offset > begun.offset, held: body.offset))
+            var held = failure.with(progressed: body.offset > begun.offset, held: body.offset)
+            held.isOfBody = !held.progressed && failure.error.isOfBody
+            return .failed(held)
         }
     }
 

@@ -33,7 +33,10 @@ public struct CookieView: WireObject, Hashable {
     public static let wireName = "ListedCookie"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .value: .optional(.string, "With `secrets`.")
+        case .value:
+            .optional(
+                .string,
+                "With `secrets`. A byte that is not UTF-8 is shown as the character U+F700 plus the byte.")
         case .name: Cookie.field(.name)
         case .domain: .required(.string, "In lower case; beyond ASCII as A-labels (`xn--…`). An IPv6 address has no brackets.")
         case .path: .required(.string, "Path of the requests that carry it.")

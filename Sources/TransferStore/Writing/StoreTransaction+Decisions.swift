@@ -72,11 +72,15 @@ extension StoreTransaction {
 
     /// The task has ended: of what its questions settled only the request that it made stays, as its own request does,
     /// and of its last answer only what may be shown.
-    /// - Parameter redacted: returns the answer as it may be kept.
+    /// - Parameters:
+    ///   - keepsBody: the kept body is the task's answer, and not that of a redirect which was asked about.
+    ///   - redacted: returns the answer as it may be kept.
     package func forgetSecrets(
-        of task: TaskID, redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
+        of task: TaskID, keepsBody: Bool = true,
+        redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws {
         guard let known = try decision(of: task) else { return }
+        if !keepsBody { try setBody(task, .response, nil) }
         let answer = try known.answer.map { try JSONColumn.encode(redacted($0)) }
         var left = SettledDecisions()
         left.standing = known.settled.standing
@@ -91,6 +95,7 @@ extension StoreTransaction {
     package func forgetDecisions(
         of task: TaskID, redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws {
+        try setBody(task, .response, nil)
         guard let last = try decision(of: task) else { return }
         try execute("DELETE FROM decision WHERE task = ?", task.rawValue)
         guard let answer = last.answer else { return }

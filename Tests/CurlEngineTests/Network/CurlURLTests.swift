@@ -46,6 +46,12 @@ import Testing
         }
     }
 
+    /// RFC 3986 section 5.2.2.
+    @Test(arguments: ["", "#f", "#"]) func aReferenceWithoutPathAndQueryIsTheSameDocument(reference: String) throws {
+        let base = try #require(CurlURL("http://h.example/a/b/c/d;p?q"))
+        #expect(base.resolving(reference)?.text == "http://h.example/a/b/c/d;p?q")
+    }
+
     @Test(arguments: ["", "http://", "no scheme", "http://a b/", "http://h:99999/", "http://h\n/"])
     func refusesWhatLibcurlRefuses(text: String) {
         #expect(CurlURL(text) == nil)

@@ -1,4 +1,5 @@
 import Testing
+import TransferCore
 import TransferModel
 
 @testable import CurlEngine
@@ -23,6 +24,19 @@ import TransferModel
         #expect(parser.reason == "Partial Content")
         #expect(parser.values("content-length") == ["5", "7"])
         #expect(parser.headers.first == HeaderField("ETag", "\"x\""))
+    }
+
+    /// RFC 6265bis section 5.6: a cookie is octets.
+    @Test func cookiesKeepTheirOctets() {
+        var parser = HeadParser()
+        let values: [[UInt8]] = [
+            Array("a=1".utf8), Array("b=caf".utf8) + [0xE9], Array("c=caf\u{e9}".utf8), [0x80, 0xFF],
+        ]
+        let lines = [Array("HTTP/1.1 200 OK".utf8)] + values.map { Array("set-cookie: ".utf8) + $0 + [0x20] } + [[]]
+        for line in lines { _ = (line + [13, 10]).withUnsafeBytes { parser.line($0) } }
+        #expect(parser.setCookies.map(CookieOctets.octets) == values)
+        #expect(parser.values("set-cookie").count == 4)
+        #expect(parser.values("set-cookie")[1] == "b=caf\u{e9}")
     }
 
     @Test func skipsInterimResponses() {

@@ -52,7 +52,6 @@ struct CookieHandlersTests {
             (cookie("k", "ä.org"), "cookies[0].domain"), (cookie("k", ".."), "cookies[0].domain"),
             (cookie("k", "a..b"), "cookies[0].domain"), (cookie("k", "*.a.org"), "cookies[0].domain"),
             (cookie("k", "9999-99-99T00:00:00Z"), "cookies[0].domain"),
-            (cookie("k", "127.0.0.1") { $0.hostOnly = false }, "cookies[0].domain"),
             (cookie("k", "co.uk") { $0.hostOnly = false }, "cookies[0].domain"),
             (cookie("k") { $0.path = "x" }, "cookies[0].path"),
             (cookie("__Host-k"), "cookies[0]"), (cookie("k") { $0.sameSite = Cookie.SameSite.none }, "cookies[0]"),
@@ -65,6 +64,12 @@ struct CookieHandlersTests {
             #expect(error?.code == .badField && error?.details["field"] == .string(field), "\(cookie)")
         }
         #expect(try await bench.call(ListCookies.self, .init()).cookies.isEmpty)
+    }
+
+    /// An address has no names below it.
+    @Test func theCookieOfAnAddressIsForItAlone() async throws {
+        _ = try await bench.call(SetCookies.self, .init(cookies: [cookie("k", "127.0.0.1") { $0.hostOnly = false }]))
+        #expect(try await bench.call(ListCookies.self, .init()).cookies.map(\.hostOnly) == [true])
     }
 
     @Test func aSessionThatIsOverHasNone() async throws {

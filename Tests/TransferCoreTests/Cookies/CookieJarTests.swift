@@ -88,6 +88,15 @@ struct CookieJarTests {
         #expect(sent(jar(origin, field), target) == expected)
     }
 
+    /// An address has no names below it (5.1.3), so its cookies are for the host alone.
+    @Test func anAddressIsAHost() {
+        #expect(jar("http://127.0.0.1/", "k=v; domain=127.0.0.1").all.map(\.hostOnly) == [true])
+        #expect(jar("http://a.org/", "k=v; domain=a.org").all.map(\.hostOnly) == [false])
+        var jar = CookieJar()
+        _ = jar.put(Cookie(name: "k", value: "v", domain: "::1", hostOnly: false), at: Self.now)
+        #expect(jar.all.map(\.hostOnly) == [true])
+    }
+
     @Test func longPathsComeFirstThenTheOldest() {
         let jar = jar("http://a.org/", "a=1; path=/", "b=2; path=/x/y", "c=3; path=/x", "d=4; path=/x", "a=5; path=/")
         #expect(sent(jar, "http://a.org/x/y") == "b=2; c=3; d=4; a=5")

@@ -130,7 +130,34 @@ import TransferModel
         let question = try #require(asked)
         settled.answered(question, with: DecisionAnswer(.refuse))
         #expect(settled.standing == nil && settled.proposed == nil)
-        #expect(policy(settled).redirects == (mayStepBack ? .refuse : .answered(status: 303)))
+        #expect(policy(settled).redirects == (mayStepBack ? .refuse : .answered(status: 303, body: nil)))
+    }
+
+    @Test func aKeptRedirectIsTheAnswer() throws {
+        var prepared = request(Self.own)
+        prepared.redirects = .answered(status: 302, body: Array("moved".utf8))
+        for kind in [TaskKind.data, .download] {
+            prepared.spec.kind = kind
+            prepared.acceptsAnyStatus = true
+            if kind == .data {
+                var answered = try StrategyRegistry.upload(for: prepared)
+                guard case .finished(let result) = answered.next(after: nil) else {
+                    Issue.record("it goes on")
+                    continue
+                }
+                #expect(result.head == nil && result.body == Array("moved".utf8))
+            } else {
+                var answered = try StrategyRegistry.download(for: prepared)
+                guard case .finished(let arrival) = answered.next(after: nil) else {
+                    Issue.record("it goes on")
+                    continue
+                }
+                #expect(arrival.head == nil && arrival.total == 5)
+            }
+        }
+        prepared.acceptsAnyStatus = false
+        let error = #expect(throws: TransferError.self) { try StrategyRegistry.download(for: prepared) }
+        #expect(error?.code == .httpStatus && error?.details["status"] == 302)
     }
 
     @Test func nobodyIsAskedWithoutEnd() {

@@ -253,6 +253,21 @@ struct TaskMachineTests {
 
     // MARK: Integrity
 
+    @Test func aBodyThatIsWrongTwiceIsFinal() throws {
+        var machine = machine(.running)
+        let error = TransferError(.httpProtocol, "Not gzip.", retryable: true, details: ["coding": "gzip"])
+        var wrong = AttemptFailure(error: error, disposition: .transient(after: nil))
+        wrong.isOfBody = true
+        let event = TaskEvent.attemptFailed(wrong, RetryPolicy(RetryPolicySpec()), jitter: 0.5)
+        _ = try machine.handle(event, at: reading())
+        #expect(machine.status.state == .waiting && machine.status.reason == .retry)
+        _ = try machine.handle(.conditionCleared, at: reading(1))
+        _ = try machine.handle(.claimed, at: reading(1))
+        _ = try machine.handle(event, at: reading(1))
+        #expect(machine.status.state == .failed)
+        #expect(machine.status.error?.code == .httpProtocol && machine.status.error?.retryable == false)
+    }
+
     @Test func aWrongDigestRestartsOnceThenFails() throws {
         var machine = machine(.running)
         let error = TransferError(.integrityChecksum, "Wrong.")

@@ -17,6 +17,22 @@ struct FailureClassifierTests {
         classify(.transport(code: code, message: message))
     }
 
+    @Test func aHelpersURLNeedsNoHost() {
+        #expect(FailureClassifier.host(of: "pool:name") == "the helper for pool")
+        #expect(FailureClassifier.host(of: "pool://place/name") == "place")
+        #expect(FailureClassifier.host(of: "http://h.example/") == "h.example")
+    }
+
+    @Test func onlyAWholeRedirectIsKept() {
+        var outcome = ExchangeOutcome(
+            end: .stopped(.redirect(StandingRequest(TaskRequest(url: "http://b.example/")))),
+            head: ResponseHead(url: "http://a.example/", status: 302))
+        outcome.body = Array("moved".utf8)
+        #expect(FailureClassifier.classify(outcome, url: "http://a.example/").redirectBody == Array("moved".utf8))
+        outcome.isBodyTruncated = true
+        #expect(FailureClassifier.classify(outcome, url: "http://a.example/").redirectBody == nil)
+    }
+
     @Test func aFailureAfterARedirectNamesTheServerThatFailed() {
         var outcome = ExchangeOutcome(end: .transport(code: 6, message: "text"))
         outcome.redirectedTo = "http://elsewhere:81"

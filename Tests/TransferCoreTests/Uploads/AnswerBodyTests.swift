@@ -44,6 +44,17 @@ struct AnswerBodyTests {
         #expect(outcome.body.isEmpty && outcome.end == .stopped(.failure(error, retryAfter: nil)))
     }
 
+    /// A redirect that a client is asked about is kept; if it cannot be read, it must be requested again.
+    @Test func aRedirectIsDecodedToo() {
+        var redirect = Self.coded("gzip", status: 302)
+        redirect.end = .stopped(.redirect(StandingRequest(TaskRequest(url: "https://b.example/"))))
+        #expect(use(redirect) == .coded([.gzip]))
+        redirect.dropBody(because: AnswerBody.unknown("gzip"))
+        #expect(redirect.isBodyTruncated && redirect.end.redirect != nil)
+        redirect.body = Array("x".utf8)
+        #expect(use(redirect) == .unreadable(nil))
+    }
+
     /// The reason why the exchange ended explains why there is no answer.
     @Test func aBodyThatIsNotWholeIsDropped() {
         for end in [ExchangeOutcome.End.transport(code: 18, message: ""), .aborted, .stalled] {

@@ -59,6 +59,34 @@ struct DataRequestTests {
         #expect(subject.after(answer(200, ["Content-Length": "1001"])).result != nil)
     }
 
+    /// RFC 9112 section 6.3: two parties could read two different bodies.
+    @Test(arguments: [["5", "3"], ["3", "5"], ["3, 5"], ["99999999999999999999999"], ["+5"], ["5", "5"]])
+    func aLengthThatIsInDoubtIsAnError(lengths: [String]) throws {
+        var subject = try Stepper(prepared())
+        var outcome = answer(200, body: "abcde")
+        outcome.head?.headers = lengths.map { HeaderField("Content-Length", $0) }
+        let verdict = try subject.exchange.judge.judge(#require(outcome.head))
+        guard case .stop(let reason) = verdict else {
+            #expect(lengths == ["5", "5"])
+            return
+        }
+        outcome.end = .stopped(reason)
+        #expect(lengths != ["5", "5"] && subject.after(outcome).failure?.error.code == .httpProtocol)
+    }
+
+    @Test func whatIsWrongInTheBodyIsMarked() throws {
+        for (error, isMarked) in [
+            (TransferError(.integrityLength, "x"), true), (TransferError(.networkLost, "x"), false),
+            (TransferError(.httpProtocol, "x", retryable: true, details: [TransferError.coding: "gzip"]), true),
+            (TransferError(.httpProtocol, "x", retryable: true), false),
+        ] {
+            var subject = try Stepper(prepared())
+            var outcome = answer(200)
+            outcome.end = .stopped(.failure(error, retryAfter: nil))
+            #expect(subject.after(outcome).failure?.isOfBody == isMarked, "\(error)")
+        }
+    }
+
     @Test func aCutAnswerIsNoAnswer() throws {
         var cut = answer(200, body: "h")
         cut.end = .transport(code: 18, message: "")

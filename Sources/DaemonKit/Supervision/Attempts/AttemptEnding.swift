@@ -9,7 +9,7 @@ indirect enum AttemptEnding: Sendable {
     case completed(TaskTransitions.Outcome)
     /// Failed, with the notes to store in the same commit.
     case failed(AttemptFailure, PendingNotes? = nil)
-    /// The bytes do not match a digest, and are dropped.
+    /// The bytes do not match a digest, or are not in their coding, and are dropped.
     case integrityFailed(TransferError)
     case blocked(WaitReason, TransferError)
     case aborted
@@ -104,6 +104,7 @@ extension AttemptEnding {
         switch error.code {
         case .diskFull, .diskQuota, .diskIO: self = .blocked(.disk, error)
         case .integrityChecksum: self = .integrityFailed(error)
+        case _ where error.isUndecodable: self = .integrityFailed(error)
         case .cancelled: self = .aborted
         default: self = .failed(AttemptFailure(error: error, disposition: .permanent))
         }

@@ -103,7 +103,8 @@ extension DownloadAttempt {
         }
     }
 
-    /// - Throws: `integrity.checksum` if the coded bytes cannot be what the server meant. Fetching them again may help.
+    /// - Throws: an error that `isUndecodable` if the coded bytes cannot be what the server meant. Fetching them again may
+    ///   help.
     private func decoded(
         _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
         _ folder: Folder, _ recorder: RunRecorder
@@ -114,8 +115,6 @@ extension DownloadAttempt {
             ) { [run] in run.decoded($0) }
         } catch let error as TransferError {
             switch (error.code, error.retryable) {
-            case (.integrityLength, _), (.httpProtocol, true):
-                throw TransferError(.integrityChecksum, error.message, details: error.details)
             case (.diskFull, _), (.diskQuota, _), (.httpProtocol, false):
                 // The coded body is complete. The next attempt begins with decoding, or keeps it coded under another
                 // name.

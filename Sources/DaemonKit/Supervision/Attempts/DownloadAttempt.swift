@@ -138,10 +138,10 @@ final class DownloadAttempt: TransferAttempt {
         do {
             return try await deliver(whole, hand.held, place, recorder, delivered)
         } catch let error as TransferError
-            where error.code == .integrityChecksum && !whole.arrival.mayBeFetchedAgain
+            where (error.code == .integrityChecksum || error.isUndecodable) && !whole.arrival.mayBeFetchedAgain
         {
             try await tools.keep(nil, of: record.id)
-            throw AttemptFailure(error: error, disposition: .permanent)
+            throw AttemptFailure(error: error.final, disposition: .permanent)
         }
     }
 

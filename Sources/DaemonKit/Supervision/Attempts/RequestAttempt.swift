@@ -69,7 +69,10 @@ final class RequestAttempt: TransferAttempt {
     private func end(_ begun: Begun) async -> AttemptEnding {
         await .of {
             await begun.recorder.drain()
-            guard let answer = try await begun.requests.value(), run.enterCommit() else { return .aborted }
+            guard let answer = try await begun.requests.value() else { return .aborted }
+            // A redirect that the client refused to follow: nothing of it was streamed yet.
+            if let stream, case .answered = policy.redirects { try await stream.send(answer.body) }
+            guard run.enterCommit() else { return .aborted }
             run.set(phase: .finishing)
             let kept = record.spec.kind == .data && stream == nil ? answer.body : nil
             let length = stream?.offset ?? kept.map { ByteCount(Int64($0.count)) } ?? answer.total

@@ -121,6 +121,7 @@ struct TaskUpdater: TaskUpdating {
                 .taskWrongState, "Task \(id) is not a download; only downloads have resume data. Pause it instead.")
         }
         try Self.requireResumable(before)
+        try Self.requireKept(before)
         if let outcome = try await cancelKeepingPart(id) { followUp.log(outcome) }
         // Resume data names a part file next to its destination.
         try await moves.finishNow(id)
@@ -141,12 +142,22 @@ struct TaskUpdater: TaskUpdating {
             let outcome = try await store.write { transaction -> TaskTransitions.Outcome? in
                 guard let record = try transaction.task(id) else { throw TransferError.noTask(id) }
                 try Self.requireResumable(record)
+                try Self.requireKept(record)
                 try transaction.note(left)
                 guard !record.status.state.isFinal else { return nil }
                 return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
             }
             leftParts.didNote(left)
             return outcome
+        }
+    }
+
+    private static func requireKept(_ record: TaskRecord) throws(TransferError) {
+        guard record.status.state != .cancelled || record.checkpoint != nil else {
+            throw TransferError(
+                .taskWrongState,
+                "Task \(record.id) was cancelled, and none of its bytes are kept; add it anew, or use task.retry. "
+                    + "task.cancel keeps them with keepPartial.")
         }
     }
 

@@ -123,6 +123,21 @@ package final class BodyStream: BodyReceiver {
         return outcome
     }
 
+    /// Sends a body that is here already, as the client gives credit.
+    /// - Throws: `CancellationError` if the run is stopped meanwhile.
+    func send(_ bytes: [UInt8]) async throws {
+        let (turns, turn) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        state.withLock { $0.wake = { turn.yield() } }
+        defer { state.withLock { $0.wake = nil } }
+        open()
+        var (sent, waiting) = (min(bytes.count, Int(offset.rawValue)), turns.makeAsyncIterator())
+        while true {
+            sent += bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            guard sent < bytes.count else { return }
+            guard await waiting.next() != nil else { throw CancellationError() }
+        }
+    }
+
     // MARK: The engine
 
     package var offset: ByteCount { state.withLock { $0.body.offset } }

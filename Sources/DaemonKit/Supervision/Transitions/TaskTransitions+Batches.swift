@@ -112,7 +112,10 @@ extension TaskTransitions {
         let id = run.record.id
         try run.notes?.storeRows(in: transaction)
         if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
-        if run.mayHaveAsked { try transaction.forgetSecrets(of: id) { try $0.redacted() } }
+        if run.mayHaveAsked {
+            let keepsBody = run.record.spec.kind == .data && run.record.spec.stream != true
+            try transaction.forgetSecrets(of: id, keepsBody: keepsBody) { try $0.redacted() }
+        }
         if run.record.spec.kind != .download || run.record.spec.body != nil {
             // The request was sent and answered. Its owner may want to see its body; of a long body, only the length is
             // kept.

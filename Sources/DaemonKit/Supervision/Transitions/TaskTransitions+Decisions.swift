@@ -26,7 +26,7 @@ extension TaskTransitions {
         // A task that was never claimed may have been answered too, about whether it may begin. The check costs one
         // indexed read.
         if after.state.isFinal, !before.state.isFinal {
-            try transaction.forgetSecrets(of: id) { try $0.redacted() }
+            try transaction.forgetSecrets(of: id, keepsBody: after.state == .completed) { try $0.redacted() }
         }
     }
 
@@ -58,7 +58,8 @@ extension TaskTransitions {
     func settled(
         of record: TaskRecord, _ asks: Set<DecisionKind>, in transaction: StoreTransaction
     ) throws -> SettledDecisions? {
-        let own = try transaction.decision(of: record.id)?.settled
+        var own = try transaction.decision(of: record.id)?.settled
+        if own?.isAnswered == true { own?.refusedBody = try transaction.body(of: record.id, .response) }
         guard asks.contains(.challenge) else { return own }
         let trusted = try transaction.trustedKeys(record.session)
         return trusted.isEmpty ? own : (own ?? SettledDecisions()).adding(trusted)
@@ -84,7 +85,10 @@ extension TaskTransitions {
         let hasAnswer = failure.challenge.map { $0.status == record.response?.status } ?? true
         var shown = hasAnswer ? record.response?.withoutSecrets : nil
         shown?.body = nil
-        if let target = failure.redirect, let shown {
+        if var target = failure.redirect, let shown {
+            if policy.asks.contains(.redirect), try keep(failure.redirectBody, of: record, in: transaction) {
+                target.mayStepBack = false
+            }
             let question = settled.redirected(to: target, response: shown)
             guard !policy.asks.contains(.redirect) else {
                 return try question.map { try asked($0, of: record, settled, .decision, in: transaction) }
@@ -130,6 +134,21 @@ extension TaskTransitions {
         unasked.response = shown
         try transaction.settle(settled, of: record.id, unasked: unasked, at: now)
         return .preempted(.challenge)
+    }
+
+    /// Keeps the body of a redirect until a client has decided, so that a refused one is the answer as it came.
+    /// - Returns: false if the request must be made again for it.
+    private func keep(
+        _ body: [UInt8]?, of record: TaskRecord, in transaction: StoreTransaction
+    ) throws -> Bool {
+        try transaction.setBody(record.id, .response, nil)
+        guard let body else { return false }
+        do {
+            try transaction.setBody(record.id, .response, body)
+            return true
+        } catch let error as TransferError where error.code == .limitReached {
+            return false
+        }
     }
 
     /// Asks about an answer that the task's run holds. The task continues to run.

@@ -64,9 +64,12 @@ struct AttemptEndingTests {
                 continue
             }
         }
-        guard case .integrityFailed = await ending(TransferError(.integrityChecksum, "x")) else {
-            Issue.record("a wrong digest is not a restart")
-            return
+        let undecodable = TransferError(.httpProtocol, "x", retryable: true, details: [TransferError.coding: "gzip"])
+        for error in [TransferError(.integrityChecksum, "x"), undecodable] {
+            guard case .integrityFailed = await ending(error) else {
+                Issue.record("\(error) is not a restart")
+                continue
+            }
         }
     }
 }

@@ -68,7 +68,11 @@ final class DownloadCourse: FileCourse {
     private var parted: (conductor: SegmentConductor, first: SegmentID)? { state.withLock { $0.parted } }
 
     func begin(then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
-        then(state.withLock { $0.steps.next(after: nil) })
+        then(
+            state.withLock { state in
+                if case .answered(_, let body?) = inquiry.request.redirects { state.gathered = body }
+                return state.steps.next(after: nil)
+            })
     }
 
     func mustPrepare(_ exchange: Exchange) -> Bool {
@@ -118,7 +122,12 @@ final class DownloadCourse: FileCourse {
     }
 
     private func next(after outcome: ExchangeOutcome) -> NextStep<Arrival> {
-        state.withLock { state in
+        var outcome = outcome
+        // A redirect that came coded is not kept: its body would not be a file.
+        if outcome.end.redirect != nil, outcome.head.flatMap({ ContentCodingRules.coding(of: $0) }) != nil {
+            outcome.isBodyTruncated = true
+        }
+        return state.withLock { [outcome] state in
             state.gathered = outcome.gathered
             state.wasAsked = true
             state.brought.insert(ByteRange(max(.zero, outcome.offset - outcome.received), outcome.offset))

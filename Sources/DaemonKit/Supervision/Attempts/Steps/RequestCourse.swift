@@ -152,7 +152,10 @@ final class RequestCourse: ExchangeCourse {
             receiver: attempt.stream, cookies: attempt.run.cookies, hsts: attempt.run.hsts)
         attempt.stream?.prepare(decodes: exchange.decodesBody)
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
-            if let stream = self.attempt.stream { return self.ended(stream.ended(outcome), of: exchange, then: then) }
+            // The body of a redirect is not streamed before the client has refused to follow it.
+            if let stream = self.attempt.stream, outcome.end.redirect == nil {
+                return self.ended(stream.ended(outcome), of: exchange, then: then)
+            }
             self.decode(outcome, of: exchange) { self.ended($0, of: exchange, then: then) }
         }
     }
