@@ -74,7 +74,7 @@ struct Dlctl: AsyncParsableCommand {
             if arguments.first == "---completion" {
                 await Entry.complete(garbled == nil ? arguments : [])
             } else if let garbled {
-                Entry.refuse(garbled, arguments)
+                Entry.refuse(garbled)
             } else {
                 await Entry.run(arguments)
             }
@@ -135,64 +135,66 @@ enum Entry {
         if Dlctl.exitCode(for: error) != .success || arguments.first == "help",
             let word = UnknownCommand(arguments, of: Dlctl.self)
         {
-            return refuse(word.message, arguments)
+            return refuse(word.message)
         }
         if Dlctl.exitCode(for: error) != .success, arguments.contains(where: { $0.hasPrefix("--") }),
             let option = UnknownOption(arguments, toolInfo: Dlctl._dumpHelp())
         {
-            return refuse(option.message, arguments)
+            return refuse(option.message)
         }
         if Dlctl.exitCode(for: error) != .success, let reason = WrongValue.reason(arguments) {
-            return refuse(reason, arguments)
+            return refuse(reason)
         }
         if Dlctl.exitCode(for: error) == .success {
             plainConsole.raw(text.isEmpty || text.hasSuffix("\n") ? text : text + "\n")
             return .done
         }
-        return refuse(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text, arguments)
+        return refuse(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text)
     }
 
     /// - Parameter number: the number of the argument that is not valid UTF-8.
-    static func refuse(_ number: Int, _ arguments: [String]) -> ExitStatus {
+    static func refuse(_ number: Int) -> ExitStatus {
         refuse(
-            "Argument \(number) is not valid UTF-8, which dlctl requires of names and URLs. Rename the file or folder.",
-            arguments)
+            "Argument \(number) is not valid UTF-8, which dlctl requires of names and URLs. Rename the file or folder.")
     }
 
-    private static func refuse(_ lines: String, _ arguments: [String]) -> ExitStatus {
-        let console = Console(json: arguments.contains("--json"), quiet: false, environment: [:])
+    private static func refuse(_ lines: String) -> ExitStatus {
+        // The words as they were written: a line that does not run may have lost its global options.
+        let isJSON = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
+        let console = Console(json: isJSON, quiet: false, environment: [:])
         console.report(.usage(lines))
         return .usage
     }
 }
 
-/// Also accepts global options before the command: `dlctl --json list` means `dlctl list --json`.
+/// Also accepts global options before the command or in it: `dlctl --json session list` and `dlctl session --json list`
+/// mean `dlctl session list --json`.
 enum GlobalPlacement {
     private static let flags: Set = ["--json", "-q", "--quiet", "--no-start", "--system"]
 
     static func moved(_ arguments: [String], commands root: any ParsableCommand.Type) -> [String] {
         var globals: [String] = []
         var rest = arguments[...]
-        while let word = rest.first {
+        var path: [String] = []
+        var level = root
+        while let word = rest.first, !level.configuration.subcommands.isEmpty {
             if flags.contains(word) || word.hasPrefix("--socket=") {
                 globals.append(word)
                 rest = rest.dropFirst()
             } else if word == "--socket", rest.count >= 2 {
                 globals += rest.prefix(2)
                 rest = rest.dropFirst(2)
+            } else if let next = level.configuration.subcommands.first(where: { $0.isNamed(word) }) {
+                path.append(word)
+                level = next
+                rest = rest.dropFirst()
             } else {
                 break
             }
         }
         if globals.isEmpty { return arguments }
-        var path: [String] = []
-        var level = root
-        while let word = rest.first, let next = level.configuration.subcommands.first(where: { $0.isNamed(word) }) {
-            path.append(word)
-            level = next
-            rest = rest.dropFirst()
-        }
-        return path.isEmpty ? Array(rest) : path + globals + rest
+        // A group alone prints its help, and has no options.
+        return level.configuration.subcommands.isEmpty ? path + globals + rest : path + rest
     }
 }
 

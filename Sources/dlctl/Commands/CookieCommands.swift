@@ -123,7 +123,9 @@ struct CookiesCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(
                 ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: true))
-            session.console.raw(NetscapeCookies.text(result.cookies.map(Cookie.init)))
+            if session.console.json { return try session.console.value(result) }
+            let text = NetscapeCookies.text(result.cookies.map(Cookie.init))
+            session.console.raw(session.console.outputIsTerminal ? Printable.lines(text) : text)
         }
     }
 

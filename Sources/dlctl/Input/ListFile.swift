@@ -77,7 +77,13 @@ package struct ListFile {
         let value = String(content[content.index(after: equals)...]).trimmingBlanks()
         if value.isEmpty { throw malformed(line, "\(Printable.text(name, limit: 40))= has no value") }
         switch name {
-        case "out": entries[last].out = value
+        case "out":
+            // Lists are often made from names that others chose.
+            if value.split(separator: "/").contains("..") {
+                throw malformed(
+                    line, "out= must not contain \"..\", which leads out of the folder; use dir= for another folder")
+            }
+            entries[last].out = value
         case "dir": entries[last].dir = value
         case "checksum":
             guard let checksum = ChecksumArgument(argument: value)?.checksum else {

@@ -45,10 +45,11 @@ struct Console: Sendable {
         write(try Self.encode(value) + "\n", to: STDOUT_FILENO)
     }
 
+    /// Characters that a terminal would obey are escaped.
     static func encode(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return Printable.json(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
     func report(_ failure: CommandFailure) {

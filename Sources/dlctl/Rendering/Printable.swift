@@ -13,6 +13,33 @@ enum Printable {
     /// The same, cut to `limit` cells.
     static func text(_ text: String, limit: Int) -> String { DisplayWidth.end(self.text(text), limit) }
 
+    /// The same for text of several lines with tabs in them.
+    static func lines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.split(separator: "\t", omittingEmptySubsequences: false).map { self.text(String($0)) }
+                .joined(separator: "\t")
+        }.joined(separator: "\n")
+    }
+
+    /// JSON in which unsafe characters are escaped, so that it keeps its value (RFC 8259 section 7).
+    static func json(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 >= 0x7F }), text.unicodeScalars.contains(where: isUnsafe) else {
+            return text
+        }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if !isUnsafe(scalar) {
+                result.unicodeScalars.append(scalar)
+                continue
+            }
+            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                let digits = String(unit, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return result
+    }
+
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true

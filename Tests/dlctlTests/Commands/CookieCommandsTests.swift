@@ -67,6 +67,16 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
+    @Test func exportsAreNetscapeTextOrJSON() async throws {
+        let bench = try await Bench()
+        _ = try await bench.run("cookies", "import", "-", input: Self.line("a.org", "k"))
+        #expect(try await bench.run("cookies", "export").output.contains("a.org\tTRUE\t/"))
+        let outcome = try await bench.run("cookies", "--json", "export")
+        let cookie = JSONText.value(outcome.output)?["cookies"]?.arrayValue?.first
+        #expect(cookie?["name"] == "k" && cookie?["value"] == "v", "\(outcome)")
+        await bench.daemon.stop()
+    }
+
     @Test func nothingStoredIsAFailure() async throws {
         let bench = try await Bench()
         let outcome = try await bench.run("cookies", "import", "-", input: Self.line("co.uk", "one"))

@@ -10,6 +10,8 @@ import Testing
         (["--socket=/s", "ls", "--all"], ["ls", "--socket=/s", "--all"]), (["--json"], []), (["--help"], ["--help"]),
         (["add", "--json", "--", "-x"], ["add", "--json", "--", "-x"]), (["--json", "nope"], ["nope"]),
         (["--json", "add", "--", "-x"], ["add", "--json", "--", "-x"]),
+        (["cookies", "--json", "export"], ["cookies", "export", "--json"]), (["-q", "session"], ["session"]),
+        (["session", "--socket", "/s", "list", "--json"], ["session", "list", "--socket", "/s", "--json"]),
     ])
     func globalsMayStandInFront(given: [String], moved: [String]) {
         #expect(GlobalPlacement.moved(given, commands: Dlctl.self) == moved)

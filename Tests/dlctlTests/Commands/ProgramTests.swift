@@ -84,6 +84,11 @@ import TransferModel
         let wrong = try await bench.run("list", "--json", "--state", "tired")
         #expect(wrong.status == 2 && wrong.output.isEmpty)
         #expect(JSONText.value(wrong.error)?["error"]?["code"] == "usage")
+        for line in [["--json", "frob"], ["cookies", "--json", "frob"], ["--json", "list", "--what"]] {
+            let unknown = try await Program(line, environment: bench.environment, folder: bench.folder).finish()
+            #expect(unknown.status == 2 && unknown.output.isEmpty)
+            #expect(JSONText.value(unknown.error)?["error"]?["code"] == "usage", "\(line): \(unknown.error)")
+        }
         await bench.daemon.stop()
     }
 

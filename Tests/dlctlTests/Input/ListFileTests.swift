@@ -46,6 +46,10 @@ import TransferModel
         #expect(entries[1].dir == nil)
     }
 
+    @Test func dotsInANameAreNoWayOut() throws {
+        #expect(try parse("https://a/\n  out=..a/b..c").first?.out == "..a/b..c")
+    }
+
     @Test func mirrorsStandBehindTabs() throws {
         let entries = try parse("https://a/f\thttps://b/f \t ftp://c/f\n  out=x\nhttps://d/\n")
         #expect(entries.map(\.url) == ["https://a/f", "https://d/"])
@@ -66,6 +70,7 @@ import TransferModel
         ("not a url", 1, "not a URL"), ("/etc/passwd", 1, "not a URL"), ("https://a/\tnope", 1, "not a URL"),
         ("https://a/\tb/", 1, "not a URL"), ("https://a/\u{1B}[31m", 1, "U+1B"), ("https://a/\0b", 1, "U+0"),
         ("https://a/\rhttps://b/", 1, "U+D"), ("https://a/\n  out=a\u{7}b", 2, "U+7"),
+        ("https://a/\n  out=../../escape.txt", 2, "leads out of the folder"), ("https://a/\n  out=a/../b", 2, "dir="),
     ])
     func errorsNameFileAndLine(text: String, line: Int, words: String) throws {
         let problem = try #require(self.problem(text))

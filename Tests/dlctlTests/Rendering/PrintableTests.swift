@@ -10,6 +10,17 @@ import Testing
         #expect(Printable.text("exe\u{202E}gpj") == "exe\u{FFFD}gpj")
     }
 
+    @Test func linesKeepTheirTabs() {
+        #expect(Printable.lines("a\tb\u{9B}2J\n\tc\u{202E}\n") == "a\tb\u{FFFD}2J\n\tc\u{FFFD}\n")
+    }
+
+    @Test func jsonKeepsItsValue() throws {
+        let text = "a\u{9B}31m\u{7F}\u{85}\u{202E}é日😀\u{E0041}"
+        let json = try Console.encode(["x": text])
+        #expect(json == #"{"x":"a\u009b31m\u007f\u0085\u202eé日😀\udb40\udc41"}"#)
+        #expect(JSONText.value(json)?["x"]?.stringValue == text)
+    }
+
     @Test func ordinaryTextStays() {
         for text in ["", "file.iso", "日本語", "naïve café", "😀"] { #expect(Printable.text(text) == text) }
     }

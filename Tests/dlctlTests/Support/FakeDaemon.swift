@@ -112,6 +112,8 @@ final class FakeDaemon: RequestHandler {
         case CancelTasks.name: return try result(cancel(WireCoding.parameters(of: CancelTasks.self, from: text)))
         case RemoveTasks.name: return try result(remove(WireCoding.parameters(of: RemoveTasks.self, from: text)))
         case SetCookies.name: return try result(set(WireCoding.parameters(of: SetCookies.self, from: text).cookies))
+        case ListCookies.name:
+            return try result(ListCookies.Result(cookies: cookies.map { CookieView($0, secrets: true) }))
         case ReadBody.name: return try result(read(WireCoding.parameters(of: ReadBody.self, from: text)))
         case PauseTasks.name: return try result(pause(WireCoding.parameters(of: PauseTasks.self, from: text)))
         case ListEvents.name: return try result(events(WireCoding.parameters(of: ListEvents.self, from: text)))
