@@ -16,12 +16,12 @@ enum FailedStart {
         for socket in sockets { ListenerFarewell.refuse(waitingAt: socket.descriptor, with: error) }
     }
 
-    /// In system mode, only the administrator may see the configuration. Other users learn where the cause is logged.
+    /// One line, because clients show messages as one. In system mode, only the administrator may see the configuration. Other users learn where the cause is logged.
     static func refusal(isSystem: Bool, cause: String) -> TransferError {
         let reason =
             isSystem
             ? "The journal says why (journalctl -u dld.service); when that is corrected, the next client starts it."
-            : "\(cause)\nWhen that is corrected, the next client starts it."
+            : "\(cause.split(separator: "\n").joined(separator: " ")) When that is corrected, the next client starts it."
         return TransferError(.shuttingDown, "dld cannot start. \(reason)")
     }
 

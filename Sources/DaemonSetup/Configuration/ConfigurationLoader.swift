@@ -75,7 +75,7 @@ package struct ConfigurationLoader: Sendable {
                 statements[name, default: []].append(statement)
             }
         }
-        problems += contradictions(settings)
+        problems += contradictions(settings, statements)
         let stateDirectory = settings.stateDirectory.map(paths.expanded) ?? paths.stateDirectory
         let socket = settings.socket.map(paths.expanded) ?? paths.socket(stateDirectory: stateDirectory)
         // In the state folder the programs reach a longer one too; whoever names a path means it for others as well.
@@ -158,16 +158,26 @@ package struct ConfigurationLoader: Sendable {
         ]
     }
 
-    /// Values that are fine alone but not together.
-    private func contradictions(_ settings: DaemonSettings) -> [ConfigurationProblem] {
+    /// Values that are fine alone but not together. The one that somebody set is at fault; if both are, the first.
+    private func contradictions(
+        _ settings: DaemonSettings, _ statements: [String: [SettingStatement]]
+    ) -> [ConfigurationProblem] {
         let session = settings.session
         guard session.retryFirstDelay > session.retryLongestDelay else { return [] }
+        let (firstName, longestName) = ("session.retry.firstDelay", "session.retry.longestDelay")
         let first = QuantityText.text(seconds: session.retryFirstDelay.rawValue)
         let longest = QuantityText.text(seconds: session.retryLongestDelay.rawValue)
+        guard let statement = statements[firstName]?.last else {
+            return [
+                ConfigurationProblem(
+                    place: statements[longestName]?.last?.place ?? .byDefault, name: longestName,
+                    message: "is \(longest), shorter than \(firstName) (\(first)); make it at least that, or set both.")
+            ]
+        }
         return [
             ConfigurationProblem(
-                place: .file(arguments.configFile ?? paths.userFile, line: nil), name: "session.retry.firstDelay",
-                message: "is \(first), longer than session.retry.longestDelay (\(longest)); make it at most that.")
+                place: statement.place, name: firstName,
+                message: "is \(first), longer than \(longestName) (\(longest)); make it at most that.")
         ]
     }
 }

@@ -17,11 +17,11 @@ struct ConfigurationTrial {
     /// Settings, in the table's order, and what is wrong with what they name.
     func problems() -> [(name: String, message: String)] {
         let found: [String: String?] = [
-            "socket": folderFault(PathFolder.above(configuration.socket)),
+            "socket": socketFault,
             "stateDirectory": stateFault, "adminGroup": groupFault, "allowedUnits": unitFault,
             "knownHosts": settings.knownHosts == nil ? nil : fileFault(configuration.knownHosts),
             "session.directory": directoryFault, "session.caFile": certificateFault,
-            "credentialHelper": isSystem ? nil : helperFault,
+            "credentialHelper": isSystem ? nil : helperFault, "maximumConnectionsPerUser": connectionsFault,
         ]
         // The folders of the system daemon are systemd's to make, for another user than the one who asks.
         let passedOver: Set = isSystem ? ["socket", "stateDirectory"] : []
@@ -31,13 +31,43 @@ struct ConfigurationTrial {
         }
     }
 
+    /// A socket of a daemon that ended without removing it is no mistake.
+    private var socketFault: String? {
+        let path = configuration.socket
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+            return "\(path) exists and is not a socket; move it away, or name another path."
+        }
+        return folderFault(PathFolder.above(path))
+    }
+
     private var stateFault: String? {
+        let path = configuration.stateDirectory
         do {
-            try TransferStore.check(folder: configuration.stateDirectory)
-            return nil
+            try TransferStore.check(folder: path)
+            return Self.kernelsFault(path, PathFolder.existing(path))
         } catch {
             return (error as? TransferError)?.message ?? "\(error)"
         }
+    }
+
+    /// Whether `place` is in proc(5) or sysfs(5). Their folders look writable to root, but nobody can make a file there.
+    private static func kernelsFault(_ path: String, _ place: String) -> String? {
+        func device(_ path: String) -> dev_t? {
+            var status = stat()
+            return stat(path, &status) == 0 ? status.st_dev : nil
+        }
+        guard let own = device(place), own == device("/proc") || own == device("/sys"), own != device("/") else {
+            return nil
+        }
+        return
+            "\(path) cannot be used: \(place) belongs to the kernel, and no file can be made there; name another folder."
+    }
+
+    private var connectionsFault: String? {
+        let (all, own) = (settings.maximumConnections, settings.maximumConnectionsPerUser)
+        guard configuration.origin(of: "maximumConnectionsPerUser") != .default, own > all else { return nil }
+        return "\(own) is more than maximumConnections (\(all)), which also holds for one user; make it at most that."
     }
 
     /// The default's group may be missing: then root alone administers.
@@ -115,6 +145,7 @@ struct ConfigurationTrial {
             var status = stat()
             if stat(place, &status) == 0 {
                 guard status.st_mode & S_IFMT == S_IFDIR else { return "\(place) is not a folder; name another one." }
+                if let fault = Self.kernelsFault(path, place) { return fault }
                 guard access(place, W_OK | X_OK) != 0 else { return nil }
                 let what = place == path ? "written in" : "made: \(place) cannot be written in"
                 return "\(path) cannot be \(what) (\(errorText(errno))); change its rights or name another folder."
@@ -131,5 +162,12 @@ private enum PathFolder {
     static func above(_ path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
+    }
+
+    /// The nearest folder above that exists, or the path itself.
+    static func existing(_ path: String) -> String {
+        var place = path
+        while access(place, F_OK) != 0, place.count > 1 { place = above(place) }
+        return place
     }
 }

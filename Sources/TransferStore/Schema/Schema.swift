@@ -88,7 +88,7 @@ enum Schema {
         let known = Set(migrations.map(\.identifier))
         if let unknown = try applied(connection).first(where: { !known.contains($0) }) {
             throw TransferError(
-                .internal,
+                .unsupported,
                 "\(path) was written by a newer dld (schema \(unknown)); start that version or a newer one. "
                     + "The file was left as it is.",
                 retryable: false, details: ["path": .string(path), "schema": .string(unknown)])

@@ -33,9 +33,9 @@ struct FailedStartTests {
     }
 
     @Test func theSystemsMistakesAreItsAdministrators() {
-        let own = FailedStart.refusal(isSystem: false, cause: "dld.yaml:1: no")
+        let own = FailedStart.refusal(isSystem: false, cause: "dld.yaml:1: no.\ndld.yaml:2: nor this.")
         let system = FailedStart.refusal(isSystem: true, cause: "dld.yaml:1: no")
-        #expect(own.message.contains("dld.yaml:1: no") && own.code == .shuttingDown)
+        #expect(own.message.contains("dld.yaml:1: no. dld.yaml:2: nor this. When ") && own.code == .shuttingDown)
         #expect(!system.message.contains("dld.yaml") && system.message.contains("journalctl -u dld.service"))
     }
 

@@ -95,8 +95,15 @@ import TransferModel
         try fixture.write("session:\n  retry:\n    firstDelay: 2h\n", to: fixture.userFile)
         #expect(
             fixture.problems() == [
-                "dld.yaml: session.retry.firstDelay: is 2h, longer than session.retry.longestDelay (10m); "
+                "dld.yaml:3: session.retry.firstDelay: is 2h, longer than session.retry.longestDelay (10m); "
                     + "make it at most that."
+            ])
+        // The setting that was set is at fault, and not the one that nobody set.
+        try fixture.write("session:\n  retry:\n    longestDelay: 500ms\n", to: fixture.userFile)
+        #expect(
+            fixture.problems() == [
+                "dld.yaml:3: session.retry.longestDelay: is 500ms, shorter than session.retry.firstDelay (1s); "
+                    + "make it at least that, or set both."
             ])
     }
 

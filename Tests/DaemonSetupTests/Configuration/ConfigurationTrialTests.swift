@@ -52,6 +52,42 @@ struct ConfigurationTrialTests {
         }
     }
 
+    /// To root these folders look writable.
+    @Test(arguments: ["/proc", "/proc/dld/state", "/sys/dld"]) func nothingCanBeMadeInTheKernelsFolders(_ path: String)
+        throws
+    {
+        var fixture = try ConfigurationFixture()
+        fixture.arguments.stateDirectory = path
+        fixture.arguments.socket = path + "/dld.sock"
+        let found = problems(fixture)
+        #expect(found.count == 2, "\(found)")
+        #expect(found.contains { $0.hasPrefix("--state-dir: stateDirectory: ") }, "\(found)")
+        #expect(found.contains { $0.hasPrefix("--socket: socket: ") }, "\(found)")
+    }
+
+    @Test func aSocketsPlaceIsFree() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("x", to: fixture.root + "/file")
+        fixture.arguments.socket = fixture.root + "/file"
+        #expect(
+            problems(fixture) == [
+                "--socket: socket: ~/file exists and is not a socket; move it away, or name another path."
+            ])
+    }
+
+    @Test func oneUserHasNoMoreConnectionsThanThereAre() throws {
+        var fixture = try ConfigurationFixture()
+        // Alone, it lowers the share of each user too.
+        fixture.arguments.settings["maximumConnections"] = "8"
+        #expect(problems(fixture) == [])
+        fixture.arguments.settings["maximumConnectionsPerUser"] = "9"
+        #expect(
+            problems(fixture) == [
+                "--set: maximumConnectionsPerUser: 9 is more than maximumConnections (8), which also holds for one user; "
+                    + "make it at most that."
+            ])
+    }
+
     /// One run reports the mistakes in the syntax and in the values together. No text in a message can control the
     /// terminal.
     @Test func mistakesOfBothKindsAreToldTogether() throws {

@@ -44,6 +44,7 @@ import TransferModel
         queue.close()
         let before = try Data(contentsOf: URL(fileURLWithPath: fixture.database))
         let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .unsupported)
         #expect(error?.message.contains("newer dld (schema 9999)") == true)
         #expect(error?.message.contains(fixture.database) == true)
         #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.database)) == before)
