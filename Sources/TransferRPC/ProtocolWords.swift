@@ -66,7 +66,7 @@ package enum ProtocolWords {
     /// Options and arguments by the field that they set, without those of its parts.
     package static let options = [
         "url": "URL", "mirrors": "--mirror", "headers": "-H", "username": "--user", "password": "--user",
-        "bearer": "--bearer-file", "cookies": "--cookies", "netrc": "--netrc", "proxy": "--proxy",
+        "bearer": "--bearer-file", "cookies": "--cookies", "netrc": "the netrc file", "proxy": "--proxy",
         "caFile": "--ca-file",
         "clientCertificate": "--cert", "tlsMinimumVersion": "--tls-min", "httpVersion": "--http-version",
         "acceptsAnyStatus": "--accept-any-status",

@@ -137,7 +137,7 @@ enum Entry {
         {
             return refuse(word.message)
         }
-        if Dlctl.exitCode(for: error) != .success, arguments.contains(where: { $0.hasPrefix("--") }),
+        if Dlctl.exitCode(for: error) != .success, arguments.contains(where: { $0.hasPrefix("-") }),
             let option = UnknownOption(arguments, toolInfo: Dlctl._dumpHelp())
         {
             return refuse(option.message)

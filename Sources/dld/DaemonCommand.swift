@@ -13,7 +13,7 @@ struct DaemonCommand: AsyncParsableCommand {
             Runs in the foreground and logs to standard error. Without options it serves this user, with folders as in \
             the XDG base directory specification; `dlctl` starts it on demand.
             """,
-        version: Daemon.version)
+        version: "dld \(Daemon.version)")
 
     @Flag(help: "Serve all users of this machine, running as its own unprivileged user.")
     var system = false

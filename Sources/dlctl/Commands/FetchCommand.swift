@@ -79,7 +79,10 @@ struct FetchCommand: DaemonCommand {
         var follower = Following.follower(plan, of: client, endsWhenOver: true, session)
         follower.onInterrupt = {}
         do {
-            _ = try await follower.run(client, display: WaitingRemarks { session.console.remark($0) })
+            let look: WaitingRemarks.Look = { id, then in
+                Task { then(try? await client.call(GetTask.self, .init(id: id))) }
+            }
+            _ = try await follower.run(client, display: WaitingRemarks(look: look) { session.console.remark($0) })
         } catch CommandFailure.interrupted {
             await client.close()
             await abandon(id, session)

@@ -30,12 +30,13 @@ struct ShowCommand: DaemonCommand {
             if !isFirst { console.line("") }
             isFirst = false
             let events = try await Self.beginning(of: task, client)
+            let own = await Self.session(of: task, client)
             if timing {
-                let lines = TaskSummary(task, events: events, now: .now()).render(width: console.width) + [""]
+                let lines = TaskSummary(task, events: events, in: own, now: .now()).render(width: console.width) + [""]
                 return (lines + Waterfall.render(task, width: console.width)).forEach(console.line)
             }
             let question = try await Self.question(of: task, client)
-            TaskSheet.render(task, events: events, asking: question, now: .now(), width: console.width)
+            TaskSheet.render(task, events: events, asking: question, in: own, now: .now(), width: console.width)
                 .forEach(console.line)
         }
         await client.close()
@@ -50,6 +51,12 @@ struct ShowCommand: DaemonCommand {
         return try await client.call(ListDecisions.self, query).decisions.first
     }
 
+    /// Returns the session of a waiting task: it may be paused, or have a schedule.
+    static func session(of task: TaskView, _ client: any DaemonCalling) async -> SessionView? {
+        guard task.state == .waiting else { return nil }
+        return try? await client.call(GetSession.self, SessionReference(id: task.session, owner: task.owner))
+    }
+
     /// Returns the events that show when the task's state began, and which attempts only led to a question.
     private static func beginning(of task: TaskView, _ client: any DaemonCalling) async throws -> [EventView] {
         func read(_ types: [EventType], _ count: Int) async throws -> [EventView] {
@@ -58,7 +65,8 @@ struct ShowCommand: DaemonCommand {
         }
         let saysAttempts = task.attempts > 1 && (task.state == .failed || task.state == .waiting)
         let questions = saysAttempts ? try await read(TaskSummary.questionings, ExplainCommand.longestStory) : []
-        let newest = task.state.isFinal ? [] : try await read(TaskSummary.beginnings, 1)
+        let wanted = task.state == .failed ? Explanation.changes : task.state.isFinal ? [] : TaskSummary.beginnings
+        let newest = wanted.isEmpty ? [] : try await read(wanted, 1)
         return questions.filter { question in !newest.contains { $0.sequence == question.sequence } } + newest
     }
 }
@@ -99,11 +107,12 @@ struct ExplainCommand: DaemonCommand {
         let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
             .read(Self.longestStory, client)
         let question = try await ShowCommand.question(of: task, client)
+        let own = await ShowCommand.session(of: task, client)
         if console.json {
-            let advice = Explanation.advice(task)?.text
+            let advice = Explanation.advice(task, events: events, in: own)?.text
             return try console.value(Answer(task: task, advice: advice, decision: question, events: events))
         }
-        Explanation.render(task, events: events, asking: question, now: .now(), width: console.width)
+        Explanation.render(task, events: events, asking: question, in: own, now: .now(), width: console.width)
             .forEach(console.line)
     }
 }

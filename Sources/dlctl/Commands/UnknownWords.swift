@@ -69,12 +69,16 @@ struct UnknownOption: Hashable {
         let options = command.arguments?.filter { $0.kind != .positional } ?? []
         let names = options.flatMap { $0.names ?? [] }.map(\.written)
         while let word = rest.popFirst(), word != "--" {
-            guard word.hasPrefix("--") else { continue }
-            let name = String(word.prefix { $0 != "=" })
+            guard word.hasPrefix("-"), word.hasPrefix("--") || word.dropFirst().first?.isLetter == true else {
+                continue
+            }
+            // The value of a short option may follow its letter.
+            let name = String(word.hasPrefix("--") ? word.prefix { $0 != "=" } : word.prefix(2))
             guard names.contains(name) else {
                 written = name
                 self.path = path
-                guess = Spelling.nearest(to: name, among: names.filter { $0.hasPrefix("--") })
+                let long = names.filter { $0.hasPrefix("--") }
+                guess = name.hasPrefix("--") ? Spelling.nearest(to: name, among: long) : nil
                 return
             }
             // Its value may look like an option.

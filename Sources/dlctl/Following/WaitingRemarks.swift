@@ -4,14 +4,21 @@ import TransferRPC
 /// Explains why an awaited request has no answer yet, when it is tried again and how to stop. It prints one line for
 /// each failed attempt, and one if nothing has happened for a while.
 struct WaitingRemarks: FollowDisplay {
-    private let say: (String) -> Void
+    private let say: @Sendable (String) -> Void
+    private let look: Look
     private var hasSaidHow = false
     private var quietSince: Timestamp?
 
     /// How long to wait before the first remark.
     static let patience: Seconds = 5
 
-    init(say: @escaping (String) -> Void) { self.say = say }
+    /// Asks the daemon for the task, and calls back once; with nil if the daemon does not answer.
+    typealias Look = (TaskID, @escaping @Sendable (TaskView?) -> Void) -> Void
+
+    init(look: @escaping Look, say: @escaping @Sendable (String) -> Void) {
+        self.look = look
+        self.say = say
+    }
 
     mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
         for change in changes {
@@ -30,15 +37,29 @@ struct WaitingRemarks: FollowDisplay {
         guard let since = quietSince, now.since(since) >= Self.patience, let task = state.all.first else { return }
         quietSince = nil
         switch task.state {
-        case .queued: remark("waiting for a free slot; which limit it meets: dlctl explain \(task.id).")
+        case .queued:
+            let end = hint()
+            look(task.id) { [say] view in
+                if let text = Self.queued(task.id, view) { say(text + end) }
+            }
         case .running: remark("waiting for the answer.")
         case .waiting, .paused, .completed, .failed, .cancelled: break
         }
     }
 
-    private mutating func remark(_ text: String) {
-        say(hasSaidHow ? text : text + " Ctrl-C cancels the request.")
-        hasSaidHow = true
+    private mutating func remark(_ text: String) { say(text + hint()) }
+
+    /// Said once.
+    private mutating func hint() -> String {
+        defer { hasSaidHow = true }
+        return hasSaidHow ? "" : " Ctrl-C cancels the request."
+    }
+
+    /// nil if it is no longer queued.
+    private static func queued(_ id: TaskID, _ view: TaskView?) -> String? {
+        if let view, view.state != .queued { return nil }
+        let reason = view?.explanation.map { CommandWords.text($0, task: id) }
+        return "queued: " + (reason ?? "its turn has not come. Why: dlctl explain \(id).")
     }
 
     private static let question = "it waits for an answer; 'dlctl decisions' shows what it asks."

@@ -78,7 +78,11 @@ struct AddPlan {
             if url.isEmpty || url.hasPrefix("-") { throw CommandFailure.usage("'\(text)' is not a URL") }
             throw CommandFailure.usage("'\(text)' is not a URL; did you mean --metalink \(text)?")
         }
-        throw CommandFailure.usage("'\(text)' is not a URL; did you mean https://\(text)?")
+        let place = text.drop { $0 == "/" }
+        guard !place.isEmpty, !url.hasPrefix("/") || url.hasPrefix("//") else {
+            throw CommandFailure.usage("'\(text)' is not a URL")
+        }
+        throw CommandFailure.usage("'\(text)' is not a URL; did you mean https://\(place)?")
     }
 
     private func checkSeveral(_ count: Int, _ patterns: [URLPattern]) throws {

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferRPC
 
 /// What a user can do about an error or a wait: a sentence, and commands to copy. Every failure has advice.
 struct Advice: Hashable {
@@ -26,6 +27,16 @@ extension Advice {
         }
         if let advice = onHSTS(error, task: task) { return advice }
         if error.code == .authRequired, let advice = onStored(error, task: task) { return advice }
+        if error.code == .authRequired, error.details["status"] == 407 {
+            return Advice(
+                "Put user name and password into the proxy's URL (http://NAME:PASSWORD@HOST:PORT), and try again:",
+                "dlctl update \(task) --proxy URL", "dlctl retry \(task)")
+        }
+        if error.code == .diskFull, error.details["minimum"] != nil {
+            return Advice(
+                "Free some space, or keep less of it free. The task then resumes by itself:",
+                "dlctl settings minimumFreeSpace=SIZE")
+        }
         guard let fault = error.details[CertificateFault.member]?.stringValue.flatMap(CertificateFault.init(rawValue:))
         else {
             return on(error.code, task: task)
@@ -173,17 +184,37 @@ extension Advice {
         }
     }
 
-    /// nil if only other tasks can end the wait.
-    static func on(_ reason: QueueReason, task: TaskID, session: String) -> Advice? {
-        switch reason {
+    static func on(_ reason: QueueReason, task: TaskID, session: String) -> Advice {
+        let set = "dlctl session set \(ShellText.word(session))"
+        return switch reason {
         case .slots:
             Advice("Nothing. It starts when another task ends. To run more at once:", "dlctl limit --tasks N")
+        case .user:
+            Advice(
+                "Nothing. It starts when another task of its user ends. To run more at once:",
+                "dlctl settings maximumConcurrentTasksPerUser=N")
+        case .session:
+            Advice(
+                "Nothing. It starts when another task of its session ends. To run more at once:",
+                "\(set) maximumConcurrentTasks=N")
+        case .hostSlots:
+            Advice(
+                "Nothing. It starts when another task of its host ends. To run more at once, raise the smaller limit:",
+                "dlctl limit --per-host N", "\(set) httpMaximumConnectionsPerHost=N")
         case .host:
             Advice("Nothing. The host is tried again by itself. To try now:", "dlctl retry \(task)")
         case .sessionPaused:
             Advice("To run the session's tasks:", "dlctl session resume \(ShellText.word(session))")
-        case .user, .session, .hostSlots: nil
         }
+    }
+
+    /// Advice on a wait for `schedule`. A retry ends the wait for the task's own time, but not for the session's.
+    static func onSchedule(_ task: TaskView, _ session: SessionView?) -> Advice {
+        guard session?.configuration.schedule?.isEmpty == false else { return on(.schedule, task: task.id) }
+        let unset = "dlctl session set \(ShellText.word(task.session)) schedule=default"
+        let sentence = "Nothing. It starts when its time comes. To start it now, with all tasks of its session:"
+        return task.spec.earliestBeginAt == nil
+            ? Advice(sentence, unset) : Advice(sentence, unset, "dlctl retry \(task.id)")
     }
 
     static func on(_ reason: WaitReason, task: TaskID) -> Advice {

@@ -17,21 +17,23 @@ enum CommandWords {
         }
         let reason = text(String(error.message.dropFirst(path.count + 2)))
         let label = argument(path)
-        return with(subject, label == "URL" || label == "FILE" ? reason : "\(label): \(reason)")
+        return with(subject, ["", "URL", "FILE"].contains(label) ? reason : "\(label): \(reason)")
     }
 
     private static func with(_ subject: String?, _ text: String) -> String {
         subject.map { "\(Printable.text($0)): \(text)" } ?? text
     }
 
-    /// `tasks[0].destination.path` → `-o`; names of settings stay as they are.
+    /// `tasks[0].destination.path` → `-o`; names of settings stay as they are. Empty for a whole task.
     static func argument(_ path: String) -> String {
         var parts = path.split(separator: ".").map { $0.prefix { $0 != "[" } }
         if parts.first == "configuration" { return parts.dropFirst().joined(separator: ".") }
-        if parts.first == "tasks" { parts.removeFirst() }
+        let isOfTask = parts.first == "tasks"
+        if isOfTask { parts.removeFirst() }
         if parts == ["id"] { return "the session's name" }
         if let option = ProtocolWords.options[parts.joined(separator: ".")] { return option }
-        return parts.first.flatMap { ProtocolWords.options[String($0)] } ?? Printable.text(path)
+        return parts.first.flatMap { ProtocolWords.options[String($0)] }
+            ?? Printable.text(isOfTask ? parts.joined(separator: ".") : path)
     }
 
     /// The task of a request that a refusal is about; nil if it is not about a task.

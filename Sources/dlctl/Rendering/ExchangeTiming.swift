@@ -96,7 +96,7 @@ enum Waterfall {
         table.rows = timings.enumerated().map { index, timing in
             let lengths = steps.map { step in timing.phase(step).map { "\($0.length)" } ?? "-" }
             let texts =
-                ["\(index + 1)", timing.view.fetchStart.description] + lengths + [
+                ["\(index + 1)", LocalTime.exact(timing.view.fetchStart)] + lengths + [
                     "\(timing.total)", timing.view.protocol.map(Printable.text) ?? "-", connection(timing) ?? "-",
                     timing.view.remote.map(Printable.text) ?? "-",
                 ]

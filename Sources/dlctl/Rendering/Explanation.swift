@@ -4,9 +4,10 @@ import TransferRPC
 /// Answers the question why a task is not running: the summary of the task, then its history.
 enum Explanation {
     static func render(
-        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp, width: Int? = nil
+        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
+        now: Timestamp, width: Int? = nil
     ) -> [StyledText] {
-        var lines = TaskSummary(task, events: events, asking: question, now: now).render(width: width)
+        var lines = TaskSummary(task, events: events, asking: question, in: session, now: now).render(width: width)
         if !events.isEmpty {
             lines += ["", StyledText("So far:", .faint)]
             lines +=
@@ -87,13 +88,17 @@ enum Explanation {
     }
 
     /// nil if there is nothing to do.
-    static func advice(_ task: TaskView) -> Advice? {
+    /// - Parameter session: the task's, if it waits.
+    static func advice(_ task: TaskView, events: [EventView] = [], in session: SessionView? = nil) -> Advice? {
         switch task.state {
         case .running, .completed: nil
-        case .queued: task.queueReason.flatMap { Advice.on($0, task: task.id, session: task.session) }
+        case .queued: task.queueReason.map { Advice.on($0, task: task.id, session: task.session) }
         case .paused: Advice("To resume it:", "dlctl resume \(task.id)")
         case .cancelled: Advice.on(.cancelled, task: task.id)
+        case .failed where isChanged(events): Advice("It was changed since. To try again:", "dlctl retry \(task.id)")
         case .failed: task.error.map { Advice.on($0, task: task.id) } ?? Advice("Try again:", "dlctl retry \(task.id)")
+        case .waiting where session?.paused == true:
+            Advice.on(.sessionPaused, task: task.id, session: task.session)
         case .waiting:
             switch task.reason {
             case .retry? where isDisk(task.error?.code):
@@ -101,12 +106,25 @@ enum Explanation {
                     "Check the destination, or choose another. To try now:", "dlctl update \(task.id) -d DIR",
                     "dlctl retry \(task.id)")
             case .retry? where task.error?.details["hsts"] != nil: task.error.map { Advice.on($0, task: task.id) }
-            case .retry?, .network?, .schedule?, .metered?: task.reason.map { Advice.on($0, task: task.id) }
-            case .decision?, .authentication?: task.reason.map { Advice.on($0, task: task.id) }
+            case .schedule?: Advice.onSchedule(task, session)
+            case .retry?, .network?, .metered?, .decision?, .authentication?:
+                task.reason.map { Advice.on($0, task: task.id) }
             case .disk?, nil:
                 task.error.map { Advice.on($0, task: task.id) }
                     ?? task.reason.map { Advice.on($0, task: task.id) }
             }
         }
+    }
+
+    /// Events that show whether a failed task was changed afterwards.
+    static let changes: [EventType] = [.taskFailed, .taskUpdated]
+
+    /// Whether a failed task's request or destination was changed, so that only the retry is left to do.
+    private static func isChanged(_ events: [EventView]) -> Bool {
+        guard let last = events.last(where: { changes.contains($0.type) }), last.type == .taskUpdated else {
+            return false
+        }
+        let fields = last.payload["fields"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        return !Set(fields).isSubset(of: ["priority", "rateLimit", "description", "position"])
     }
 }

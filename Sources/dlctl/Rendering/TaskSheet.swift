@@ -4,7 +4,8 @@ import TransferRPC
 /// Everything known about one task, for `show`. What users ask first comes first, and the server's header comes last.
 enum TaskSheet {
     static func render(
-        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp, width: Int? = nil
+        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
+        now: Timestamp, width: Int? = nil
     ) -> [StyledText] {
         var sheet = Sheet()
         content(task, &sheet)
@@ -13,7 +14,7 @@ enum TaskSheet {
         times(task, &sheet, now: now)
         request(task.spec, &sheet)
         response(task, &sheet)
-        return TaskSummary(task, events: events, asking: question, now: now).render(width: width) + [""]
+        return TaskSummary(task, events: events, asking: question, in: session, now: now).render(width: width) + [""]
             + sheet.render(width: width)
     }
 

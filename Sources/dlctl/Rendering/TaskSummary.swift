@@ -9,6 +9,9 @@ struct TaskSummary {
     var since: Timestamp?
     /// The task's question.
     var question: DecisionView?
+    /// The task's session, if the task waits.
+    private let session: SessionView?
+    private let events: [EventView]
     /// The number of attempts, without those that ended with a question.
     private let attempts: Int
     var now: Timestamp
@@ -18,9 +21,14 @@ struct TaskSummary {
     static let beginnings: [EventType] = [.taskAdded, .taskQueued, .taskStarted, .taskWaiting, .taskPaused]
 
     /// - Parameter events: the task's events, oldest first.
-    init(_ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp) {
+    init(
+        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
+        now: Timestamp
+    ) {
         self.task = task
         self.question = question
+        self.session = session
+        self.events = events
         self.now = now
         attempts = max(0, task.attempts - Self.questions(events))
         since = task.state.isFinal ? task.finishedAt : events.last { Self.beginnings.contains($0.type) }?.time
@@ -59,7 +67,7 @@ struct TaskSummary {
             for command in DecisionLines.commands(question) {
                 sheet.add("", StyledText("  " + command, .accent), isVerbatim: true)
             }
-        } else if let advice = Explanation.advice(task) {
+        } else if let advice = Explanation.advice(task, events: events, in: session) {
             sheet.add("Do:", StyledText(advice.sentence))
             for command in advice.commands { sheet.add("", StyledText("  " + command, .accent), isVerbatim: true) }
         }
@@ -75,7 +83,7 @@ struct TaskSummary {
         case .queued: queued
         case .waiting: waiting
         case .paused: lasting + (held.map { " with \($0)" } ?? "") + "."
-        case .completed: "\(ago): \(Figures.bytes(ByteCount(moved)))\(verification)."
+        case .completed: "\(ago): \(Figures.bytes(ByteCount(moved)))\(source)\(verification)."
         case .failed: "\(ago) after \(Figures.count(attempts, "attempt"))\(kept)."
         case .cancelled: "\(ago)\(kept)."
         }
@@ -98,7 +106,7 @@ struct TaskSummary {
     private var queued: String {
         var sentences: [String] = []
         if task.queueReason == .sessionPaused {
-            sentences.append("Its session \"\(Printable.text(task.session))\" is paused.")
+            sentences.append(paused)
         } else if let explanation = task.explanation {
             sentences.append(Self.withoutCommands(Printable.text(explanation)))
         } else {
@@ -120,6 +128,7 @@ struct TaskSummary {
             text = (since == nil ? "" : " \(age)") + " for \(TaskWords.cause(reason))"
         }
         if attempts > 0 { text += ", after \(Figures.count(attempts, "attempt"))" }
+        if session?.paused == true { return text + ". " + paused + here }
         if let next = task.nextAttemptAt {
             let time = LocalTime.text(next, seenFrom: now)
             switch task.reason {
@@ -131,6 +140,8 @@ struct TaskSummary {
         }
         return text + "." + here
     }
+
+    private var paused: String { "Its session \"\(Printable.text(task.session))\" is paused." }
 
     /// ` for 3m 20s`
     private var lasting: String { since == nil ? "" : " for \(age)" }
@@ -151,12 +162,25 @@ struct TaskSummary {
         return "\(Figures.bytes(part)) of \(Figures.bytes(whole)) (\(Figures.percent(part, of: whole) ?? 0)%)"
     }
 
-    private var here: String { held.map { isUpload ? " \($0) is sent." : " \($0) is here." } ?? "" }
+    private var here: String {
+        guard let held else { return "" }
+        if isUpload { return " \(held) is sent." }
+        // Nobody knows what is left on a disk that is not there.
+        return task.error?.code == .diskIO ? " \(held) was received." : " \(held) is here."
+    }
 
     /// What `retry` starts with.
     private var kept: String {
         guard task.spec.kind == .download else { return "" }
         return "; " + (held.map { "\($0) is kept" } ?? "nothing of it is kept")
+    }
+
+    /// ` from https://mirror/f`, if the file has mirrors and the answer did not come from the task's own URL.
+    private var source: String {
+        guard task.spec.mirrors?.isEmpty == false, let url = task.response?.url,
+            url.prefix(while: { $0 != "?" }) != task.spec.url?.prefix(while: { $0 != "?" })
+        else { return "" }
+        return " from \(Printable.text(url))"
     }
 
     private var verification: String {

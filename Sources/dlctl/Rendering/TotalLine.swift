@@ -7,6 +7,8 @@ struct TotalLine: Hashable {
     /// nil if one of the lengths is unknown.
     var expected: ByteCount? = 0
     var rate: ByteRate = 0
+    /// What the slowest task still needs.
+    private var longest: Seconds = 0
 
     init(_ state: FollowState) {
         for task in state.tasks.values {
@@ -14,6 +16,7 @@ struct TotalLine: Hashable {
             if task.hasFailed || task.isRemoved { continue }
             received = received.adding(task.received)
             rate = rate.adding(task.rate)
+            if !task.isOver { longest = max(longest, task.remaining ?? 0) }
             if let length = task.expected, let sum = expected {
                 expected = sum.adding(length)
             } else {
@@ -26,10 +29,10 @@ struct TotalLine: Hashable {
         if state.backlog.queued > 0 { expected = nil }
     }
 
-    /// The time left at the current rate; nil if length or rate is unknown.
+    /// The time left at the current rate, at least that of the slowest task; nil if length or rate is unknown.
     var remaining: Seconds? {
         guard let expected, rate.rawValue > 0, expected > received else { return nil }
-        return Seconds(rawValue: Double((expected - received).rawValue) / Double(rate.rawValue))
+        return max(longest, Seconds(rawValue: Double((expected - received).rawValue) / Double(rate.rawValue)))
     }
 
     func render(width: Int) -> StyledText {

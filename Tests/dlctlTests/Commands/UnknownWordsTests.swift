@@ -32,6 +32,7 @@ import Testing
                 "There is no option '--postion'. Did you mean '--position'?\n") == true)
         #expect(option("add", "--bogus")?.hasPrefix("There is no option '--bogus'.\n") == true)
         #expect(option("session", "open", "x", "--jsn=1")?.contains("'--jsn'. Did you mean '--json'?") == true)
+        #expect(option("list", "-w")?.hasPrefix("There is no option '-w'.\n  See 'dlctl list --help'") == true)
         #expect(option("add", "--conn", "3", "u")?.contains("Did you mean '--connections'?") == true)
     }
 
@@ -39,6 +40,7 @@ import Testing
         #expect(option("add", "--description", "--bogus", "u") == nil)
         #expect(option("add", "--limit=1", "--wait", "u", "--", "--bogus") == nil)
         #expect(option("ls", "--all", "--help") == nil)
+        #expect(option("add", "-w", "-ofile", "-d", "-x", "u") == nil && option("show", "-1") == nil)
     }
 
     @Test func countsSingleChanges() {

@@ -1,10 +1,16 @@
 import Testing
 import TransferModel
+import TransferRPC
 
 @testable import dlctl
 
 struct WaitingRemarksTests {
     private let lines = Recorder<String>()
+
+    /// - Parameter view: the daemon's answer about a queued task.
+    private func remarks(_ view: TaskView? = nil) -> WaitingRemarks {
+        WaitingRemarks(look: { $1(view) }, say: { [lines] in lines.add($0) })
+    }
 
     private func later(_ seconds: Double) -> Timestamp { Sample.now.advanced(by: Seconds(rawValue: seconds)) }
 
@@ -17,7 +23,7 @@ struct WaitingRemarksTests {
     }
 
     @Test func aHeldAnswerIsNamed() {
-        var display = WaitingRemarks { [lines] in lines.add($0) }
+        var display = remarks()
         let (deciding, changes) = state {
             $0.state = .running
             $0.phase = .deciding
@@ -28,7 +34,7 @@ struct WaitingRemarksTests {
     }
 
     @Test func eachFailedAttemptIsALineAndTheFirstSaysHowToStop() {
-        var display = WaitingRemarks { [lines] in lines.add($0) }
+        var display = remarks()
         let (waiting, changes) = state {
             $0.state = .waiting
             $0.reason = .retry
@@ -47,12 +53,12 @@ struct WaitingRemarksTests {
     @Test(arguments: [
         (
             TaskState.queued,
-            "waiting for a free slot; which limit it meets: dlctl explain 1. Ctrl-C cancels the request."
+            "queued: its turn has not come. Why: dlctl explain 1. Ctrl-C cancels the request."
         ),
         (.running, "waiting for the answer. Ctrl-C cancels the request."),
     ])
     func silenceIsExplainedOnce(current: TaskState, line: String) {
-        var display = WaitingRemarks { [lines] in lines.add($0) }
+        var display = remarks()
         let (quiet, changes) = state {
             $0.state = current
             $0.phase = current == .running ? .transferring : nil
@@ -64,8 +70,26 @@ struct WaitingRemarksTests {
         #expect(lines.all == [line])
     }
 
+    /// `explain` gives the same reason.
+    @Test func aQueuedTaskIsExplainedByTheDaemon() {
+        let queueing = TaskView.Queueing(
+            reason: .host,
+            explanation: "https://a:443 asked for fewer requests (Retry-After). dlctl retry 1 tries now.")
+        for view in [Sample.view(1, .queued).with(queueing), Sample.view(1, .running)] {
+            var display = remarks(view)
+            let (quiet, changes) = state { _ in }
+            display.show(changes, quiet, now: Sample.now)
+            display.tick(quiet, now: later(5))
+        }
+        #expect(
+            lines.all == [
+                "queued: https://a:443 asked for fewer requests (Retry-After). dlctl retry 1 tries now. "
+                    + "Ctrl-C cancels the request."
+            ])
+    }
+
     @Test func whatIsOverNeedsNoWords() {
-        var display = WaitingRemarks { [lines] in lines.add($0) }
+        var display = remarks()
         let (done, changes) = state { $0.state = .completed }
         display.show(changes, done, now: Sample.now)
         display.tick(done, now: later(60))

@@ -159,6 +159,8 @@ import TransferModel
 
     @Test func nothingAndNonsenseAreRefused() {
         #expect(usage(plan([]))?.contains("nothing to add") == true)
+        #expect(usage(plan(["//x/y"]))?.contains("did you mean https://x/y?") == true)
+        #expect(usage(plan(["/etc/passwd"])) == "'/etc/passwd' is not a URL")
         #expect(usage(plan(["example.org/f"]))?.contains("did you mean https://example.org/f?") == true)
         for output in ["", "d/", "/"] {
             var folder = plan()

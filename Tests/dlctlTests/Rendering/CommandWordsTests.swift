@@ -24,6 +24,7 @@ import TransferModel
         ("tasks[0].url", "URL"), ("tasks[12].mirrors[3]", "--mirror"), ("tasks[0].destination.path", "-o"),
         ("destination", "-d"), ("tasks[0].retry.attempts", "--retry"), ("tasks[0].clientCertificate.key", "--cert"),
         ("configuration.retry.attempts", "retry.attempts"), ("id", "the session's name"), ("unheardOf", "unheardOf"),
+        ("tasks[0]", ""), ("tasks[0].unheardOf", "unheardOf"), ("tasks[0].netrc", "the netrc file"),
     ])
     func fieldsAreArguments(_ path: String, _ argument: String) {
         #expect(CommandWords.argument(path) == argument)
@@ -35,6 +36,7 @@ import TransferModel
         }
         #expect(refusal("tasks[0].url", "tasks[0].url: The URL is refused: no.") == "The URL is refused: no.")
         #expect(refusal("tasks[0].mirrors[1]", "tasks[0].mirrors[1]: no.") == "--mirror: no.")
+        #expect(refusal("tasks[0]", "tasks[0]: it has nothing to send.") == "it has nothing to send.")
         #expect(refusal("limit", "No more.") == "No more.")
         let error = TransferError(.badURL, "tasks[3].url: no.", details: ["field": "tasks[3].url"])
         #expect(CommandWords.taskIndex(error) == 3)

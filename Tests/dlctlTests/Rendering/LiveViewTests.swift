@@ -66,6 +66,17 @@ import TransferModel
         }
     }
 
+    /// The last task decides when everything is here.
+    @Test func theTotalWaitsForTheSlowestTask() {
+        var fast = Sample.task(1, "a", received: 0, expected: 1000)
+        (fast.rate, fast.remaining) = (1000, 1)
+        var slow = Sample.task(2, "b", received: 0, expected: 1000)
+        (slow.rate, slow.remaining) = (10, 100)
+        #expect(TotalLine(state([fast, slow])).remaining == 100)
+        slow.remaining = nil
+        #expect(TotalLine(state([fast, slow])).remaining.map { $0.rawValue < 3 } == true)
+    }
+
     @Test func aNarrowOneKeepsNameAndPercent() {
         let task = Sample.task(12, "ubuntu.iso", received: 50, expected: 100)
         let line = render(state([task]), 20)[0]

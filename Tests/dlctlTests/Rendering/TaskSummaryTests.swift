@@ -66,6 +66,60 @@ import TransferRPC
         #expect(said[3] == #"        dlctl session resume 'it'\''s night'"#)
     }
 
+    @Test(arguments: [
+        (QueueReason.user, "dlctl settings maximumConcurrentTasksPerUser=N"),
+        (.session, "dlctl session set shared maximumConcurrentTasks=N"), (.hostSlots, "dlctl limit --per-host N"),
+    ])
+    func queuedBehindAnyLimitNamesTheCommandThatRaisesIt(_ reason: QueueReason, _ command: String) {
+        let queueing = TaskView.Queueing(reason: reason, explanation: "The only slot is taken.")
+        let said = lines(view(.queued).with(queueing))
+        #expect(said[2].hasPrefix("Do:   Nothing. It starts when another task of its "))
+        #expect(said[3] == "        " + command)
+    }
+
+    // MARK: Sessions of waiting tasks
+
+    private func session(paused: Bool = false, _ schedule: [ScheduleWindow]? = nil) -> SessionView {
+        var record = SessionRecord(key: SessionKey(owner: UserID(1000), identifier: "night"), createdAt: Sample.now)
+        record.configuration.schedule = schedule
+        var view = SessionView(record, tasks: [:], unacknowledgedEvents: 0)
+        view.paused = paused ? true : nil
+        return view
+    }
+
+    private func lines(_ view: TaskView, in session: SessionView, events: [EventView] = []) -> [String] {
+        TaskSummary(view, events: events, in: session, now: Sample.now).render(width: nil).map(\.plain)
+    }
+
+    private func scheduled(_ begin: Timestamp? = nil) -> TaskView {
+        view(.waiting) {
+            ($0.reason, $0.nextAttemptAt, $0.attempts, $0.session) = (.schedule, inTwentySeconds, 0, "night")
+            ($0.error, $0.spec.earliestBeginAt) = (nil, begin)
+        }
+    }
+
+    /// A retry does not open the session's window.
+    @Test func aScheduleIsLiftedInItsSession() {
+        let windows = [ScheduleWindow(from: "01:00", to: "06:00")]
+        let unset = "        dlctl session set night schedule=default"
+        let said = lines(scheduled(), in: session(windows))
+        #expect(said[3] == unset && said[4].hasPrefix("File:"), "\(said)")
+        let both = lines(scheduled(inTwentySeconds), in: session(windows))
+        #expect(Array(both[3...4]) == [unset, "        dlctl retry 7"], "\(both)")
+        let own = lines(scheduled(inTwentySeconds), in: session())
+        #expect(own[3] == "        dlctl retry 7" && own[4].hasPrefix("File:"), "\(own)")
+    }
+
+    @Test(arguments: [WaitReason.schedule, .retry])
+    func aWaitInAPausedSessionIsNoWaitForATime(_ reason: WaitReason) {
+        var view = scheduled()
+        view.reason = reason
+        let said = lines(view, in: session(paused: true))
+        #expect(said[1].contains(#". Its session "night" is paused."#) && !said[1].contains(" at "), "\(said)")
+        #expect(said[2] == "Do:   To run the session's tasks:")
+        #expect(said[3] == "        dlctl session resume night")
+    }
+
     // MARK: Waiting and paused
 
     @Test(arguments: [
@@ -158,6 +212,47 @@ import TransferRPC
         }
         #expect(lines(checksum)[1] == "Now:  failed 12s ago after 1 attempt; nothing of it is kept.")
         #expect(lines(checksum).contains("        dlctl update 7 --checksum ALG:HEX"))
+    }
+
+    /// The advice to change the task has been followed.
+    @Test func aFailedTaskThatWasChangedIsOnlyRetried() {
+        let failed = view(.failed) { $0.error = TransferError(.destinationNotWritable, "No.") }
+        let end = Sample.eventView(1, .taskFailed, 7)
+        func advice(_ fields: [JSONValue]) -> [String]? {
+            let update = Sample.eventView(2, .taskUpdated, 7, ["fields": .array(fields)])
+            return Explanation.advice(failed, events: [end, update])?.commands
+        }
+        #expect(advice(["destination"]) == ["dlctl retry 7"])
+        #expect(advice(["priority", "url"]) == ["dlctl retry 7"])
+        #expect(advice(["priority"]) == ["dlctl update 7 -d DIR", "dlctl retry 7"])
+        #expect(Explanation.advice(failed, events: [end])?.commands == ["dlctl update 7 -d DIR", "dlctl retry 7"])
+    }
+
+    @Test func theSettingThatKeepsSpaceFreeIsNamed() {
+        let full = TransferError(.diskFull, "No space.", details: ["minimum": 1000])
+        let waiting = view(.waiting) { ($0.reason, $0.error) = (.disk, full) }
+        #expect(Explanation.advice(waiting)?.commands == ["dlctl settings minimumFreeSpace=SIZE"])
+    }
+
+    @Test func aProxyThatWantsCredentialsGetsThemInItsURL() {
+        let refused = view(.failed) { $0.error = TransferError(.authRequired, "407", details: ["status": 407]) }
+        #expect(Explanation.advice(refused)?.commands == ["dlctl update 7 --proxy URL", "dlctl retry 7"])
+    }
+
+    @Test func aMirrorThatDeliveredIsNamed() {
+        let mirrored = view(.completed) {
+            $0.spec.mirrors = ["https://cdn.example.org/f"]
+            $0.spec.url = "https://example.org/gone"
+        }
+        #expect(
+            lines(mirrored)[1]
+                == "Now:  completed 12s ago: 4.8 MiB from https://cdn.example.org/f, verified by its digest.")
+    }
+
+    /// Nobody knows what a disk holds that is not there.
+    @Test func whatAMissingDiskHasIsNotHere() {
+        let waiting = view(.waiting) { ($0.reason, $0.error) = (.disk, TransferError(.diskIO, "It is gone.")) }
+        #expect(lines(waiting)[1].hasSuffix(". 1.0 MiB of 4.0 MiB (25%) was received."))
     }
 
     /// The error page of a refusal has a name too, but it is not the name of the file.
