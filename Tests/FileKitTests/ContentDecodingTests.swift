@@ -262,8 +262,8 @@ struct ContentDecodingTests {
         let undone = try #require(ContentCodingRules.undoingAll(codings))
         let found = error { _ = try ContentDecoding(undone).decode(bomb, atMost: .mebibytes(8)) }
         #expect(found?.code == .httpProtocol && found?.retryable == false, "\(String(describing: found))")
-        let long = try await Packing.pack(Packing.text(9 << 20), codings)
-        #expect(try ContentDecoding(undone).decode(long, atMost: .mebibytes(8)) == nil)
+        let long = try await Packing.pack(Packing.text(9 << 20), "gzip")
+        #expect(try ContentDecoding([.gzip]).decode(long, atMost: .mebibytes(8)) == nil)
     }
 
     /// The bytes that a middle layer decodes are stored nowhere, but they cost time.

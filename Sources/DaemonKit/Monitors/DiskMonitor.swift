@@ -145,14 +145,16 @@ package struct DiskMonitor: Sendable {
         guard let free = folder.freeSpace else { return }
         let wanted = max(.zero, (need.remaining ?? Folder.leastRoom) - reserved(in: folder, by: need)) + minimumFree
         guard free >= wanted else {
+            var details: [String: JSONValue] = [
+                "path": .string(folder.path), "free": .integer(free.rawValue), "needed": .integer(wanted.rawValue),
+            ]
+            if minimumFree > .zero { details["minimum"] = .integer(minimumFree.rawValue) }
             throw TransferError(
                 .diskFull,
                 "\(folder.path) has \(QuantityText.rounded(bytes: free.rawValue)) free, and "
                     + "\(QuantityText.rounded(bytes: wanted.rawValue)) are needed\(kept(minimumFree)). Free some; the task "
                     + "resumes by itself.",
-                details: [
-                    "path": .string(folder.path), "free": .integer(free.rawValue), "needed": .integer(wanted.rawValue),
-                ])
+                details: details)
         }
         if wanted > minimumFree { try tryAllocation(in: folder) }
     }

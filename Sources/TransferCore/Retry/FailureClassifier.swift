@@ -12,6 +12,7 @@ package enum FailureClassifier {
         let server = outcome.redirectedTo ?? url
         var failure = classify(outcome, server: server)
         failure.note(outcome.head)
+        failure.heedProxy(of: outcome)
         switch outcome.end {
         case .transport where server != url, .stalled where server != url, .finished where server != url:
             failure.error.message += " \(host(of: url)) redirected the request to \(server)."
@@ -147,6 +148,18 @@ package enum FailureClassifier {
 }
 
 extension AttemptFailure {
+    /// A 407 to a request that used no proxy is the server's mistake (RFC 9110 section 15.5.8): no credentials help. The
+    /// challenge stays, because with `acceptsAnyStatus` such an answer is still the response.
+    package mutating func heedProxy(of outcome: ExchangeOutcome) {
+        guard error.code == .authRequired, outcome.head?.status == 407, outcome.proxy == nil,
+            let url = outcome.head?.url
+        else { return }
+        error = TransferError(
+            .httpStatus,
+            "\(FailureClassifier.host(of: url)) answered 407, the status of a proxy, but no proxy was used; check the URL.",
+            details: ["status": 407])
+    }
+
     /// Keeps the challenge of a refused request's answer. What an https server calls a proxy's demand is not one: the proxy
     /// makes its own on CONNECT.
     /// - Parameter isOfConnect: a proxy's answer to CONNECT.

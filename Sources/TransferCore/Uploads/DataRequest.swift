@@ -79,7 +79,10 @@ package struct DataRequest: TransferStrategy {
         switch status {
         case 200..<300, 304: return answered(outcome)
         case _ where acceptsAnyStatus && !asksChallenges.include(head): return answered(outcome)
-        default: return .failed(concluded(FailureClassifier.answered(head, now: now), outcome))
+        default:
+            var failure = FailureClassifier.answered(head, now: now)
+            failure.heedProxy(of: outcome)
+            return .failed(concluded(failure, outcome))
         }
     }
 

@@ -149,7 +149,7 @@ public enum TakeResumeData: RPCMethod {
     public static let summary =
         """
         Cancels a download, unless it has failed or was cancelled with `keepPartial`, and returns a self-contained blob for \
-        task.add; refused if it was cancelled without. The \
+        task.add. One that was cancelled and keeps no bytes has none. The \
         blob has no bytes and no credentials, but the task's full URLs, including signatures: keep it as private as those. \
         The bytes stay in the task's part file until the task is removed, its history expires, or another task takes them \
         over.

@@ -32,7 +32,9 @@ import TransferModel
         let values: [[UInt8]] = [
             Array("a=1".utf8), Array("b=caf".utf8) + [0xE9], Array("c=caf\u{e9}".utf8), [0x80, 0xFF],
         ]
-        let lines = [Array("HTTP/1.1 200 OK".utf8)] + values.map { Array("set-cookie: ".utf8) + $0 + [0x20] } + [[]]
+        var lines = [Array("HTTP/1.1 200 OK".utf8)]
+        for value in values { lines.append(Array("set-cookie: ".utf8) + value) }
+        lines.append([])
         for line in lines { _ = (line + [13, 10]).withUnsafeBytes { parser.line($0) } }
         #expect(parser.setCookies.map(CookieOctets.octets) == values)
         #expect(parser.values("set-cookie").count == 4)

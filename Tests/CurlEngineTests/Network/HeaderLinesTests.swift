@@ -13,6 +13,7 @@ import TransferModel
         var request = try RequestState(exchange, url: #require(CurlURL(exchange.url)))
         request.storedCookies = stored
         let made = try #require(HeaderLines(request, expectation: nil, userAgent: "test"))
+        defer { withExtendedLifetime(made) {} }
         var (lines, next): ([[UInt8]], UnsafeMutablePointer<curl_slist>?) = ([], made.list)
         while let line = next {
             lines.append(Array(UnsafeRawBufferPointer(start: line.pointee.data, count: strlen(line.pointee.data))))

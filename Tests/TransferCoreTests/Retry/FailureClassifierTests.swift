@@ -110,10 +110,17 @@ struct FailureClassifierTests {
         for (url, isProxy) in [("http://a/", true), ("https://a/", false)] {
             // Through a tunnel the answer comes from the server itself, whatever its status is.
             let head = ResponseHead(url: url, status: 407, headers: demand)
-            let outcome = ExchangeOutcome(
+            var outcome = ExchangeOutcome(
                 end: .stopped(.failure(TransferError(.authRequired, ""), retryAfter: nil)), head: head)
+            outcome.proxy = "p:8080"
             let failure = FailureClassifier.classify(outcome, url: url)
             #expect((failure.challenge != nil) == isProxy, "\(url)")
+            outcome.proxy = nil
+            let alone = FailureClassifier.classify(outcome, url: url)
+            #expect(
+                alone.error.code == .httpStatus && alone.disposition == failure.disposition)
+            #expect(
+                alone.error.message == "a answered 407, the status of a proxy, but no proxy was used; check the URL.")
         }
         #expect(transport(97, "Can't complete SOCKS5 connection").disposition == .transient(after: nil))
     }

@@ -23,13 +23,13 @@ extension DownloadAttempt {
         var digests = try await proven(whole, held.part, isCoded: !undone.isEmpty, in: folder)
         guard let plain = try await decoded(undone, of: arrival.contentCoding, held, place.plan, folder, recorder)
         else {
-            return try await deliver(held.part, arrival, name, folder, digests, recorder)
+            return try await deliver(held.part, keeping: true, arrival, name, folder, digests, recorder)
         }
         defer { plain.part.close() }
         do {
             // The digests computed before are those of the coded bytes, not of the file.
             digests = try await proven(plain.part, plain.bytes, own, in: folder)
-            let ending = try await deliver(plain.part, arrival, name, folder, digests, recorder)
+            let ending = try await deliver(plain.part, keeping: false, arrival, name, folder, digests, recorder)
             await tools.files.remove(ending.isCompleted ? held.part : plain.part, from: folder)
             return ending
         } catch {
@@ -127,8 +127,9 @@ extension DownloadAttempt {
     }
 
     /// Delivers a verified file under its name.
+    /// - Parameter keeps: if it cannot be delivered, the file stays for the next attempt.
     private func deliver(
-        _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
+        _ whole: PartFile, keeping keeps: Bool, _ arrival: Arrival, _ name: String, _ folder: Folder,
         _ digests: [DigestAlgorithm: String], _ recorder: RunRecorder
     ) async throws -> AttemptEnding {
         guard run.isCommitting || run.enterCommit() else { return .aborted }
@@ -136,9 +137,18 @@ extension DownloadAttempt {
         let notes = try await recorder.close(
             delivering: FileIdentity(whole), at: whole.path
         ) { [tools] in try await tools.files.syncedSize(of: whole) }
-        let file = try await tools.files.deliver(
-            whole, to: folder, name: name, policy,
-            modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
+        let file: DeliveredFile
+        do {
+            file = try await tools.files.deliver(
+                whole, to: folder, name: name, policy,
+                modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
+        } catch {
+            if keeps, let held = try? await tools.files.heldSize(of: whole) {
+                try? await recorder.keep(
+                    notes, holding: FileIdentity(whole), at: whole.path, held, coding: arrival.contentCoding)
+            }
+            throw error
+        }
         return try await tools.complete(
             record, of: run,
             with: TaskResult(

@@ -107,7 +107,7 @@ struct TaskChange: Sendable {
         guard !before.state.isFinal else { return }
         if parameters.changesRequest {
             _ = try transitions.apply(.retargeted, to: record.id, in: transaction)
-        } else if destination != nil, before.state == .waiting, before.reason == .disk {
+        } else if destination != nil, before.waitsForDisk {
             _ = try transitions.apply(.conditionCleared, to: record.id, in: transaction)
         }
         guard let begin = parameters.earliestBeginAt, let status = try transaction.status(of: record.id) else { return }
@@ -118,6 +118,15 @@ struct TaskChange: Sendable {
         }
         guard begin > now.wall else { return }
         _ = try transitions.apply(.blocked(.schedule, nil, nextAttemptAt: begin), to: record.id, in: transaction)
+    }
+}
+
+extension TaskStatus {
+    /// Whether the task waits for its disk, also for a disk that failed but looks healthy.
+    fileprivate var waitsForDisk: Bool {
+        guard state == .waiting, let reason else { return false }
+        return reason == .disk
+            || reason == .retry && error.map { [.diskFull, .diskQuota, .diskIO].contains($0.code) } ?? false
     }
 }
 

@@ -20,6 +20,15 @@ struct PartStamp: Sendable, Hashable {
 
 /// What can be checked of a part file without reading it.
 extension TransferFiles {
+    /// The durable length of a part file; 0 if it was removed.
+    func heldSize(of part: PartFile) async throws -> ByteCount {
+        try await pool.run(on: part.device) { () throws(TransferError) in
+            if let status = FileKit.status(of: part.fileDescriptor), status.st_nlink == 0 { return .zero }
+            try part.sync()
+            return try Self.size(of: part)
+        }
+    }
+
     /// Checks a complete part file: it has its name, its length and all its bytes.
     /// - Parameter findingHoles: must be true if no digest is compared.
     /// - Throws: `disk.io` if the folder was removed; `integrity.checksum` if the part file is damaged, in which case

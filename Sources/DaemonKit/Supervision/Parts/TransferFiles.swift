@@ -350,7 +350,7 @@ final class TransferFiles: Sendable {
         }
     }
 
-    private static func size(of part: PartFile) throws(TransferError) -> ByteCount {
+    static func size(of part: PartFile) throws(TransferError) -> ByteCount {
         guard let status = FileKit.status(of: part.fileDescriptor) else {
             throw .destination(errno: errno, "look at", part.path)
         }

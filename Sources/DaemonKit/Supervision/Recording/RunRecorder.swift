@@ -233,6 +233,21 @@ final class RunRecorder: TransferObserver {
         try await store(notes, replacing: checkpoint)
     }
 
+    /// Stores `notes`, which `close` returned, because the complete `part` could not be delivered. The next attempt only
+    /// delivers it.
+    /// - Parameters:
+    ///   - size: the durable length of `part`; 0 if it was removed.
+    ///   - coding: the coding of its bytes.
+    /// - Throws: what the store throws.
+    func keep(
+        _ notes: PendingNotes, holding part: FileIdentity, at path: String, _ size: ByteCount, coding: String?
+    ) async throws {
+        guard size > .zero else { return try await store(notes, replacing: nil) }
+        var checkpoint = whole(part, at: path, size, notes)
+        checkpoint.contentCoding = coding
+        try await store(notes, replacing: checkpoint)
+    }
+
     private func whole(_ part: FileIdentity, at path: String, _ size: ByteCount, _ notes: PendingNotes) -> Checkpoint {
         let observed = (notes.lastCheckpoint ?? knownCheckpoint).flatMap { FileIdentity($0) == part ? $0 : nil }
         // The server's validators and digests may belong to other bytes: coded ones, or those of another file.

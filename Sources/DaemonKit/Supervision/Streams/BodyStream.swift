@@ -132,7 +132,8 @@ package final class BodyStream: BodyReceiver {
         open()
         var (sent, waiting) = (min(bytes.count, Int(offset.rawValue)), turns.makeAsyncIterator())
         while true {
-            sent += bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            let taken = bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            sent += taken
             guard sent < bytes.count else { return }
             guard await waiting.next() != nil else { throw CancellationError() }
         }

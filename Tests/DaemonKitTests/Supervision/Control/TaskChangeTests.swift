@@ -118,6 +118,13 @@ import TransferStore
         }
     }
 
+    @Test(arguments: [ErrorCode.diskFull, .diskQuota, .diskIO, .networkLost])
+    func aNewDestinationEndsTheWaitAfterADiskFailure(_ code: ErrorCode) async throws {
+        let failed = TaskEvent.blocked(.retry, TransferError(code, "No."), nextAttemptAt: now.advanced(by: 100))
+        let status = try await stored(after: [failed], to: elsewhere).status
+        #expect(status.state == (code == .networkLost ? .waiting : .queued))
+    }
+
     @Test func anotherTimeToBeginReplacesTheOneThatIsWaitedFor() async throws {
         let later = now.advanced(by: 50)
         for events in [[], [.claimed], waiting(for: .schedule)] as [[TaskEvent]] {
