@@ -38,7 +38,7 @@ extension Client {
         let session = world.random.chance(400) ? Self.sessions[world.random.below(Self.sessions.count)] : nil
         do {
             for _ in 0..<count {
-                var (spec, known) = try newTask()
+                var (spec, known) = try newTask(asking: session != nil)
                 if hasTokens { spec.clientToken = "token of \(made)" }
                 known.session = session
                 tasks.append((spec, known))
@@ -57,7 +57,7 @@ extension Client {
 
     /// Adds more downloads than there are slots, from slow servers if there are any.
     func fillSlots(_ daemon: SimulatedDaemon) {
-        let slow = world.resources.filter { $0.slowness > 0 }.map(\.number)
+        let slow = world.resources.filter { $0.slowness > 0 && !$0.isSecure }.map(\.number)
         guard !slow.isEmpty else { return }
         let tasks = (0..<(2 * SimulatedDaemon.mostRunning)).map { download("rush\($0)", from: slow[$0 % slow.count]) }
         ask(AddCall(tasks, session: nil), daemon)
@@ -65,7 +65,7 @@ extension Client {
 
     /// Adds a download of the other owner, when all slots may be taken.
     func addLate(_ daemon: SimulatedDaemon) {
-        let task = download("late", from: world.random.below(world.resources.count))
+        let task = download("late", from: resource(asking: false))
         ask(AddCall([task], session: nil, by: Self.other), daemon)
     }
 

@@ -17,6 +17,7 @@ extension Client {
                 }
                 guard !open.isEmpty else { return }
                 let asked = open[world.random.below(open.count)]
+                world.tls.check(asked)
                 if late, world.random.chance(200) { try await Task.sleep(for: .seconds(world.random.below(100))) }
                 guard try await answer(asked, action(asked), decisions) else { return }
                 // The same answer again is accepted unless the task asks something else. A different answer never is.
@@ -29,6 +30,11 @@ extension Client {
                 refused("an answer", error)
             }
         }
+    }
+
+    /// For how long a key is trusted: the same whenever the question is answered.
+    static func persistence(of id: DecisionID) -> CredentialPersistence? {
+        [nil, CredentialPersistence.none, .session][Int(id.rawValue % 3)]
     }
 
     private func action(_ asked: DecisionView) -> DecisionAction {
@@ -66,10 +72,14 @@ extension Client {
                 }
                 parameters.destination = Destination(path: world.folder + "/out/" + name)
             }
-            if action == .useCredential {
+            if action == .trust { parameters.persistence = Self.persistence(of: id) }
+            if asked.question.protectionSpace?.method == .clientCertificate, action == .useCredential {
+                parameters.credential = DecisionCredential(ClientCertificate(certificate: world.tls.certificate))
+            } else if action == .useCredential {
                 let password = world.isCalm || world.random.chance(500) ? Resource.password : "wrong"
                 parameters.credential = DecisionCredential(username: "user", password: password)
             }
+            world.tls.grant(asked, parameters, in: Self.key(asked.session))
             _ = try await decisions.answer(parameters, by: Self.peer)
             if action == .becomeDownload { mayBeNamed("d\(task)", task) }
         } catch let error as TransferError where error.code == .decisionGone {

@@ -5,12 +5,13 @@ import TransferModel
 
 /// The tasks that clients add: downloads, uploads and short requests of all kinds.
 extension Client {
-    func newTask() throws -> (TaskSpec, Known) {
+    /// - Parameter asking: The task's session asks whether to trust a server.
+    func newTask(asking: Bool) throws -> (TaskSpec, Known) {
         let name = "f\(made)"
         made += 1
         var new: (spec: TaskSpec, known: Known)
         switch world.random.below(100) {
-        case 0..<60: new = download(name, from: world.random.below(world.resources.count))
+        case 0..<60: new = download(name, from: resource(asking: asking))
         case 60..<88: new = try upload(name)
         default: new = try request(name)
         }
@@ -18,6 +19,13 @@ extension Client {
             new.spec.earliestBeginAt = world.now.advanced(by: Seconds(Double(world.random.below(200))))
         }
         return new
+    }
+
+    /// Without questions, the certificates of TLS servers fail most tasks at once: few are worth the time.
+    func resource(asking: Bool) -> Int {
+        let number = world.random.below(world.resources.count)
+        guard !asking, world.resources[number].isSecure, world.random.chance(800) else { return number }
+        return world.resources.first { !$0.isSecure }?.number ?? number
     }
 
     func download(_ name: String, from resource: Int) -> (TaskSpec, Known) {

@@ -20,6 +20,8 @@ struct Odds {
     let update: Int
     /// Per thousand actions of a client, if it has looked for questions.
     let answer: Int
+    /// Of 1,000 bodies of downloads.
+    let cut: Int
 
     private static let range = 1600
 
@@ -43,6 +45,7 @@ struct Odds {
         traits = Traits(sick: often(50, [0, 400]), slow: often(50, [0, 700]))
         update = often(150, [0, 500])
         answer = often(300, [0, 700])
+        cut = often(300, [50, 650])
     }
 
     /// Returns nil for whatever is due.

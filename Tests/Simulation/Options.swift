@@ -50,6 +50,8 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case linger
     /// Streams get more credit than their client gave.
     case gush
+    /// Once a client trusts a key of a server, the engine takes any other of it.
+    case unpinned
 }
 
 /// The complete description of one world. A failure is replayed from it.

@@ -15,6 +15,8 @@ struct Resource {
     let isSick: Bool
     /// A request needs credentials.
     let isLocked: Bool
+    /// Its servers are reached over TLS.
+    let isSecure: Bool
     /// The password of the user "user".
     static let password = "right"
     /// The longest time that its server takes to answer while the world has bad servers, in seconds.
@@ -36,7 +38,7 @@ struct Resource {
 
     init(_ number: Int, _ traits: Odds.Traits, _ random: inout SeededGenerator) {
         self.number = number
-        validator = Validator.allCases[random.below(4)]
+        validator = random.chance(400) ? .strong : Validator.allCases[random.below(4)]
         hasRanges = random.chance(800)
         saysLength = random.chance(850)
         let first = random.fileLength()
@@ -47,6 +49,7 @@ struct Resource {
         isLocked = random.chance(60)
         isSick = random.chance(traits.sick)
         slowness = random.chance(traits.slow) ? 1500 : 0
+        isSecure = random.chance(250)
     }
 
     /// Tells whether the request is answered with 401.
@@ -56,9 +59,10 @@ struct Resource {
 
     var path: String { "/r\(number)" }
     var host: String { "h\(number % 3).localhost" }
-    var url: String { "http://\(host)\(path)" }
+    private var scheme: String { isSecure ? "https" : "http" }
+    var url: String { "\(scheme)://\(host)\(path)" }
     /// The same resource under another name of the host.
-    var otherURL: String { "http://g\(number % 3).localhost\(path)" }
+    var otherURL: String { "\(scheme)://g\(number % 3).localhost\(path)" }
     static func number(inURL url: String) -> Int? { url.split(separator: "r").last.flatMap { Int($0) } }
 
     mutating func change() { if version + 1 < lengths.count { version += 1 } }

@@ -26,6 +26,7 @@ final class ScriptedFetch {
         let resource = world.resources[number]
         let fault = world.hazards.contains(.network) ? world.random.below(100) : 99
         if world.isDown(resource.host) { return unsent(.transport(code: 7, message: "connection refused")) }
+        if let refusal = world.tls.refusal(of: exchange, context) { return refusal }
         if resource.slowness > 0, world.hasBadServers {
             guard await network.pass(atMost: resource.slowness * 1000) else { return outcome(.aborted) }
         }

@@ -89,6 +89,8 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         // The daemon must take this for silence, although it was not silence.
         let isPlanted = world.plant == .sick && isSick(exchange)
         switch outcome.end {
+        // A server that shows a certificate is not silent.
+        case .transport(code: 35, _), .transport(code: 60, _), .transport(code: 90, _): break
         case .transport, .stalled: if !isPlanted { world.fairness.silent(host) }
         case .finished, .stopped, .local, .overrun, .refusedRedirect, .aborted: break
         }
@@ -162,11 +164,15 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         let fault = world.hazards.contains(.network) ? world.random.below(100) : 99
         let resource = world.resources[number]
         if world.isDown(resource.host) { return ended(.transport(code: 7, message: "connection refused")) }
+        if let refusal = world.tls.refusal(of: exchange, context) { return refusal }
         if resource.isSick, world.hasBadServers { return await sick(exchange, part, segment, context) }
         if resource.slowness > 0, world.hasBadServers {
             guard await pass(atMost: resource.slowness * 1000) else { return ended(.aborted) }
         }
-        if world.hazards.contains(.version), world.random.chance(250) { world.resources[number].change() }
+        // What was cut off meets another version mostly.
+        if world.hazards.contains(.version), world.random.chance(exchange.startOffset > .zero ? 500 : 200) {
+            world.resources[number].change()
+        }
         switch fault {
         case 0..<6: return ended(.transport(code: 7, message: "connection refused"))
         case 6..<8: return ended(.transport(code: 6, message: "name not found"))
@@ -202,7 +208,8 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             if let end = await held(exchange, head, at: acceptance.offset, context, mayLose: true) {
                 return ended(end, head)
             }
-            let cut = (19..<45).contains(fault) ? world.random.below(body.count + 1) : nil
+            let isCut = world.hazards.contains(.network) && world.random.chance(world.odds.cut)
+            let cut = isCut ? world.random.below(body.count + 1) : nil
             let way = ScriptedBody(world, self, files, part, segment, acceptance, head, context)
             return await way.receive(body, cutAfter: cut)
         }

@@ -12,7 +12,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Worlds to run.") var seeds = 200
     @Option(help: "The first world's seed.") var first: UInt64 = 1
     @Option(help: "Replays one world and prints what happens.") var seed: UInt64?
-    @Option(help: "Steps of a world before it calms down.") var steps = 1200
+    @Option(help: "Steps of a world before it calms down.") var steps = 2000
     @Option(parsing: .upToNextOption, help: "What must not go wrong.") var without: [Hazard] = []
     @Option(help: "Plants a defect: success is to find it.") var plant: Plant?
     @Option(help: "Processes that share the worlds.") var workers = 1

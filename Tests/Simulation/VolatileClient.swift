@@ -98,6 +98,7 @@ final class VolatileClient: @unchecked Sendable {
                 let opened = try await daemon.volatileSessions.open(
                     key, kind, configuration, by: Client.peer, on: connection)
                 isOpen = !isGone
+                world.tls.forget(key)
                 if opened.kind != kind { world.violate("session \"\(session)\" is opened as another kind") }
             } catch let error as TransferError where error.code == .sessionInUse {
                 isGone = true
@@ -248,8 +249,10 @@ final class VolatileClient: @unchecked Sendable {
                 if dies { leave(daemon) }
                 for answer in [action, action, actions[world.random.below(actions.count)]] {
                     do {
-                        _ = try await decisions.answer(
-                            AnswerDecision.Parameters(id: asked.decision, action: answer), by: Client.peer)
+                        var parameters = AnswerDecision.Parameters(id: asked.decision, action: answer)
+                        if answer == .trust { parameters.persistence = Client.persistence(of: asked.decision) }
+                        world.tls.grant(asked, parameters, in: key)
+                        _ = try await decisions.answer(parameters, by: Client.peer)
                         if answers[asked.decision, default: answer] != answer {
                             world.violate("question \(asked.decision) took two answers")
                         }

@@ -8,11 +8,12 @@ from torture.stage import Result
 
 EACH = 100
 LIMIT = 1200
-PLANTS = ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch", "linger", "gush"]
+PLANTS = ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch", "linger", "gush",
+          "unpinned"]
 #: Words in the simulator's messages -> promise.
 SUBJECTS = [("subscriber", 5), ("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody wanted", 4), ("its file", 4),
             ("left of", 4), ("beside the sources", 4), ("has not all", 2), ("finished uploads", 2),
-            ("acted", 2), ("the source", 2), ("event", 5), ("never end", 7), ("failed without", 7)]
+            ("acted", 2), ("the source", 2), ("sends a request to", 6), ("event", 5), ("never end", 7), ("failed without", 7)]
 
 
 def program(dld):
