@@ -35,13 +35,18 @@ struct ChromiumRow {
 
     private var value: Result<String, CookieRefusal> {
         let coded = row.bytes(8)
-        if coded.isEmpty { return .success(row.text(2)) }
+        if coded.isEmpty { return row.value(2) }
         switch String(decoding: coded.prefix(3), as: UTF8.self) {
         case "v10":
             guard var plain = Self.decrypted(Array(coded.dropFirst(3))) else {
                 return .failure(CookieRefusal(why: "its value cannot be decrypted: it is damaged"))
             }
-            if version >= 24 { plain.removeFirst(min(32, plain.count)) }
+            if version >= 24 {
+                guard plain.starts(with: Self.digest(row.bytes(0))) else {
+                    return .failure(CookieRefusal(why: "its value is that of another domain's cookie"))
+                }
+                plain.removeFirst(32)
+            }
             guard let text = String(validating: plain, as: UTF8.self) else {
                 return .failure(CookieRefusal(why: "its value is not text"))
             }
@@ -50,6 +55,13 @@ struct ChromiumRow {
             return .failure(CookieRefusal(why: "its value is encrypted with a key of the desktop's keyring"))
         default: return .failure(CookieRefusal(why: "its value is encrypted in a way that dlctl does not know"))
         }
+    }
+
+    /// SHA-256.
+    private static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
+        return digest
     }
 
     /// Decrypts AES-128-CBC with the fixed key that Chromium uses without a keyring. It hides the value from nobody.

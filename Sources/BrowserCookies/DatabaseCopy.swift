@@ -16,6 +16,12 @@ final class DatabaseCopy {
             sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
         }
 
+        /// The value of a cookie. It may be any bytes, and what is not text is not replaced silently.
+        func value(_ column: Int32) -> Result<String, CookieRefusal> {
+            String(validating: bytes(column), as: UTF8.self).map { .success($0) }
+                ?? .failure(CookieRefusal(why: "its value is not text"))
+        }
+
         func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
         func bytes(_ column: Int32) -> [UInt8] {

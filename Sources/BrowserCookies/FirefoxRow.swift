@@ -16,11 +16,12 @@ struct FirefoxRow {
         guard attributes.isEmpty else {
             return .failure(CookieRefusal(why: "it belongs to a container or another site's page (\(attributes))"))
         }
-        return .success(
+        return row.value(2).map { value in
             Cookie(
-                name: row.text(1), domain: row.text(0), value: row.text(2), path: row.text(3),
+                name: row.text(1), domain: row.text(0), value: value, path: row.text(3),
                 expires: Timestamp(milliseconds: milliseconds), secure: row.integer(5) != 0,
-                httpOnly: row.integer(6) != 0, sameSite: row.integer(7)))
+                httpOnly: row.integer(6) != 0, sameSite: row.integer(7))
+        }
     }
 
     /// In seconds in versions until 2025, and in milliseconds since then. The ranges of the two (years 1970 to 5138 in

@@ -85,7 +85,7 @@ extension CredentialSpace {
     /// How precisely the space matches: a realm counts more than a method.
     fileprivate var precision: Int { (realm == nil ? 0 : 2) + (method == nil ? 0 : 1) }
 
-    /// In the form of challenges: host and port as dld reads them in URLs, the realm shortened like those of servers.
+    /// In the form of challenges: host and port as dld reads them in URLs, the realm without control characters, like those of servers.
     /// - Throws: `request.bad_field`.
     package func normalized(_ field: String) throws(TransferError) -> CredentialSpace {
         func bad(_ member: String, _ why: String) -> TransferError {
@@ -101,6 +101,9 @@ extension CredentialSpace {
         else { throw bad("host", "give a host name or an address.") }
         if let method, ![.httpBasic, .httpDigest, .ntlm, .negotiate].contains(method) {
             throw bad("method", "say httpBasic, httpDigest, ntlm or negotiate, or leave it out for all of them.")
+        }
+        if let realm, realm.unicodeScalars.count > Bounds.realm {
+            throw bad("realm", "at most \(Bounds.realm) characters; longer ones of servers are cut there.")
         }
         var copy = self
         copy.host = url.host

@@ -23,6 +23,8 @@ package enum GitCredential {
         var username: String?
         var password: String?
         for line in output.split(separator: 10, omittingEmptySubsequences: false) {
+            // Programs of other systems end lines with CR and LF.
+            let line = line.last == 13 ? line.dropLast() : line
             if line.isEmpty { break }
             guard let equals = line.firstIndex(of: UInt8(ascii: "=")),
                 let value = String(validating: line[(equals + 1)...], as: UTF8.self)

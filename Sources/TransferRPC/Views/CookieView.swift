@@ -38,7 +38,8 @@ public struct CookieView: WireObject, Hashable {
                 .string,
                 "With `secrets`. A byte that is not UTF-8 is shown as the character U+F700 plus the byte.")
         case .name: Cookie.field(.name)
-        case .domain: .required(.string, "In lower case; beyond ASCII as A-labels (`xn--…`). An IPv6 address has no brackets.")
+        case .domain:
+            .required(.string, "In lower case; beyond ASCII as A-labels (`xn--…`). An IPv6 address has no brackets.")
         case .path: .required(.string, "Path of the requests that carry it.")
         case .expires: Cookie.field(.expires)
         case .secure: .required(.boolean, "It is sent over https only.")

@@ -43,8 +43,7 @@ enum CookieSource: Hashable {
     func read(_ session: CommandSession, domain: String?) throws -> Contents {
         switch self {
         case .file(let path):
-            let text = String(decoding: try InputFile.read(path), as: UTF8.self)
-            let contents = NetscapeCookies.parse(text, at: Timestamp.now())
+            let contents = NetscapeCookies.parse(Array(try InputFile.read(path)), at: Timestamp.now())
             let place = path == "-" ? "standard input" : Printable.text(path)
             if contents.isOther, let first = contents.refusals.first {
                 throw CommandFailure.usage(

@@ -25,19 +25,27 @@ package enum NetscapeCookies {
     private static let header = "# Netscape HTTP Cookie File"
     private static let httpOnly = "#HttpOnly_"
 
-    package static func parse(_ text: String, at now: Timestamp) -> Contents {
+    package static func parse(_ text: String, at now: Timestamp) -> Contents { parse(Array(text.utf8), at: now) }
+
+    /// - Parameter text: may begin with a byte order mark. A cookie that is not in UTF-8 is refused.
+    package static func parse(_ text: [UInt8], at now: Timestamp) -> Contents {
         var contents = Contents()
-        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let lines = text.dropFirst(text.starts(with: mark) ? mark.count : 0)
+            .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, bytes) in lines.enumerated() {
-            var line = Substring(bytes)
+            let known = String(validating: bytes, as: UTF8.self)
+            var line = Substring(known ?? String(decoding: bytes, as: UTF8.self))
             while line.utf8.last == UInt8(ascii: "\r") { line = Substring(line.utf8.dropLast()) }
             // Compared as bytes: a combining mark after this text would hide it from characters.
             let isHTTPOnly = line.utf8.starts(with: httpOnly.utf8)
             if isHTTPOnly { line = Substring(line.utf8.dropFirst(httpOnly.utf8.count)) }
             let isComment = !isHTTPOnly && line.utf8.first == UInt8(ascii: "#")
             if isComment || line.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
-            do {
-                contents.cookies.append(try cookie(line, isHTTPOnly, now))
+            do throws(Bad) {
+                let cookie = try cookie(line, isHTTPOnly, now)
+                guard known != nil else { throw Bad(name: cookie.name, why: "it is not in UTF-8") }
+                contents.cookies.append(cookie)
                 contents.lines.append(index + 1)
             } catch {
                 contents.refusals.append(Refusal(line: index + 1, name: error.name, why: error.why))

@@ -116,6 +116,7 @@ import TransferModel
             ({ $0.host = "" }, "s.host"), ({ $0.host = "a b" }, "s.host"), ({ $0.host = "a/b" }, "s.host"),
             ({ $0.host = "u@a" }, "s.host"), ({ $0.host = "a:1" }, "s.host"), ({ $0.port = 0 }, "s.port"),
             ({ $0.port = 70_000 }, "s.port"), ({ $0.protocol = "ftp" }, "s.protocol"),
+            ({ $0.realm = String(repeating: "r", count: Bounds.realm + 1) }, "s.realm"),
             ({ $0.method = .serverTrust }, "s.method"), ({ $0.host = String(repeating: "a", count: 300) }, "s.host"),
         ]
         for (change, field) in refused {

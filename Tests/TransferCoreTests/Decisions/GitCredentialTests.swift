@@ -23,6 +23,8 @@ import TransferModel
     @Test func whatIsNoCredentialIsNone() {
         let answer = GitCredential.answer(Array("a=b\nusername=anna\npassword=p=w \n\npassword=late\n".utf8))
         #expect(answer == .credential(FoundCredential(username: "anna", password: "p=w ", source: .helper)))
+        let lines = GitCredential.answer(Array("username=anna\r\npassword=p\r\n\r\npassword=late\r\n".utf8))
+        #expect(lines == .credential(FoundCredential(username: "anna", password: "p", source: .helper)))
         for text in ["", "\n", "\r\n", "username=a\npassword=p\nquit=1\n"] {
             #expect(GitCredential.answer(Array(text.utf8)) == .nothing, "\(text)")
         }

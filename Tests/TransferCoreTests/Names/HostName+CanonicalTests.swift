@@ -21,7 +21,10 @@ struct HostNameCanonicalTests {
     }
 
     /// Characters that IDNA 2008 refuses, and those that stand for others which are not part of a name.
-    @Test(arguments: ["☃.net", "\u{2100}.ü", "：.ü", "ü／b.example", "ü＠b.example", "ü-.de", "ü\u{200D}x.de", "ü\0", "ü..x"])
+    @Test(arguments: [
+        "☃.net", "\u{2100}.ü", "：.ü", "ü／b.example", "ü＠b.example",
+        "ü-.de", "ü\u{200D}x.de", "ü\0", "ü..x",
+    ])
     func whatIDNARefusesStays(name: String) {
         #expect(HostName.ascii(name) == nil)
         #expect(HostName.canonical(name) == name)

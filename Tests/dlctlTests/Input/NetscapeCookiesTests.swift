@@ -8,6 +8,15 @@ struct NetscapeCookiesTests {
 
     private func parse(_ text: String) -> NetscapeCookies.Contents { NetscapeCookies.parse(text, at: Self.now) }
 
+    /// A value is never changed silently, and a byte order mark belongs to no domain.
+    @Test func whatIsNotUTF8IsRefused() {
+        let line = Array("a.org\tFALSE\t/\tFALSE\t0\tname\t".utf8)
+        let text = [0xEF, 0xBB, 0xBF] + line + Array("v\n".utf8) + line + [0x61, 0xE9, 0xFF, 10]
+        let contents = NetscapeCookies.parse(text, at: Self.now)
+        #expect(contents.cookies == [Cookie(name: "name", value: "v", domain: "a.org")])
+        #expect(contents.refusals.map(\.line) == [2] && contents.refusals.first?.name == "name")
+    }
+
     @Test func readsWhatCurlWrites() {
         let contents = parse(
             """
