@@ -8,10 +8,12 @@ enum Profiles {
     /// one marked as default in profiles.ini, or else the first.
     static func firefox(_ profile: String?, home: String) throws(Unreadable) -> String {
         if let profile, profile.utf8.contains(UInt8(ascii: "/")) { return profile }
-        let root = home + "/.mozilla/firefox"
-        guard let text = text(of: root + "/profiles.ini") else {
-            throw Unreadable(why: "\(root)/profiles.ini cannot be read: is there a profile of Firefox?")
-        }
+        let roots = firefoxFolders.map { home + $0 }
+        guard
+            let (root, text) = roots.lazy.compactMap({ root in
+                text(of: root + "/profiles.ini").map { (root, $0) }
+            }).first
+        else { throw Unreadable(why: "\(roots[0])/profiles.ini cannot be read: is there a profile of Firefox?") }
         let sections = sections(text)
         let profiles = sections.filter { $0.name.hasPrefix("Profile") }
         let path: String? =
@@ -27,6 +29,12 @@ enum Profiles {
         }
         return path.hasPrefix("/") ? path : root + "/" + path
     }
+
+    /// Where Firefox keeps its profiles: by itself, since version 147, as a snap, and as a flatpak.
+    private static let firefoxFolders = [
+        "/.mozilla/firefox", "/.config/mozilla/firefox", "/snap/firefox/common/.mozilla/firefox",
+        "/.var/app/org.mozilla.firefox/.mozilla/firefox",
+    ]
 
     /// The database of a profile; of `Default` without a name.
     static func chromium(_ profile: String?, home: String) throws(Unreadable) -> String {

@@ -328,7 +328,8 @@ private final class BatchAnswers: Sendable {
 
     /// No further request of the batch begins.
     var isFull: Bool {
-        state.withLockedValue { $0.text.count } > registry.limits.outgoing || registry.owesMuch(to: uid)
+        let count = state.withLockedValue { $0.text.count }
+        return count > registry.limits.outgoing || count > 0 && registry.owesMuch(to: uid)
     }
 
     static let noRoom = RPCError.tooLarge(

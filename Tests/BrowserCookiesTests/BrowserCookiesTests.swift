@@ -118,6 +118,17 @@ struct BrowserCookiesTests {
         #expect(error?.why.contains("work") == true)
     }
 
+    @Test(arguments: [
+        ".config/mozilla/firefox", "snap/firefox/common/.mozilla/firefox",
+        ".var/app/org.mozilla.firefox/.mozilla/firefox",
+    ])
+    func profilesOfEachInstallation(_ place: String) throws {
+        let parts = place.split(separator: "/").map(String.init)
+        for count in 1...parts.count { try home.folder(parts.prefix(count).joined(separator: "/")) }
+        try Files.write("\(home.path)/\(place)/profiles.ini", "[Profile0]\nName=one\nPath=abc.one\n")
+        #expect(try Profiles.firefox(nil, home: home.path) == "\(home.path)/\(place)/abc.one")
+    }
+
     @Test(arguments: Browser.allCases)
     func whatIsNotThereOrNoDatabaseSaysSo(browser: Browser) throws {
         let missing = #expect(throws: BrowserCookies.Unreadable.self) {

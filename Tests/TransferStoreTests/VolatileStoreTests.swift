@@ -98,7 +98,8 @@ import TransferModel
         while try await store.write({ try $0.forgetTasks(of: ending, limit: 2) }) { steps += 1 }
         #expect(steps == 3)
         try await store.write { try $0.forgetSession(ending) }
-        #expect(try await store.read { try $0.page(TaskQuery(owner: alice)).tasks.map(\.record.id) } == left)
+        let page = try await store.read { try $0.page(TaskQuery(owner: alice)) }
+        #expect(page.tasks.map(\.record.id) == left)
         #expect(try await store.read { try $0.counts(owner: alice).values.reduce(0, +) } == 1)
         let bodies = try await store.read { try $0.integer("SELECT count(*) FROM body") }
         #expect(bodies == 0)

@@ -8,7 +8,7 @@ extension StoreTransaction {
         _ question: Question, of task: TaskID, at now: Timestamp, settled: SettledDecisions,
         redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws -> DecisionID {
-        try forgetDecisions(of: task, redacted: redacted)
+        try keepLastAnswer(of: task, redacted)
         try execute(
             "INSERT INTO decision (task, state, question, asked_at, settled) VALUES (?, 'open', ?, ?, ?)",
             task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
@@ -89,13 +89,18 @@ extension StoreTransaction {
             known.id.rawValue)
     }
 
-    /// The task asks another question, starts again, or requests something else: the last question settles nothing any
-    /// more. Its answer stays, so that it may be repeated.
+    /// The task starts again, or requests something else: nothing is settled any more, and the body of a redirect that
+    /// it was asked about goes. The last answer stays, so that it may be repeated.
     /// - Parameter redacted: returns the answer as it may be kept.
     package func forgetDecisions(
         of task: TaskID, redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws {
         try setBody(task, .response, nil)
+        try keepLastAnswer(of: task, redacted)
+    }
+
+    /// The last question settles nothing any more.
+    private func keepLastAnswer(of task: TaskID, _ redacted: (DecisionAnswer) throws -> DecisionAnswer) throws {
         guard let last = try decision(of: task) else { return }
         try execute("DELETE FROM decision WHERE task = ?", task.rawValue)
         guard let answer = last.answer else { return }

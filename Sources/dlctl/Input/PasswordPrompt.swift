@@ -29,7 +29,7 @@ struct PasswordPrompt: ~Copyable {
         var before = termios()
         guard terminal >= 0, tcgetattr(terminal, &before) == 0, pipe(&ends) == 0 else {
             throw CommandFailure.usage(
-                "--user needs a password and there is no terminal to ask on; use --password-stdin or --password-file")
+                "a password is needed and there is no terminal to ask on; use --password-stdin or --password-file")
         }
         self.before = before
         wake = (ends[0], ends[1])

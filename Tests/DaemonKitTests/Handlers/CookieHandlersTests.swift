@@ -49,7 +49,7 @@ struct CookieHandlersTests {
             (cookie(""), ""), (cookie("a=b"), "cookies[0]"), (cookie("a;b"), "cookies[0]"),
             (cookie("a\u{1}"), "cookies[0]"),
             (cookie("k", ""), "cookies[0].domain"), (cookie("k", "a b"), "cookies[0].domain"),
-            (cookie("k", "ä.org"), "cookies[0].domain"), (cookie("k", ".."), "cookies[0].domain"),
+            (cookie("k", "☃.net"), "cookies[0].domain"), (cookie("k", ".."), "cookies[0].domain"),
             (cookie("k", "a..b"), "cookies[0].domain"), (cookie("k", "*.a.org"), "cookies[0].domain"),
             (cookie("k", "9999-99-99T00:00:00Z"), "cookies[0].domain"),
             (cookie("k", "co.uk") { $0.hostOnly = false }, "cookies[0].domain"),

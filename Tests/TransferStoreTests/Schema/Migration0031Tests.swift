@@ -16,9 +16,10 @@ import TransferModel
         }
         connection.close()
         let store = try fixture.open()
-        let ids = try await store.write { try $0.insert([newTask(), newTask(), newTask()]) }
+        let ids: [TaskID] = try await store.write { try $0.insert([newTask(), newTask(), newTask()]) }
         var query = TaskQuery(owner: alice)
         query.order = .queue
-        #expect(try await store.read { [query] in try $0.page(query).tasks.map(\.record.id) } == ids)
+        let page = try await store.read { [query] in try $0.page(query) }
+        #expect(page.tasks.map(\.record.id) == ids)
     }
 }

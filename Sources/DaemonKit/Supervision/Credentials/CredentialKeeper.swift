@@ -137,7 +137,7 @@ package final class CredentialKeeper: Sendable {
     /// Tells whether a stored credential would answer the challenge if it had not been refused.
     func isRefused(_ demand: ProtectionSpace, in places: [Place], of username: String?) -> Bool {
         lists.withLock { lists in
-            places.lazy.flatMap { lists[$0]?.all ?? [] }.contains { one in
+            places.flatMap { lists[$0]?.all ?? [] }.contains { one in
                 one.isRefused && one.space.covers(demand) && username.map { one.username == $0 } ?? true
             }
         }

@@ -47,9 +47,11 @@ final class RequestCourse: ExchangeCourse {
 
     func begin(then: @escaping @Sendable (NextStep<UploadResult>) -> Void) {
         let first = state.withLock { $0.steps.next(after: nil) }
-        guard let cache = attempt.cache, attempt.record.spec.kind == .data, case .success(.run(let exchange)?) = first
+        guard let cache = attempt.cache, attempt.record.spec.kind == .data, case .success(let step?) = first,
+            let exchange = step.exchange
         else { return then(first) }
-        guard attempt.stream == nil else {
+        // No cache answers a stream, or a request that must not be repeated.
+        guard attempt.stream == nil, case .run = step else {
             return then(cache.mayLoad(exchange) ? first : .success(.failed(TaskCache.miss)))
         }
         look(secured(exchange), in: cache, then: then)
