@@ -120,7 +120,7 @@ int dld_negotiate_look(const char *user, char *why, size_t size) {
 // Errors of a realm's server about a user and a password (RFC 4120 section 7.5.9), as libkrb5 numbers them, and its own
 // two for an answer that the password does not decrypt.
 static int is_refusal(number minor) {
-    switch ((int32_t)minor + 1765328384) {
+    switch (minor + 1765328384u) {
     case 6:   // KDC_ERR_C_PRINCIPAL_UNKNOWN
     case 18:  // KDC_ERR_CLIENT_REVOKED
     case 23:  // KDC_ERR_KEY_EXPIRED

@@ -39,7 +39,12 @@ package final class Kerberos: Sendable {
         _ wanted: [(host: String, login: Login)], for owner: UserID,
         then: @escaping @Sendable ([Result<String, KerberosFailure>]) -> Void
     ) {
+        let begun = ContinuousClock.now
         tokens.post(on: UInt64(owner.rawValue)) { [hasTickets] in
+            // Nobody waits any more: a realm that is silent must not keep later requests from it.
+            guard ContinuousClock.now - begun < .nanoseconds(Reactor.tokenPatience) else {
+                return then(wanted.map { _ in .failure(KerberosFailure("too many requests wait for it")) })
+            }
             then(wanted.map { Self.token(for: $0.host, $0.login, hasTickets: hasTickets) })
         }
     }

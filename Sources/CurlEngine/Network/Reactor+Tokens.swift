@@ -4,7 +4,7 @@ import TransferModel
 /// Requests that carry tokens of Kerberos (RFC 4559). Each gets its own, because a server takes none twice.
 extension Reactor {
     /// A realm is waited for so long.
-    private static let tokenPatience: Int64 = 20_000_000_000
+    static let tokenPatience: Int64 = 20_000_000_000
 
     /// What a request needs: for its server, its proxy, or both.
     private func wantedTokens(_ transfer: Transfer) -> [(isProxy: Bool, host: String, login: Kerberos.Login)] {
@@ -25,7 +25,10 @@ extension Reactor {
     /// - Returns: false if the request needs no token. Otherwise it is sent once Kerberos has answered.
     func awaitsTokens(_ transfer: Transfer) -> Bool {
         let wanted = wantedTokens(transfer)
-        guard !wanted.isEmpty else { return false }
+        guard !wanted.isEmpty else {
+            transfer.tokens = nil
+            return false
+        }
         transfer.request.token = nil
         transfer.tokens = TokenWait(since: now, places: wanted.map(\.isProxy))
         guard let kerberos else {

@@ -270,6 +270,7 @@ final class Transfer: @unchecked Sendable {
             proxyStatus: proxyStatus(connectCode: connectCode))
         outcome.verdict = verdict
         outcome.proxy = proxy(of: end)
+        outcome.mayBeOfProxy = EasySetup.mayUseProxy(exchange.$network)
         if connectCode == 407, let tunnel {
             outcome.connectHead = ResponseHead(url: request.url.text, status: 407, headers: tunnel.headers)
             outcome.connectHead?.kerberosFailure = tokens?.proxyFailure

@@ -57,6 +57,8 @@ package struct ExchangeOutcome: Sendable {
     @BoxedOptional package var connectHead: ResponseHead?
     /// Host and port of the proxy that the exchange used, or would have used; never its credentials.
     package var proxy: String?
+    /// Whether a proxy may have answered, one that only the environment names included.
+    package var mayBeOfProxy = false
     /// Payload bytes handed to the network and not known to be lost, framing included; counted again after a redirect or
     /// a challenge.
     package var sent: ByteCount = 0

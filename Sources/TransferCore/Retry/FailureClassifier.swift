@@ -151,7 +151,7 @@ extension AttemptFailure {
     /// A 407 to a request that used no proxy is the server's mistake (RFC 9110 section 15.5.8): no credentials help. The
     /// challenge stays, because with `acceptsAnyStatus` such an answer is still the response.
     package mutating func heedProxy(of outcome: ExchangeOutcome) {
-        guard error.code == .authRequired, outcome.head?.status == 407, outcome.proxy == nil,
+        guard error.code == .authRequired, outcome.head?.status == 407, outcome.proxy == nil, !outcome.mayBeOfProxy,
             let url = outcome.head?.url
         else { return }
         error = TransferError(

@@ -66,7 +66,7 @@ final class AttemptRunner: Sendable {
         var policy = policy
         let user = CredentialKeeper.User(claimed, policy)
         policy.mayHaveCredentials = credentials.mayAnswer(user)
-        policy.mayHaveTickets = credentials.mayNegotiate(user, policy)
+        policy.mayHaveTickets = credentials.mayNegotiate(user, policy, claimed.spec)
         let record = credentials.lookingUp(claimed, user)
         if let settled = record.settled { policy.apply(settled) }
         let unproven = record.settled?.unproven ?? []

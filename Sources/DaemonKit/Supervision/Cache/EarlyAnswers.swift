@@ -66,7 +66,7 @@ struct EarlyAnswers: Sendable {
                 status: TaskStatus(state: .running, createdAt: now), host: task.host, position: 0)
             let user = CredentialKeeper.User(record, policy)
             policy.mayHaveCredentials = early.credentials.mayAnswer(user)
-            policy.mayHaveTickets = early.credentials.mayNegotiate(user, policy)
+            policy.mayHaveTickets = early.credentials.mayNegotiate(user, policy, record.spec)
             guard let answer = early.answer(to: record, policy, cache) else { return nil }
             guard let document = StoredDocument(answer, of: record) else { return nil }
             return NewTask.End(

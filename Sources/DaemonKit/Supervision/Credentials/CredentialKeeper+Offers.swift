@@ -14,6 +14,8 @@ extension CredentialKeeper {
         var sent: SettledDecisions.Space?
         /// Kerberos had no token for it, or its token was refused.
         var kerberos: KerberosFailure?
+        /// The realm has refused the password, and not the server the token.
+        var isOfRealm = false
         /// Another way is offered, and is gone from here on: what Kerberos could not use is good for it.
         var leavesNegotiate = false
         var refused: [FoundCredential] = []
@@ -30,7 +32,7 @@ extension CredentialKeeper {
         }
     }
 
-    /// Looks where nobody needs to be asked. What was sent is noted as refused.
+    /// Looks where nobody needs to be asked. What was refused is noted.
     /// - Parameter asking: called before the helper is asked, which may take its time; a cancelled task does not wait for it.
     /// - Returns: nil if nothing was demanded that credentials answer.
     func offer(
@@ -45,14 +47,19 @@ extension CredentialKeeper {
             username: Self.username(in: record.spec, for: strongest), place: record.settled?.place(of: strongest),
             sent: record.settled?.credential(
                 for: strongest, at: head.url, isRedirected: record.settled?.isRedirected(head) == true))
-        if vain.sent?.demand?.method == .negotiate { vain.kerberos = Negotiation.failure(head) }
+        if vain.sent?.demand?.method == .negotiate {
+            vain.kerberos = Negotiation.failure(head)
+            vain.isOfRealm = head.kerberosFailure?.isRefusal == true
+        }
         if strongest.method == .negotiate, demands.count > 1, await !isNegotiateTried(&vain) { demands.removeFirst() }
         let user = User(record, policy)
         let own = TaskTransitions.ownCredential(of: record, for: demands[0], policy).map {
             FoundCredential(username: $0.username, password: $0.password ?? "", source: .task)
         }
         let isOwnSpent = isSpent(own, demands, vain)
-        if let own, isOwnSpent { vain.refused.append(own) }
+        // A realm that did not answer has refused nothing.
+        let isUnused = vain.sent?.source == .task && vain.kerberos?.isRefusal == false
+        if let own, isOwnSpent, !isUnused { vain.refused.append(own) }
         noteRefused(&vain, by: demands[0], user)
 
         var offer = CredentialOffer(space: demands[0])
@@ -67,7 +74,11 @@ extension CredentialKeeper {
         let isAsked = policy.asks.contains(.challenge)
         if isAsked { for demand in demands { self.isAsked(user, about: demand) } }
         // The client has said of those of its session that they are for all of its tasks; others it is asked about.
-        for demand in demands {
+        // Stored ones go before tickets and the helper: what Kerberos could not use then, it cannot use now.
+        let isPast =
+            vain.kerberos != nil && !vain.leavesNegotiate
+            && (vain.sent?.source == .ticket || vain.sent?.source == .helper)
+        for demand in demands where !(isPast && demand.method == .negotiate) {
             let places = isAsked ? [user.own] : user.places
             guard let found = found(for: demand, in: places, of: vain.username), vain.allows(found, demand)
             else { continue }
@@ -86,8 +97,8 @@ extension CredentialKeeper {
     /// whose password the realm refused may have mistyped it.
     private func isNegotiateTried(_ vain: inout Vain) async -> Bool {
         if vain.place?.declinesNegotiate == true { return false }
-        if let failure = vain.kerberos {
-            let isAskedAgain = failure.isRefusal && vain.sent?.source == nil
+        if vain.kerberos != nil {
+            let isAskedAgain = vain.isOfRealm && vain.sent?.source == nil
             vain.leavesNegotiate = !isAskedAgain
             return isAskedAgain
         }
@@ -106,7 +117,7 @@ extension CredentialKeeper {
         _ offer: inout CredentialOffer, _ vain: Vain, _ user: User, _ asking: @Sendable () -> Void
     ) async {
         let demand = offer.space
-        if demand.method == .negotiate, user.hasOwners, let kerberos, kerberos.hasTickets {
+        if demand.method == .negotiate, vain.username == nil, user.hasOwners, let kerberos, kerberos.hasTickets {
             if vain.sent?.source != .ticket, vain.place?.declinesTickets != true {
                 let missing = await kerberos.missingTicket()
                 if missing == nil { return offer.found = .ticket }

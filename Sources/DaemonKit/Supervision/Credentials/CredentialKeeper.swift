@@ -80,9 +80,12 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    /// Whether Kerberos may answer a demand of Negotiate: with the tickets of the daemon's user, or for a user of the task's own.
-    func mayNegotiate(_ user: User, _ policy: EffectivePolicy) -> Bool {
-        kerberos.map { user.hasOwners && $0.hasTickets || policy.network.username != nil } ?? false
+    /// Whether Kerberos may answer a demand of Negotiate: with the tickets of the daemon's user, or for the user whom the
+    /// task names, also in its URL.
+    func mayNegotiate(_ user: User, _ policy: EffectivePolicy, _ spec: TaskSpec) -> Bool {
+        guard let kerberos else { return false }
+        if user.hasOwners && kerberos.hasTickets || policy.network.username != nil { return true }
+        return spec.url.flatMap { try? URLRules.parse($0) }?.username != nil
     }
 
     /// Returns the stored credential for a challenge. The session's own credentials come first.
@@ -119,11 +122,12 @@ package final class CredentialKeeper: Sendable {
         lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
     }
 
-    /// The user whom the task names, in its URL or beside it, for the server of its URL. Nobody else's credential is sent
-    /// there.
+    /// The user whom the task names without a password, in its URL or beside it, for the server of its URL. Nobody else's
+    /// credential is sent there.
     static func username(in spec: TaskSpec, for demand: ProtectionSpace) -> String? {
         guard !demand.isProxy, let url = spec.url.flatMap({ try? URLRules.parse($0) }),
-            url.hostKey == demand.origin || url.securedHostKey == demand.origin
+            url.hostKey == demand.origin || url.securedHostKey == demand.origin,
+            (spec.username == nil ? url.password : spec.password) ?? "" == ""
         else { return nil }
         return spec.username ?? url.username
     }

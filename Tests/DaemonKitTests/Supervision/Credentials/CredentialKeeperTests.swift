@@ -54,6 +54,21 @@ struct CredentialKeeperTests {
         return keeper
     }
 
+    /// A task with a password of its own, which a server refused, goes on to the store, whatever user that has.
+    @Test(
+        arguments: [
+            ("https://emil@a.org/", nil, nil, "emil"), ("https://emil:pw@a.org/", nil, nil, nil),
+            ("https://a.org/", "emil", nil, "emil"), ("https://a.org/", "emil", "pw", nil),
+            ("https://b.org/", "emil", nil, nil),
+        ] as [(String, String?, String?, String?)])
+    func theUserWithoutAPasswordIsTheOnlyOne(
+        _ url: String, _ username: String?, _ password: String?, _ only: String?
+    ) {
+        var spec = TaskSpec()
+        (spec.url, spec.username, spec.password) = (url, username, password)
+        #expect(CredentialKeeper.username(in: spec, for: Self.demand) == only)
+    }
+
     /// The table "Kinds of session": an ephemeral session has only its own credentials, the others use the owner's
     /// store too.
     @Test func eachKindHasItsStores() async throws {
