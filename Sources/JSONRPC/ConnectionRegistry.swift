@@ -47,15 +47,20 @@ final class ConnectionRegistry: Sendable {
             guard isExempt(uid) || own < limits.connectionsPerUser else {
                 return .limitReached("One user has at most \(limits.connectionsPerUser) connections; close some.")
             }
-            // A user with many leaves some to others, and all users leave some to root.
-            let left = free - limits.connections / 16
-            guard isExempt(uid) || state.connections.count == own || own <= left && left > 0 else {
+            guard isExempt(uid) || Self.hasRoom(for: own, of: state.connections.count, limit: limits.connections) else {
                 return .limitReached("Only \(free) connections are left for others, and you have \(own); close some.")
             }
             state.connections[connection.id] = connection
             state.perUser[uid, default: 0] += 1
             return nil
         }
+    }
+
+    /// Tells whether a user with `own` of all connections may have one more. A user with many leaves some to others, and
+    /// all users leave some to root.
+    static func hasRoom(for own: Int, of all: Int, limit: Int) -> Bool {
+        let left = limit - limit / 16 - all
+        return left > 0 && (all == own || own <= left)
     }
 
     func remove(_ connection: RPCConnection) {
@@ -105,18 +110,19 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Counts bytes that wait for the user's clients; `bytes` is negative when they no longer do.
+    /// Counts bytes that wait for the user's clients; `bytes` is negative when they no longer do. One call may overtake
+    /// another, so a sum may be negative for a moment.
     func owe(_ bytes: Int, to uid: UInt32) {
         guard bytes != 0, !isExempt(uid) else { return }
         state.withLockedValue { state in
             let owed = state.owedByUser[uid, default: 0] + bytes
-            state.owedByUser[uid] = owed > 0 ? owed : nil
+            state.owedByUser[uid] = owed == 0 ? nil : owed
         }
     }
 
-    /// Requests of the user's connections with unread answers wait.
+    /// The user's connections with unread answers begin no further requests.
     func owesMuch(to uid: UInt32) -> Bool { owed(to: uid) > limits.outgoingPerUser }
-    /// An answer for a connection with unread ones closes it.
+    /// Requests of the user are refused, and connections with much to read are closed.
     func owesTooMuch(to uid: UInt32) -> Bool { owed(to: uid) > 2 * limits.outgoingPerUser }
 
     private func owed(to uid: UInt32) -> Int { state.withLockedValue { $0.owedByUser[uid, default: 0] } }

@@ -38,13 +38,15 @@ final class OutgoingQueue: Sendable {
         bytes > limits.outgoingHighWater || bytes > 0 && registry.owesMuch(to: uid)
     }
 
-    /// Appends bytes. If more than the limit are already waiting, on this connection or on all of the user, closes the
-    /// connection instead.
+    /// Appends bytes. Closes the connection instead if more than the limit are waiting on it, or many while far too many
+    /// wait for all clients of the user.
     func append(_ write: (inout ByteBuffer) -> Void) {
         let isBeyond = registry.owesTooMuch(to: uid)
         let (schedule, overflow, count) = state.withLockedValue { state -> (Bool, Bool, Int) in
             if state.isClosed { return (false, false, 0) }
-            if state.bytes > limits.outgoing || isBeyond && state.bytes > 0 { return (false, true, 0) }
+            if state.bytes > limits.outgoing || isBeyond && state.bytes > limits.outgoingHighWater / 4 {
+                return (false, true, 0)
+            }
             let before = state.waiting.readableBytes
             write(&state.waiting)
             let count = state.waiting.readableBytes - before

@@ -1,7 +1,8 @@
 import Glibc
 import NIOCore
 
-/// The process at the other end of a Unix socket, as the kernel recorded it at `connect` (of a listener, at `listen`) (unix(7), SO_PEERCRED).
+/// The process at the other end of a Unix socket, as the kernel recorded it at `connect`, or at `listen` for a listener
+/// (unix(7), SO_PEERCRED).
 package struct PeerIdentity: Hashable, Sendable {
     package var uid: UInt32
     package var gid: UInt32

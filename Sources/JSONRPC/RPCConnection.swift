@@ -66,7 +66,7 @@ package final class RPCConnection: Sendable {
     package var isLeaving: Bool { state.withLockedValue { $0.isInputEnded || $0.isClosed } }
     /// Bytes that wait to be sent.
     package var queuedBytes: Int { queue.bytes }
-    /// More bytes wait than a client that reads leaves in the queue.
+    /// The client must read before more is done for it.
     package var isCrowded: Bool { queue.isCrowded }
     /// The bytes of received lines that are not answered. A short line counts until its requests have begun.
     var heldBytes: Int { state.withLockedValue { $0.lineBytes } }
@@ -250,6 +250,9 @@ extension RPCConnection {
             let refusal = request.id.map { RPCText.answer(id: $0, error: BatchAnswers.noRoom) }
             return finish(pending, with: refusal, then: nil)
         }
+        if case .request(let request) = pending.entry, registry.owesTooMuch(to: peer.uid) {
+            return finish(pending, with: request.id.map { RPCText.answer(id: $0, error: Self.unread) }, then: nil)
+        }
         switch pending.entry {
         case .invalid(let id, let error): finish(pending, with: RPCText.answer(id: id, error: error), then: nil)
         case .request(let request):
@@ -260,6 +263,9 @@ extension RPCConnection {
             }
         }
     }
+
+    private static let unread = RPCError.limitReached(
+        "Your clients have left too many bytes of answers unread; read them, or close their connections.")
 
     private static func text(_ result: Result<[UInt8], RPCError>, id: [UInt8]) -> [UInt8] {
         switch result {
@@ -292,6 +298,8 @@ private final class BatchAnswers: Sendable {
         var missing: Int
         var text: [UInt8] = []
         var afterwards: [@Sendable () -> Void] = []
+        /// Bytes that are counted here, and not in the queue yet.
+        var owed = 0
     }
     private let state: NIOLockedValueBox<State>
     private let uid: UInt32
@@ -303,7 +311,7 @@ private final class BatchAnswers: Sendable {
         self.registry = registry
     }
 
-    deinit { registry.owe(-state.withLockedValue { $0.text.count }, to: uid) }
+    deinit { registry.owe(-state.withLockedValue { $0.owed }, to: uid) }
 
     /// Returns the whole answer once the last part has come (without a text if the batch had only notifications); nil
     /// before.
@@ -311,7 +319,7 @@ private final class BatchAnswers: Sendable {
         _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?
     ) -> (text: [UInt8]?, afterwards: [@Sendable () -> Void])? {
         let (whole, count) = state.withLockedValue { state in
-            let before = state.text.count
+            let before = state.owed
             state.missing -= 1
             if let text {
                 state.text.append(state.text.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
@@ -319,8 +327,9 @@ private final class BatchAnswers: Sendable {
             }
             if let afterwards { state.afterwards.append(afterwards) }
             if state.missing == 0, !state.text.isEmpty { state.text.append(UInt8(ascii: "]")) }
+            state.owed = state.missing == 0 ? 0 : state.text.count
             let text = state.text.isEmpty ? nil : state.text
-            return (state.missing == 0 ? (text, state.afterwards) : nil, state.text.count - before)
+            return (state.missing == 0 ? (text, state.afterwards) : nil, state.owed - before)
         }
         registry.owe(count, to: uid)
         return whole

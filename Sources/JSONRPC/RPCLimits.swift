@@ -20,8 +20,8 @@ package struct RPCLimits: Sendable {
     /// If more bytes than this wait to be sent, nothing is read from the client.
     package var outgoingHighWater = 256 << 10
     /// If more bytes than this wait to be sent to all clients of one user except root, their connections with unread
-    /// answers begin no further requests. Above twice as many, a connection with unread answers that gets another one
-    /// is dropped.
+    /// answers begin no further requests. Above twice as many, their requests are refused, and a connection with many
+    /// unread bytes that gets more is dropped.
     package var outgoingPerUser = 64 << 20
     /// The most bytes of unfinished or waiting lines on all connections together, without the first 64 KiB of each.
     package var unfinishedLines = 256 << 20

@@ -43,4 +43,23 @@ struct ConnectionRegistryTests {
         registry.owe(-11, to: 1000)
         #expect(!registry.owesMuch(to: 1000))
     }
+
+    /// What a thread has appended may have been sent before the thread counts it.
+    @Test func theOrderOfCountsDoesNotMatter() {
+        var limits = RPCLimits()
+        limits.outgoingPerUser = 10
+        let registry = ConnectionRegistry(limits: limits)
+        registry.owe(-20, to: 1000)
+        registry.owe(20, to: 1000)
+        #expect(!registry.owesMuch(to: 1000))
+    }
+
+    @Test func aUserWithManyConnectionsLeavesSomeToOthersAndToRoot() {
+        // With 32 places, 2 are root's.
+        #expect(ConnectionRegistry.hasRoom(for: 29, of: 29, limit: 32), "nobody else is there")
+        #expect(!ConnectionRegistry.hasRoom(for: 30, of: 30, limit: 32), "the rest is root's")
+        #expect(ConnectionRegistry.hasRoom(for: 5, of: 25, limit: 32))
+        #expect(!ConnectionRegistry.hasRoom(for: 6, of: 25, limit: 32))
+        #expect(ConnectionRegistry.hasRoom(for: 0, of: 29, limit: 32))
+    }
 }

@@ -64,6 +64,19 @@ package final class SessionBindings: Sendable {
         }
     }
 
+    /// Whether the session of this connection ends already.
+    fileprivate func isEnding(_ session: SessionKey, of connection: Int) -> Bool {
+        bindings.withLock { $0[session].map { $0.sink.id == connection && $0.isEnding } ?? false }
+    }
+
+    /// Releases a session that could not be opened, unless it ends already or is another connection's by now.
+    fileprivate func abandon(_ session: SessionKey, of connection: Int) {
+        bindings.withLock { bindings in
+            guard let known = bindings[session], known.sink.id == connection, !known.isEnding else { return }
+            bindings[session] = nil
+        }
+    }
+
     fileprivate func release(_ session: SessionKey) { bindings.withLock { $0[session] = nil } }
 }
 
@@ -100,8 +113,10 @@ package final class VolatileSessions: Sendable {
     /// Waits while the session ends with its client, which is gone: nobody else can tell when its name is free.
     func waitForEnd(of session: SessionKey, by connection: any EventSink) async {
         let deadline = ContinuousClock.now + Self.longestEnd
+        var pause = Duration.milliseconds(10)
         while bindings.isLeft(session, by: connection), !connection.isClosed, .now < deadline {
-            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+            guard (try? await Task.sleep(for: pause)) != nil else { return }
+            pause = min(pause * 2, .milliseconds(320))
         }
     }
 
@@ -155,12 +170,14 @@ package final class VolatileSessions: Sendable {
                 key, kind: asked, configuration: configuration, by: peer)
             // The client may have gone before `closed` could find its session.
             if connection.isClosed {
+                // `closed` may have looked before the session was there.
+                while bindings.isEnding(key, of: connection.id) { try await Task.sleep(for: .milliseconds(10)) }
                 _ = try bindings.bind(key, to: connection)
                 closed(connection.id)
             }
             return session
         } catch {
-            if isNew { bindings.release(key) }
+            if isNew { bindings.abandon(key, of: connection.id) }
             throw error
         }
     }
