@@ -167,10 +167,14 @@ struct TaskListing {
             """
     }
 
+    /// As the index says it. SQLite would make a table of a list of states for each row that changes.
+    private static let ranked =
+        "state <> 'running' AND state <> 'completed' AND state <> 'failed' AND state <> 'cancelled'"
+
     /// The index that sorts tasks of a state by rank, and the condition it needs. Running tasks are in no such index:
     /// there are no more of them than slots, and every claim would have to change it.
     static func rankIndex(of state: TaskState) -> (index: String, condition: String) {
-        state == .running ? ("task_by_id", "") : ("task_by_rank", " AND state IN ('queued', 'waiting', 'paused')")
+        state == .running ? ("task_by_id", "") : ("task_by_rank", " AND " + ranked)
     }
 
     /// The ranges of a cell's index after a key, in order. There are two if one condition would not be one range of the

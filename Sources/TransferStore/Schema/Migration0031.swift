@@ -6,6 +6,6 @@ enum Migration0031 {
     static let sql = """
         DROP INDEX task_by_rank;
         CREATE INDEX task_by_rank ON task (session, state, kind, priority DESC, position, id)
-            WHERE state IN ('queued', 'waiting', 'paused');
+            WHERE state <> 'running' AND state <> 'completed' AND state <> 'failed' AND state <> 'cancelled';
         """
 }
