@@ -62,7 +62,7 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Suspends until only few bytes wait. Returns false if the connection is closed.
+    /// Suspends until only few bytes wait, or none if the user's clients leave much unread. Returns false if the connection is closed.
     func waitForRoom() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = state.withLockedValue { state -> Bool? in

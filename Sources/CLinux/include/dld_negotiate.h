@@ -17,13 +17,14 @@ enum {
 // Whether this machine has the library.
 int dld_can_negotiate(void);
 
-// Whether a token could be made, without asking a realm's servers: `user` belongs to a realm, or, without one, the default
-// cache has a ticket that has not expired. May block on that cache.
-// `why` gets a sentence if not, cut to `size` bytes.
+// Whether a token could be made, without asking a realm's servers. With a user: the name has a realm, its own or the
+// default one. Without: the default cache has a ticket that has not expired. May block on that cache.
+// If not, `why` gets a sentence, cut to `size` bytes.
 int dld_negotiate_look(const char *user, char *why, size_t size);
 
-// Kerberos's token (RFC 4121 section 4.1) for the service HTTP at `host`. Asks the realm's servers, and blocks as long as they are silent.
-// With a user, the tickets are in memory alone and end with the call. Without one, those of the default cache are used.
+// Makes Kerberos's token (RFC 4121 section 4.1) for the service HTTP at `host`. Asks the realm's servers, and blocks as
+// long as they are silent. With a user, the tickets are in memory alone and end with the call. Without one, those of the
+// default cache are used.
 // Nothing is delegated.
 // Returns one of the above. After DLD_NEGOTIATE_MADE `*token` is to be freed with free(3), else `why` says what is wrong.
 int dld_negotiate(const char *host, const char *user, const char *password, uint8_t **token, size_t *length, char *why,

@@ -105,7 +105,12 @@ package struct HeadParser {
     }
 
     private mutating func noteOctets(of line: UnsafeRawBufferPointer) {
-        guard let first = line.first, !Self.isBlank(first), let colon = line.firstIndex(of: UInt8(ascii: ":")),
+        if let first = line.first, Self.isBlank(first) {
+            // It continues a field, whose text then has the whole value.
+            cookies[headers.count - 1] = nil
+            return
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             line.contains(where: { $0 >= 0x80 })
         else { return }
         let value = Self.trimmed(line[(colon + 1)...])

@@ -2,7 +2,7 @@
 /// character set).
 ///
 /// UTF-8 stays as it is. Each other octet becomes the character U+F700 plus the octet. So do the octets of these
-/// characters themselves: no two cookies become the same text.
+/// characters themselves: no two cookies have the same UTF-8.
 package enum CookieOctets {
     private static let base: UInt32 = 0xF700
 

@@ -9,6 +9,8 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     var algorithm: String?
     /// Of Digest.
     var hasNonce = false
+    /// A token follows the scheme: the server goes on with what a token began (RFC 4559 section 5).
+    package var hasToken = false
 
     /// Whether libcurl can answer it: a challenge with an unknown algorithm is ignored (RFC 7616 section 3.3). libcurl
     /// before 8.11 takes SHA-512-256 for SHA-256.
@@ -17,9 +19,6 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     }
 
     private static let algorithms: Set = ["md5", "md5-sess", "sha-256", "sha-256-sess"]
-    /// It goes on with what was begun (RFC 4559 section 5).
-    package var hasToken = false
-
     /// The challenges of a field value, in order. Unreadable parts are skipped, because a server may send anything.
     package static func parse(_ value: String) -> [AuthenticationChallenge] {
         var reader = Reader(value)

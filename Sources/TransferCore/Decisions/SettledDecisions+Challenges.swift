@@ -155,7 +155,12 @@ extension SettledDecisions {
                     ?? here.first { spaces[$0].isOfRealm == true && spaces[$0].demand?.realm == space.realm }
                     ?? here.first { spaces[$0].isOfRealm != true }
             }
-        return known.map { spaces.remove(at: $0) } ?? Space(origin: space.origin, isProxy: space.isProxy)
+        if let known { return spaces.remove(at: known) }
+        var new = Space(origin: space.origin, isProxy: space.isProxy)
+        // These are true of the whole server.
+        let place = place(of: space)
+        (new.declinesTickets, new.declinesNegotiate) = (place?.declinesTickets, place?.declinesNegotiate)
+        return new
     }
 
     mutating func keep(_ place: Space) {

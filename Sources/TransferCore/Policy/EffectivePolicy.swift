@@ -25,7 +25,7 @@ package struct EffectivePolicy: Sendable {
     package var usesOwnersStores: Bool
     /// Credentials may be available without asking a client.
     package var mayHaveCredentials = false
-    /// Those that Kerberos has: its tickets, or one for the task's own user.
+    /// Kerberos may have a token: with its tickets, or for the user whom the task names.
     package var mayHaveTickets = false
     package var redirects = RedirectRule.follow
     /// The request that replaces the task's own.

@@ -41,6 +41,17 @@ import TransferModel
         #expect(parser.values("set-cookie")[1] == "b=caf\u{e9}")
     }
 
+    /// The continuation is not lost with the octets of the first line (RFC 9112 section 5.2).
+    @Test func aFoldedCookieIsWhole() {
+        var parser = HeadParser()
+        for line in [
+            Array("HTTP/1.1 200 OK".utf8), Array("set-cookie: a=caf".utf8) + [0xE9], Array(" ; Secure".utf8), [],
+        ] {
+            _ = (line + [13, 10]).withUnsafeBytes { parser.line($0) }
+        }
+        #expect(parser.setCookies.count == 1 && parser.setCookies[0].hasSuffix("; Secure"))
+    }
+
     @Test func skipsInterimResponses() {
         let (parser, ends) = parse("HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nETag: \"y\"\n\n")
         #expect(ends == 1)

@@ -30,6 +30,17 @@ import TransferModel
         #expect(made.contains(Array("Cookie: \(own); ".utf8) + stored))
     }
 
+    /// Swift takes a composed and a decomposed letter for equal.
+    @Test func otherOctetsAreOtherLines() throws {
+        let exchange = Exchange(url: "http://a.example/", judge: Judge.taking())
+        var request = try RequestState(exchange, url: #require(CurlURL(exchange.url)))
+        request.storedCookies = "a=\u{e9}"
+        let made = try #require(HeaderLines(request, expectation: nil, userAgent: "test"))
+        #expect(made.serve(request, expectation: nil))
+        request.storedCookies = "a=e\u{301}"
+        #expect(!made.serve(request, expectation: nil))
+    }
+
     @Test func withoutStoredCookiesTheCallersFieldStays() throws {
         let own = "own=\u{f7e9}"
         #expect(try lines([HeaderField("Cookie", own)], stored: nil).contains(Array("Cookie: \(own)".utf8)))

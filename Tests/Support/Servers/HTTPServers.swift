@@ -100,6 +100,31 @@ package final class Apache: ServerProcess, @unchecked Sendable {
         }
     }
 
+    /// The first lines of a configuration: what every Apache of the tests has.
+    /// - Parameters:
+    ///   - modules: besides those for files, WebDAV and rules of access.
+    ///   - format: of the access log.
+    static func beginning(in folder: TemporaryFolder, _ port: UInt16, modules: [String], logging format: String)
+        -> String
+    {
+        let common = ["mpm_event", "authn_core", "authz_core", "authz_user", "alias", "dir", "mime", "dav", "dav_fs"]
+        let loading = (common + modules).map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
+        return """
+            ServerRoot \(folder.path)
+            DefaultRuntimeDir \(folder.path)
+            PidFile \(folder.file("pid"))
+            ServerName localhost
+            Listen 127.0.0.1:\(port)
+            ErrorLog \(folder.file("log"))
+            \(loading.joined(separator: "\n"))
+            \(Requirements.isRoot ? "User www-data\nGroup www-data" : "")
+            TypesConfig /dev/null
+            LogFormat "\(format)" traffic
+            CustomLog \(folder.file("access.log")) traffic
+            DavLockDB \(folder.file("locks/db"))
+            """
+    }
+
     private func configure() async throws {
         mkdir(folder.file("www"), 0o755)
         for name in ["dav", "locks"] {
@@ -115,26 +140,12 @@ package final class Apache: ServerProcess, @unchecked Sendable {
         try Files.write(
             folder.file("digest"), "\(Self.user):files:\(digest.output.prefix(while: \.isHexDigit))\n")
         try await Program.require(["htpasswd", "-bcm", folder.file("basic"), Self.user, Self.password])
-        let modules = [
-            "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_digest", "auth_basic", "alias",
-            "dir", "mime", "dav", "dav_fs",
-        ].map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n")
-        let account = Requirements.isRoot ? "User www-data\nGroup www-data" : ""
+        let beginning = Self.beginning(
+            in: folder, port, modules: ["authn_file", "auth_digest", "auth_basic"], logging: "%>s %I")
         try Files.write(
             folder.file("apache.conf"),
             """
-            ServerRoot \(folder.path)
-            DefaultRuntimeDir \(folder.path)
-            PidFile \(folder.file("pid"))
-            ServerName localhost
-            Listen 127.0.0.1:\(port)
-            ErrorLog \(folder.file("log"))
-            \(modules)
-            \(account)
-            TypesConfig /dev/null
-            LogFormat "%>s %I" traffic
-            CustomLog \(folder.file("access.log")) traffic
-            DavLockDB \(folder.file("locks/db"))
+            \(beginning)
             Alias /digest \(folder.file("www"))
             Alias /basic \(folder.file("www"))
             Alias /dav \(folder.file("dav"))

@@ -150,11 +150,9 @@ package final class KerberosApache: ServerProcess, @unchecked Sendable {
                 chown(folder.file(name), entry.pointee.pw_uid, entry.pointee.pw_gid)
             }
         }
-        let modules = [
-            "mpm_event", "authn_core", "authz_core", "authz_user", "auth_gssapi", "alias", "dir", "mime", "dav",
-            "dav_fs", "proxy", "proxy_http", "proxy_connect",
-        ].map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n")
-        let account = Requirements.isRoot ? "User www-data\nGroup www-data" : ""
+        let beginning = Apache.beginning(
+            in: folder, port, modules: ["auth_gssapi", "proxy", "proxy_http", "proxy_connect"],
+            logging: "%>s %u %I %{Authorization}i")
         let negotiate = """
             AuthType GSSAPI
             AuthName realm
@@ -164,18 +162,7 @@ package final class KerberosApache: ServerProcess, @unchecked Sendable {
         try Files.write(
             folder.file("apache.conf"),
             """
-            ServerRoot \(folder.path)
-            DefaultRuntimeDir \(folder.path)
-            PidFile \(folder.file("pid"))
-            ServerName localhost
-            Listen 127.0.0.1:\(port)
-            ErrorLog \(folder.file("log"))
-            \(modules)
-            \(account)
-            TypesConfig /dev/null
-            LogFormat "%>s %u %I %{Authorization}i" traffic
-            CustomLog \(folder.file("access.log")) traffic
-            DavLockDB \(folder.file("locks/db"))
+            \(beginning)
             Alias /negotiate \(folder.file("www"))
             Alias /both \(folder.file("www"))
             Alias /open \(folder.file("www"))

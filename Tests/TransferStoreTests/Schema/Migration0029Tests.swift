@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 import TransferModel
 
@@ -8,14 +7,7 @@ import TransferModel
 @Suite struct Migration0029Tests {
     @Test func anOlderStoreGoesOn() async throws {
         let fixture = Fixture()
-        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let connection = try Connection(fixture.database, .writing)
-        try Schema.migrate(connection, upTo: "0028")
-        try connection.write {
-            try $0.execute("INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0')")
-        }
-        connection.close()
-        let store = try fixture.open()
+        let store = try fixture.open(after: "0028")
         @Sendable func host(_ domain: String, expires: Int64) -> HSTSHost {
             HSTSHost(
                 domain: domain, includesSubdomains: domain.hasPrefix("a"), learned: Timestamp(milliseconds: 1),

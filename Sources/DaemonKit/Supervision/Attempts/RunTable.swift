@@ -17,7 +17,7 @@ final class RunTable: Sendable {
 
     private struct State {
         var holding: [TaskID: TransferRun] = [:]
-        /// Runs without a slot: only the commit of their end is outstanding.
+        /// Runs whose attempt is over: only the commit of their end is outstanding.
         var ending: [TaskID: TransferRun] = [:]
     }
 

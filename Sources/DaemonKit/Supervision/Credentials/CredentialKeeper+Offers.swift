@@ -93,8 +93,8 @@ extension CredentialKeeper {
         return offer
     }
 
-    /// Whether Negotiate comes before another way that is offered too: not where Kerberos has failed, or has no realm. A client
-    /// whose password the realm refused may have mistyped it.
+    /// Whether Negotiate comes before another way that is offered too: not if Kerberos has failed or has no realm. A client
+    /// whose password the realm refused may have mistyped it, and is asked again.
     private func isNegotiateTried(_ vain: inout Vain) async -> Bool {
         if vain.place?.declinesNegotiate == true { return false }
         if vain.kerberos != nil {

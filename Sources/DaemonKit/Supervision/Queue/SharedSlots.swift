@@ -24,13 +24,13 @@ package final class SharedSlots: Sendable {
         return table
     }
 
-    /// All runs that hold a slot, in any supervision.
+    /// All runs that hold a slot, or left it until their client makes them go on, in any supervision.
     var holders: [TransferRun] { gathered(\.withSlot) }
 
     /// How many runs left their slots, or took them back and may exceed the limits. For checks.
     package var withoutSlot: Int { holders.count { $0.hold != .held } }
 
-    /// All runs without a slot whose end is not committed yet.
+    /// All runs whose end is not committed yet.
     var pendingEnds: [TransferRun] { gathered(\.pendingEnds) }
 
     private func gathered(_ runs: (RunTable) -> [TransferRun]) -> [TransferRun] {

@@ -209,7 +209,7 @@ extension TaskTransitions {
         return try asked(question, of: record, settled, .decision, in: transaction)
     }
 
-    /// Returns the task's own user name and password, if they were sent to this protection space.
+    /// Returns the task's own user name and password, if they may go to this protection space.
     static func ownCredential(
         of record: TaskRecord, for space: ProtectionSpace, _ policy: EffectivePolicy
     ) -> (username: String, password: String?)? {
