@@ -1,6 +1,5 @@
 import ArgumentParser
 import Glibc
-import Synchronization
 import TransferClient
 import TransferModel
 import TransferRPC
@@ -173,22 +172,20 @@ struct EventPrinter {
     func follow(
         _ query: Subscribe.Parameters, _ first: any DaemonCalling, open: Set<TaskID>? = nil
     ) async throws -> Ending {
-        let interruption = Interruption()
-        let work = Task {
-            try await followLinks(query, first, open)
-        }
-        let signals = Signals([SIGINT, SIGTERM, SIGHUP]) { _ in
-            interruption.happened()
-            work.cancel()
-        }
+        // Before the work: from the first printed line on, Ctrl-C ends this and is not lost.
+        let (interruptions, continuation) = AsyncStream.makeStream(of: Void.self)
+        let signals = Signals([SIGINT, SIGTERM, SIGHUP]) { _ in continuation.yield() }
         defer { signals.cancel() }
-        do {
-            let ending = try await work.value
-            if !interruption.isSet { return ending }
-        } catch {
-            throw interruption.isSet ? CommandFailure.interrupted : error
+        return try await withThrowingTaskGroup(of: Ending.self) { group in
+            group.addTask { try await followLinks(query, first, open) }
+            group.addTask {
+                for await _ in interruptions { break }
+                throw CommandFailure.interrupted
+            }
+            defer { group.cancelAll() }
+            guard let ending = try await group.next() else { throw CommandFailure.interrupted }
+            return ending
         }
-        throw CommandFailure.interrupted
     }
 
     /// Follows across restarts of the daemon.
@@ -259,11 +256,4 @@ struct EventPrinter {
         _ = try await client.call(
             AcknowledgeEvents.self, AcknowledgeEvents.Parameters(subscriber: subscriber, sequence: sequence))
     }
-}
-
-/// Tells whether Ctrl-C was pressed. It is set on the signal queue and read by the command.
-private final class Interruption: Sendable {
-    private let flag = Atomic(false)
-    func happened() { flag.store(true, ordering: .releasing) }
-    var isSet: Bool { flag.load(ordering: .acquiring) }
 }
