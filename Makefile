@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 SYSCONFDIR ?= /etc
-# Where `make run URL=…` puts the file.
+# The folder for `make run URL=…`.
 DIR ?= $(HOME)/Downloads
 
 .PHONY: help run test check check-fresh check-instructions check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
@@ -11,14 +11,14 @@ DIR ?= $(HOME)/Downloads
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
 
-run: ## Demonstrates a download that survives kill -9; with URL=… fetches that into DIR.
+run: ## Demonstrates a download that survives kill -9; with URL=… fetches that URL into DIR.
 ifdef URL
 	scripts/fetch "$(DIR)" $(URL)
 else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, runs all tests and check-instructions; FILTER=… runs only those tests.
+test: ## Installs what the tests need, builds, runs all tests and check-instructions; FILTER=… runs only matching tests.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,scripts/check-instructions)
 
@@ -28,7 +28,7 @@ check: lint test ## Runs everything: lint, tests, their long forms, sanitizers, 
 	scripts/check-units
 	scripts/check-systemd
 
-check-fresh: ## Runs `make run` and `make test` in a bare Debian with only Swift; FILTER=… runs only those tests.
+check-fresh: ## Runs `make run` and `make test` in a bare Debian with only Swift; FILTER=… runs only matching tests.
 	CHECK_FRESH_TEST_FILTER='$(FILTER)' scripts/check-fresh
 
 check-instructions: ## Fails if a small download costs more instructions than Benchmarks/instructions.reference allows.
@@ -37,23 +37,23 @@ check-instructions: ## Fails if a small download costs more instructions than Be
 check-sanitizers: ## Runs unit and engine tests and short attacks with ThreadSanitizer and AddressSanitizer.
 	scripts/check-sanitizers
 
-check-systemd: ## Verifies the units and tries them under systemd in a container.
+check-systemd: ## Verifies the units and tests them under systemd in a container.
 	scripts/check-units
 	scripts/check-systemd
 
-build: ## Builds optimized programs that carry Swift's run-time library.
+build: ## Builds optimized programs with Swift's run-time library linked in.
 	scripts/install-build-dependencies
 	swift build -c release --static-swift-stdlib --product dld
 	swift build -c release --static-swift-stdlib --product dlctl
 
-# Root, by way of sudo, seldom has Swift: then the result of `make build` is installed.
+# With sudo, Swift is often not in root's PATH. Then the existing result of `make build` is installed.
 install: $(if $(shell command -v swift),build) ## Installs programs, units, manual pages and completions below DESTDIR and PREFIX.
 	scripts/install-files "$(DESTDIR)" "$(PREFIX)" "$(SYSCONFDIR)"
 
-uninstall: ## Stops and disables the units and removes the installed files; configuration and downloads stay.
+uninstall: ## Stops and disables the units and removes the installed files; keeps configuration and downloads.
 	scripts/uninstall-files "$(DESTDIR)" "$(PREFIX)"
 
-bench: build ## Measures against curl, aria2c and others in one run and writes Benchmarks/RESULTS.md.
+bench: build ## Compares dld with curl, aria2c and others in one run and writes Benchmarks/RESULTS.md.
 	Benchmarks/prepare
 	Benchmarks/run --dld "$$(swift build -c release --show-bin-path)" --write
 
@@ -62,10 +62,10 @@ torture: build ## Attacks the programs of `make build`: deaths, power cuts, fail
 	swift build -c release --scratch-path .build-simulate --product simulate
 	Tests/Torture/run --dld "$$(swift build -c release --show-bin-path)/dld" $(if $(SEED),--seed $(SEED))
 
-fuzz: ## Fuzzes every reader of outside input, SECONDS=20 for each target; SEED=… repeats a run.
+fuzz: ## Fuzzes every reader of outside input, 20 s per target or SECONDS=…; SEED=… repeats a run.
 	Tests/Fuzz/run $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
-soak: build ## Runs fifteen minutes of mixed work (SECONDS=…): memory, descriptors, threads and database must stay flat.
+soak: build ## Runs mixed work for fifteen minutes or SECONDS=…: memory, descriptors, threads and database must stay flat.
 	Tests/Torture/prepare
 	Tests/Torture/run --only soak --dld "$$(swift build -c release --show-bin-path)/dld" --seconds $(or $(SECONDS),900) $(if $(SEED),--seed $(SEED))
 

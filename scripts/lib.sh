@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What the scripts share. Sourced; sets the shell's strictness and goes to the top of the checkout.
+# Functions that the scripts share. A script sources this file, which sets strict shell options and changes to the top of
+# the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,7 +10,7 @@ fail() {
     exit 1
 }
 
-# Runs a command up to three times: package servers have bad moments.
+# Runs a command up to three times, because package servers fail now and then.
 retry() {
     local attempt
     for attempt in 1 2 3; do
@@ -29,8 +30,8 @@ as_root() {
     fi
 }
 
-# Installs those of the Debian packages that are missing. Their services stay stopped and disabled: the tests start
-# servers themselves, on free ports, with configurations of their own.
+# Installs the given Debian packages if they are missing. Their services stay stopped and disabled: the tests start
+# servers themselves, on free ports and with their own configurations.
 apt_install() {
     command -v apt-get >/dev/null || fail "install these Debian packages' counterparts first: $*"
     local package installed missing=()
@@ -55,7 +56,8 @@ apt_install() {
     return "$status"
 }
 
-# Installs what the uses need (scripts/programs.txt), and what everything here needs: install_programs test torture
+# Installs the packages that the given uses need (scripts/programs.txt), and those that every script needs:
+# install_programs test torture
 install_programs() {
     local program package uses use packages=()
     while read -r program package uses; do
@@ -67,7 +69,7 @@ install_programs() {
     apt_install "${packages[@]}"
 }
 
-# Services of packages that were not there before must not come up at the next boot either.
+# Prevents services of newly installed packages from starting at the next boot.
 disable_services() {
     [[ -d /run/systemd/system ]] || return 0
     local package unit
@@ -78,7 +80,7 @@ disable_services() {
     done
 }
 
-# Builds both programs for use in place, unless DLD_BINARIES names a folder that has them; sets BIN.
+# Builds both programs, unless DLD_BINARIES names a folder that has them. Sets BIN to their folder.
 build_programs() {
     BIN=${DLD_BINARIES:-}
     [[ -z $BIN ]] || return 0
@@ -89,7 +91,8 @@ build_programs() {
     BIN=$(swift build --show-bin-path)
 }
 
-# A new folder that goes when the script ends; sets WORK. `at_end` adds commands before that.
+# Makes a folder that is removed when the script ends, and sets WORK to it. `at_end` adds commands that run before the
+# removal.
 END_COMMANDS=()
 at_end() { END_COMMANDS+=("$1"); }
 run_end_commands() {

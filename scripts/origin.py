@@ -1,6 +1,6 @@
-"""A small origin for demonstrations: one file with a strong ETag, ranges and If-Range, at a limited rate.
+"""A small HTTP server for demonstrations. It serves one file at a limited rate, with a strong ETag, ranges and If-Range.
 
-Usage: origin.py FILE BYTES_PER_SECOND LOG [PORT]; prints its port, then serves until it is ended.
+Usage: origin.py FILE BYTES_PER_SECOND LOG [PORT]; prints its port, then serves until it is killed.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def first_byte(self):
-        """Where to start, or None for the whole file: RFC 9110 13.1.5, 14.2."""
+        """Returns the first byte to send, or None for the whole file (RFC 9110 sections 13.1.5 and 14.2)."""
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         if asked is None or self.headers.get("If-Range", ETAG) != ETAG or int(asked[1]) >= SIZE:
             return None
