@@ -1,1 +1,1 @@
-"""Measures dld against its peers in one run: see Benchmarks/README.md."""
+"""Compares dld with its peers in one run: see Benchmarks/README.md."""

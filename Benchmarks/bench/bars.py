@@ -1,4 +1,4 @@
-"""The bars that dld is held to; a ratio is dld's figure over that of the contender that the row names."""
+"""The limits (bars) that dld must keep. A ratio is dld's figure divided by that of the contender that the row names."""
 import dataclasses
 
 

@@ -1,4 +1,4 @@
-"""Starts the processes that a run needs beside those it measures; none outlives the run, however that ends."""
+"""Starts the processes that a run needs in addition to those it measures. None outlives the run, however the run ends."""
 import ctypes
 import signal
 import subprocess
@@ -8,7 +8,7 @@ LIBC = ctypes.CDLL(None)
 
 
 def start(command, **more):
-    """Popen of a child that is ended with us, also where we are killed."""
+    """Starts a child that ends with this process, even if this process is killed."""
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent, **more)
 
 

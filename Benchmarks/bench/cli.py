@@ -23,13 +23,13 @@ def options():
     parser.add_argument("--dld", type=pathlib.Path, default=CHECKOUT / ".build" / "release", metavar="DIR",
                         help="folder of dld and dlctl; .build/release")
     parser.add_argument("--against", type=pathlib.Path, metavar="DIR", help="another build's folder, as a column")
-    parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds of each workload; 3")
+    parser.add_argument("--rounds", type=int, default=3, help="number of interleaved rounds of each workload; 3")
     parser.add_argument("--only", nargs="+", choices=ALL, metavar="NAME", help=f"of {', '.join(ALL)}")
-    parser.add_argument("--peers", nargs="*", metavar="NAME", help="only these of the peers; without a name none")
-    parser.add_argument("--small", action="store_true", help="small sizes, to try it out: figures mean little")
-    parser.add_argument("--write", action="store_true", help="write Benchmarks/RESULTS.md, if everything is measured in full")
+    parser.add_argument("--peers", nargs="*", metavar="NAME", help="only these peers; without a name, none")
+    parser.add_argument("--small", action="store_true", help="small sizes, to try out the harness: the figures mean little")
+    parser.add_argument("--write", action="store_true", help="write Benchmarks/RESULTS.md; only if everything is measured in full")
     parser.add_argument("--work", type=pathlib.Path, default=CHECKOUT / ".build-bench", metavar="DIR",
-                        help="where files go, on a real disk; .build-bench in the checkout")
+                        help="folder for files, on a real disk; .build-bench in the checkout")
     chosen = parser.parse_args()
     left_out = [f"--{name}" for name in ("only", "peers", "small") if getattr(chosen, name) not in (None, False)]
     if chosen.write and left_out:

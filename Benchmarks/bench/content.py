@@ -1,4 +1,4 @@
-"""Files to transfer, and the proof that they arrived: nothing is measured that was not compared byte for byte."""
+"""Creates files to transfer, and checks that they arrived. Every measured file is compared byte for byte."""
 import hashlib
 import os
 
@@ -8,7 +8,7 @@ BLOCK = 1 << 20
 
 
 def make_file(path, size):
-    """Random bytes; random in blocks, so that no two blocks of a file are alike."""
+    """Makes a file of random bytes in which no two blocks are equal."""
     noise = os.urandom(BLOCK)
     with open(path, "wb") as file:
         for index in range(0, size, BLOCK):
@@ -17,7 +17,7 @@ def make_file(path, size):
 
 
 def make_small_files(folder, count, size):
-    """Names of `count` new files of `size` random bytes."""
+    """Makes `count` files of `size` random bytes, and returns their names."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{index:06d}" for index in range(count)]
     noise = os.urandom(size * 64)
@@ -33,7 +33,7 @@ def digest(path):
 
 
 class Expected:
-    """Remembers digests of sources, so that each is read once."""
+    """Keeps the digests of sources, so that each source is read once."""
 
     def __init__(self):
         self.known = {}
@@ -46,4 +46,4 @@ class Expected:
         except FileNotFoundError:
             raise Failed(f"{copy.name} did not arrive") from None
         if found != self.known[source]:
-            raise Failed(f"{copy.name} differs from what the server has: {found[0]} bytes")
+            raise Failed(f"{copy.name} differs from the server's file: {found[0]} bytes")

@@ -1,4 +1,4 @@
-"""What all workloads of one run share."""
+"""The state that all workloads of one run share."""
 import dataclasses
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ from bench.servers import Nginx
 
 @dataclasses.dataclass
 class Build:
-    """A folder with dld and dlctl; `suffix` tells its contenders from the other's."""
+    """A folder with dld and dlctl. `suffix` distinguishes its contenders from those of the other build."""
 
     suffix: str
     folder: pathlib.Path
@@ -26,7 +26,7 @@ class Build:
 
 
 class Context:
-    #: Bytes a second that nginx's limited port gives each connection.
+    #: The rate, in bytes per second, of each connection to nginx's limited port.
     LIMIT = 2 << 20
 
     def __init__(self, work, builds, rounds, small, peers):
@@ -45,20 +45,20 @@ class Context:
         return small if self.small else full
 
     def scratch(self, name, under="daemons"):
-        """A new folder on the disk that is measured."""
+        """Makes a folder on the measured disk."""
         self.folders += 1
         folder = self.work / under / f"{self.folders}-{name.replace(' ', '-')}"
         folder.mkdir(parents=True)
         return folder
 
     def out(self):
-        """A new folder to deliver to. Each run has its own and nothing in it is removed before the end: ext4 looks at
-        every recently removed inode of a block group whenever it creates a file there, which would make whoever comes
-        after a removal of thousands of files many times slower."""
+        """Makes a folder to deliver to. Each run has its own folder, and nothing in it is removed before the end. Whenever
+        ext4 creates a file, it checks every recently removed inode of the block group. After a removal of thousands of
+        files, this would make the next contender many times slower."""
         return self.scratch("files", "out")
 
     def start(self, build, tasks=None, environment=None, wrapper=(), **settings):
-        """A daemon of one build on a new state folder, with room for so many tasks at one time."""
+        """Makes a daemon of one build on a new state folder, with slots for that many tasks."""
         if tasks:
             settings.update(maximumConcurrentTasks=tasks, maximumConcurrentTasksPerHost=tasks)
         daemon = Daemon(build.folder / "dld", self.scratch(build.name), settings, environment, wrapper=wrapper)
@@ -66,7 +66,7 @@ class Context:
         return daemon
 
     def each_build(self, measure, *arguments, **more):
-        """`measure(daemon)` of a new daemon of each build, by name of the build."""
+        """Calls `measure(daemon)` with a new daemon of each build, and returns the results by name of the build."""
         values = {}
         for build in self.builds:
             with self.start(build, *arguments, **more) as daemon:
@@ -86,6 +86,6 @@ class Context:
 
 
 def spread(folder):
-    """Lets ext4 give each folder in this one a block group of its own; other file systems may refuse."""
+    """Lets ext4 put each folder in this one into its own block group. Other file systems may refuse."""
     if shutil.which("chattr"):
         subprocess.run(["chattr", "+T", str(folder)], check=False, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""The one driver of dld that benchmarks use: starts it on a folder of its own, asks it, measures it, ends it."""
+"""Drives dld for the benchmarks: starts it on its own folder, calls it, measures it and ends it."""
 import contextlib
 import mmap
 import os
@@ -19,18 +19,18 @@ START_LIMIT = 120.0
 
 
 class Daemon:
-    #: What it logs.
+    #: The log level.
     level = "error"
 
     def __init__(self, program, folder, settings=None, environment=None, state=None, starts=True,
                  wrapper=()):
-        """`settings` are written to the configuration file, `environment` is added to ours; `state` is a state folder
-        outside of `folder`; `wrapper` is the command that runs it, such as a profiler's."""
+        """`settings` are written to the configuration file, and `environment` is added to this process's environment.
+        `state` is a state folder outside `folder`. `wrapper` is a command that runs the daemon, such as a profiler."""
         self.program, self.wrapper = str(program), list(wrapper)
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.state = pathlib.Path(state or self.folder / "state")
-        # A socket's path may have 107 bytes; a checkout's may be longer.
+        # The path of a socket has at most 107 bytes, and the path of the checkout may be longer.
         self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="dld-bench-"))
         self.path = str(self.runtime / "s")
         self.settings = settings or {}
@@ -41,7 +41,7 @@ class Daemon:
             self.start()
 
     def start(self):
-        """Returns when the daemon says READY; `ready_after` is how long that took."""
+        """Returns when the daemon says READY. `ready_after` is the time that this took."""
         configuration = self.folder / "dld.yaml"
         configuration.write_text("".join(f"{name}: {value}\n" for name, value in self.settings.items()))
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
@@ -94,7 +94,7 @@ class Daemon:
         return any(feature in name for name in self.call("daemon.info")["features"])
 
     def accepts(self, **members):
-        """False where a member of a TaskSpec is not built yet; probed with a task that is removed again."""
+        """Returns whether this build accepts a member of a TaskSpec. Tries it with a task, which is then removed."""
         try:
             task = self.call("task.add", tasks=[{
                 "url": "http://127.0.0.1:9/", "destination": {"path": str(self.folder / "probe")}, "startPaused": True,
@@ -108,7 +108,7 @@ class Daemon:
         return True
 
     def stop(self):
-        """SIGTERM; the state folder stays."""
+        """Ends the daemon with SIGTERM. The state folder stays."""
         self.connection.close()
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -118,7 +118,7 @@ class Daemon:
             self.process.wait()
 
     def end(self):
-        """Ends it and takes its folders away."""
+        """Ends the daemon and removes its folders."""
         if self.process and self.process.poll() is None:
             self.stop()
         shutil.rmtree(self.folder / "state", ignore_errors=True)
@@ -132,7 +132,7 @@ class Daemon:
 
 
 class SyncCounters:
-    """Flushes that a daemon started with `environment` makes, counted from outside by Benchmarks/native/slowsync.c."""
+    """Counts the flushes of a daemon that was started with `environment` (Benchmarks/native/slowsync.c)."""
 
     NAMES = ["file", "folder", "commit", "database", "range", "file system"]
 

@@ -1,15 +1,15 @@
-"""dld as a contender: the same job, given to a daemon that runs already."""
+"""dld as a contender. A daemon that is already running gets the same job as the peers."""
 import json
 import time
 
-#: Tasks of one task.add.
+#: The number of tasks in one task.add.
 BATCH = 1000
-#: What the daemon still does after the last event (closing files, storing) belongs to the work.
+#: Seconds after the last event in which the daemon still closes files and stores. This belongs to the work.
 SETTLE = 0.3
 
 
 def add_lines(specs, session=None):
-    """Ready-made task.add calls of `BATCH` tasks."""
+    """Prepares task.add calls of `BATCH` tasks each."""
     named = {"session": session} if session else {}
     return [json.dumps({"jsonrpc": "2.0", "id": 1, "method": "task.add",
                         "params": {**named, "tasks": specs[start : start + BATCH]}},
@@ -34,7 +34,7 @@ class Dld:
             daemon.call("session.open", id=session, configuration=configuration or {})
 
     def run(self, job, watch=None):
-        """Wall time is from the first task.add to the last completion event; `watch` is told when it begins."""
+        """Measures wall time from the first task.add to the last completion event. `watch` is told when this begins."""
         calls = add_lines(specs(job), self.session)
         endings = self.daemon.endings()
         meter = self.daemon.meter()

@@ -1,4 +1,4 @@
-"""What a table must say about where it was measured."""
+"""Facts about the machine and the programs, for the head of the tables."""
 import os
 import pathlib
 import platform

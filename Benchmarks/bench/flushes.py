@@ -1,6 +1,6 @@
-"""How many flushes and commits a durable piece of work takes, and what it takes where each flush lasts 2 ms.
+"""Counts the flushes and commits of durable work, and measures the same work with 2 ms for each flush.
 
-Flushes of virtual disks often cost next to nothing; counts and a slow flush are what carries over to a real disk."""
+On virtual disks a flush often costs almost nothing. The counts and the time with slow flushes hold for real disks too."""
 from bench.daemon import SyncCounters
 from bench.dld import Dld
 from bench.race import release
@@ -9,8 +9,8 @@ FLUSH_MILLISECONDS = 2
 
 
 def count(context, work, make_job, check, tasks, configuration=None, against=None):
-    """A row: counts of one run, and the wall time of it with fast and with slow flushes; `against` is a peer's median
-    wall time."""
+    """Makes a row: the counts of one run, and its wall time with fast and with slow flushes. `against` is a peer's
+    median wall time."""
     walls, counts = {}, {}
     build = context.builds[0]
     for milliseconds in (0, FLUSH_MILLISECONDS):

@@ -1,4 +1,4 @@
-"""Fails if one more small download costs more instructions than it did: see Benchmarks/guard."""
+"""Fails if one more small download costs more instructions than the reference allows: see Benchmarks/guard."""
 import argparse
 import pathlib
 import signal
@@ -9,10 +9,10 @@ from bench.context import Build, Context
 from bench.workloads import instructions
 
 REFERENCE = CHECKOUT / "Benchmarks" / "instructions.reference"
-#: A run may cost so much more than the reference: two runs of one build differ by a few percent.
+#: The share by which a run may exceed the reference. Two runs of one build differ by a few percent.
 SLACK = 0.10
 FEW, MANY = 300, 900
-#: The best of so many runs counts, so that a busy machine alone fails nothing.
+#: The number of runs. The best one counts, so that a busy machine alone does not cause a failure.
 RUNS = 2
 RENEWAL = "Benchmarks/guard --renew"
 
@@ -23,12 +23,12 @@ def options():
         description="Counts the instructions of one more small download and compares them with the reference.")
     parser.add_argument("--dld", type=pathlib.Path, default=CHECKOUT / ".build" / "release", metavar="DIR",
                         help="folder of an optimized dld; .build/release")
-    parser.add_argument("--renew", action="store_true", help=f"write what is counted to {REFERENCE.name}")
+    parser.add_argument("--renew", action="store_true", help=f"write the counted figure to {REFERENCE.name}")
     return parser.parse_args()
 
 
 def reference():
-    """The last line of the file; the others say what it is."""
+    """Returns the figure in the last line of the file. The other lines explain it."""
     return int(REFERENCE.read_text().split()[-1].replace(",", ""))
 
 
@@ -59,11 +59,11 @@ def main():
             break
     else:
         print(f"error: one more small download costs {best:,} instructions, {best / reference() - 1:.0%} more than "
-              f"the reference of {reference():,}. Make it cheaper, or if the cost is meant to be paid, run "
-              f"`{RENEWAL}` and say why in the commit.", flush=True)
+              f"the reference of {reference():,}. Reduce the cost. If it is justified, run `{RENEWAL}` and say why in "
+              "the commit message.", flush=True)
         return 1
     if best < reference() * (1 - SLACK):
-        print(f"That is {1 - best / reference():.0%} less than the reference: run `{RENEWAL}` so that it stays so.")
+        print(f"That is {1 - best / reference():.0%} less than the reference: run `{RENEWAL}` to guard this improvement.")
     return 0
 
 

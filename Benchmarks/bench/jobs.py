@@ -1,21 +1,21 @@
-"""What every contender of a workload is asked to do."""
+"""The job that every contender of a workload gets."""
 import dataclasses
 import pathlib
 
 
 @dataclasses.dataclass
 class Job:
-    """Files to fetch, or one to send; a fetched file has the last part of its URL as its name."""
+    """Files to fetch, or one file to send. The name of a fetched file is the last part of its URL."""
 
-    #: (URL, where it goes); the paths are in one folder.
+    #: (URL, destination) of each file. The destinations are in one folder.
     pairs: list = dataclasses.field(default_factory=list)
-    #: Transfers at one time.
+    #: Transfers at a time.
     parallel: int = 1
     #: Connections for one file.
     connections: int = 1
-    #: File of the authority that signed the server's certificate.
+    #: The file with the authority that signed the server's certificate.
     authority: str = ""
-    #: The file to send to `upload_url`, instead of `pairs`.
+    #: The file to send to `upload_url`; None if `pairs` are to be fetched.
     source: pathlib.Path | None = None
     upload_url: str = ""
 

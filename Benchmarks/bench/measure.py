@@ -1,4 +1,4 @@
-"""What a piece of work cost: wall time, processor time and peak memory, as the operating system counts them."""
+"""Measures the cost of work: wall time, processor time and peak memory, as the operating system counts them."""
 import dataclasses
 import os
 import pathlib
@@ -10,13 +10,13 @@ import time
 
 @dataclasses.dataclass
 class Sample:
-    """The cost of one run; seconds and bytes."""
+    """The cost of one run, in seconds and bytes."""
 
     wall: float
     user: float = 0.0
     system: float = 0.0
     peak: int = 0
-    #: Further figures of a workload, by name.
+    #: Other figures of a workload, by name.
     more: dict = dataclasses.field(default_factory=dict)
 
     @property
@@ -32,14 +32,14 @@ def median(values):
 
 
 class Failed(Exception):
-    """A run that did not do the work it was measured for."""
+    """A run did not do its work, so its cost means nothing."""
 
 
 def run_measured(native, command, folder, watch=None, limit=900):
-    """The cost of a command and its children; raises `Failed` where it exits with anything but 0. `watch` begins
-    when it runs."""
+    """Runs a command and returns the cost of it and its children. Raises `Failed` if its exit status is not 0. `watch`
+    begins when the command runs."""
     report = folder / "measured"
-    # Peers keep caches in the home folder: not in the user's.
+    # Peers keep caches in the home folder. The user's own home folder must stay unchanged.
     variables = {**os.environ, "HOME": str(folder), "LC_ALL": "C"}
     with open(folder / "output", "wb") as output:
         process = subprocess.Popen([native("measured"), str(report), *command], stdout=output,
@@ -59,7 +59,7 @@ def run_measured(native, command, folder, watch=None, limit=900):
 
 
 def child_of(pid):
-    """The process that Benchmarks/native/measured.c started."""
+    """Returns the pid of the process that Benchmarks/native/measured.c started."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
     for _ in range(1000):
         if text := children.read_text():
@@ -69,8 +69,8 @@ def child_of(pid):
 
 
 class Window:
-    """Samples a process's share of a core between two moments of its work, so that neither its start nor its end
-    counts."""
+    """Measures a process's share of a core between two moments of its work, so that its start and its end do not
+    count."""
 
     def __init__(self, start, end):
         self.start, self.length, self.share = start, end - start, None
@@ -85,31 +85,32 @@ class Window:
             time.sleep(self.length)
             self.share = 100 * (meter.processor() - meter.clock) / (time.monotonic() - meter.start)
         except OSError:
-            # It was done before.
+            # The process ended before the second moment.
             self.share = None
 
 
 class ProcessMeter:
-    """The cost of what a running process does between `begin` and `end`: processor time of all its threads, also of
-    those that have ended, and its peak memory in between."""
+    """Measures a running process between `begin` and `end`: the processor time of all its threads, including those that
+    have ended, and its peak memory."""
 
     def __init__(self, pid, resets_peak=True):
         self.pid = pid
         if resets_peak:
-            # proc(5): 5 sets the peak back to what is resident now.
+            # proc(5): writing 5 resets the peak to the current resident memory.
             pathlib.Path(f"/proc/{self.pid}/clear_refs").write_text("5")
         self.start, self.clock, self.split = time.monotonic(), self.processor(), self.user_and_system()
 
     def end(self, wall=None):
         used, (user, system) = self.processor() - self.clock, self.user_and_system()
         user, system = user - self.split[0], system - self.split[1]
-        # The process's clock counts nanoseconds, /proc/PID/stat hundredths: the clock is the sum, stat its division.
+        # The process's clock counts nanoseconds, and /proc/PID/stat hundredths of a second. The clock gives the sum, and
+        # stat the shares of user and system time.
         share = system / (user + system) if user + system > 0 else 0.0
         return Sample(time.monotonic() - self.start if wall is None else wall, used * (1 - share), used * share,
                       memory(self.pid, "VmHWM"))
 
     def processor(self):
-        # CPUCLOCK_SCHED of another process, as clock_getcpuclockid(3) makes it.
+        # The id of CPUCLOCK_SCHED of another process, computed as clock_getcpuclockid(3) does.
         return time.clock_gettime((~self.pid << 3) | 2)
 
     def user_and_system(self):
@@ -119,7 +120,7 @@ class ProcessMeter:
 
 
 def memory(pid, field="VmRSS"):
-    """Bytes, of a line of /proc/PID/status."""
+    """Returns the bytes in a line of /proc/PID/status."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
@@ -127,10 +128,10 @@ def memory(pid, field="VmRSS"):
 
 
 def wake_ups(pid, seconds):
-    """How often a second threads of a process went to sleep by themselves: each time, something had woken them."""
+    """Returns how often per second the threads of a process went to sleep voluntarily, which equals how often they woke."""
     total, known = 0, switches(pid)
     deadline = time.monotonic() + seconds
-    # Looked at often, so that little is lost of threads that end.
+    # Sampled often, so that little is missed when threads end.
     while time.monotonic() < deadline:
         time.sleep(0.5)
         now = switches(pid)
@@ -140,7 +141,7 @@ def wake_ups(pid, seconds):
 
 
 def switches(pid):
-    """Voluntary context switches so far, by thread."""
+    """Returns the voluntary context switches so far, by thread."""
     found = {}
     for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
         for line in (thread / "status").read_text().splitlines():

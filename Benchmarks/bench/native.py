@@ -1,14 +1,14 @@
-"""Builds small C programs where they are needed: those of Benchmarks/native, or of another folder."""
+"""Builds small C programs when they are needed: those of Benchmarks/native, or of another folder."""
 import pathlib
 import subprocess
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent / "native"
-#: What is preloaded into other programs.
+#: The libraries that are preloaded into other programs.
 LIBRARIES = ["slowsync", "faults", "misdeeds"]
 
 
 class Native:
-    """`native("floor")` is the path of the built program, `native("slowsync")` that of the library to preload."""
+    """`native("floor")` returns the path of the built program, and `native("slowsync")` that of the library to preload."""
 
     def __init__(self, folder, sources=SOURCES):
         self.folder = folder

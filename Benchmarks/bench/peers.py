@@ -1,4 +1,4 @@
-"""The other programs on this machine that do what dld does, each with the options that make it fastest."""
+"""Programs on this machine that can do what dld does, each with the options that make it fastest."""
 import os
 import pathlib
 import re
@@ -7,12 +7,12 @@ import subprocess
 
 from bench.measure import run_measured
 
-#: curl 7.88 takes no more than this for --parallel-max.
+#: The largest --parallel-max that curl 7.88 accepts.
 CURL_LIMIT = 300
 
 
 class Peer:
-    """One program; `command` is how it does a job, None where it cannot."""
+    """One program. `command` returns its command line for a job, or None if it cannot do the job."""
 
     name = ""
 
@@ -50,14 +50,14 @@ class Curl(Peer):
             (url, path), = job.pairs
             return [*base, "-o", str(path), url]
         text = "".join(f'url = "{url}"\noutput = "{path}"\n' for url, path in job.pairs)
-        # Without TLS there is nothing to multiplex, and no reason to open connections one after the other.
+        # Without TLS there is no HTTP/2 to multiplex, and so no reason to open connections one after the other.
         more = [] if job.authority else ["--parallel-immediate"]
         return [*base, "--parallel", *more, "--parallel-max", str(job.parallel), "--config", self.list_file(text)]
 
 
 class Aria2(Peer):
     name = "aria2c"
-    #: Otherwise it writes files twice, and a control file for each.
+    #: Without these options it writes files twice, and a control file for each.
     options = ["--file-allocation=none", "--auto-save-interval=0"]
 
     def command(self, job):
@@ -81,7 +81,7 @@ class Wget2(Peer):
     name = "wget2"
 
     def command(self, job):
-        # With --chunk-size it asks for one chunk after the other, however many threads it may have.
+        # With --chunk-size it requests one chunk after the other, no matter how many threads it may use.
         if job.source or job.connections > 1:
             return None
         base = [self.program, "-q", "--no-config", "--no-hsts", "--no-ocsp", f"--max-threads={job.parallel}"]
@@ -94,7 +94,7 @@ class Wget2(Peer):
 
 
 class Floor(Peer):
-    """recv and pwrite, or read and send, and nothing else: Benchmarks/native/floor.c."""
+    """Only recv and pwrite, or read and send (Benchmarks/native/floor.c)."""
 
     name = "floor"
 
@@ -114,13 +114,13 @@ class Floor(Peer):
 
 
 def found(name):
-    """The program, also where Benchmarks/prepare put one from PyPI."""
+    """Returns the path of a program, which may come from PyPI (Benchmarks/prepare)."""
     own = pathlib.Path(__file__).resolve().parents[2] / ".build-bench" / "venv" / "bin"
     return shutil.which(name, path=f"{own}:{os.environ.get('PATH', '')}")
 
 
 def all_peers(native, folder, wanted):
-    """The peers of this machine among those wanted, and the names of those that are missing."""
+    """Returns those of the wanted peers that this machine has, and the names of the missing ones."""
     peers, missing = [], []
     for kind in (Curl, Aria2, Wget2, Aria2Next, Floor):
         if wanted and kind.name not in wanted:

@@ -1,4 +1,4 @@
-"""Holds what is started to scripts/programs.txt: a program without a row there would be missing on a fresh machine."""
+"""Checks started programs against scripts/programs.txt. A program without a row there would be missing on a fresh machine."""
 import os
 import pathlib
 import sys
@@ -8,13 +8,13 @@ TABLE = CHECKOUT / "scripts" / "programs.txt"
 
 
 def known(use):
-    """The programs that whoever prepares for this use has installed."""
+    """Returns the programs that are installed for this use."""
     rows = [line.split() for line in TABLE.read_text().splitlines() if line and not line.startswith("#")]
     return {row[0] for row in rows if {"any", "build", use} & set(row[2].split(","))}
 
 
 def hold_to_table(use):
-    """From now on, starting a program of the system that is not in the table is an error."""
+    """Makes it an error to start a system program that is not in the table."""
     programs = known(use)
 
     def audit(event, arguments):
@@ -24,6 +24,6 @@ def hold_to_table(use):
         if "/" in path and not path.startswith(("/bin/", "/sbin/", "/usr/")):
             return
         if os.path.basename(path) not in programs:
-            raise RuntimeError(f"{path} is started: {TABLE.name} needs a row of it with {use} among its uses")
+            raise RuntimeError(f"{path} was started, but {TABLE.name} has no row for it with the use {use}")
 
     sys.addaudithook(audit)

@@ -1,14 +1,14 @@
-"""A queue that stays full: one task that never ends holds the only slot."""
+"""Keeps a queue full: one task that never ends has the only slot."""
 import time
 
 from bench.dld import BATCH
 
-#: What is put before and after the number of a task in a task.add.
+#: The text before, between and after the numbers of a task in a task.add.
 PARTS = ('{"url":"%s/generated/', '","destination":{"path":"%s/', '"}}')
 
 
 class Filling:
-    """Makes task.add calls; every task has a URL and a destination of its own."""
+    """Makes task.add calls. Every task has its own URL and destination."""
 
     def __init__(self, daemon, origin, folder):
         self.daemon, self.folder, self.next = daemon, folder, 0
@@ -25,7 +25,7 @@ class Filling:
 
 
 def blocked(daemon, server):
-    """Gives the one slot to a transfer that goes on for days."""
+    """Gives the only slot to a transfer that would take days."""
     endings = daemon.endings(types=["task.started"])
     daemon.blocker = daemon.call("task.add", tasks=[{
         "url": server.origin + "/trickle", "priority": 1, "destination": {"path": str(daemon.folder / "trickle")},
@@ -42,6 +42,6 @@ def released(daemon):
 
 
 def alone(daemon):
-    """Returns when nothing else runs any more; its priority keeps it running where the limit goes back to one."""
+    """Returns when no other task runs. The blocker's priority keeps it running when the limit returns to one."""
     while daemon.call("daemon.stats")["tasks"]["running"] > 1:
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Interleaved rounds: in each, every contender does the same job once, in an order that turns, and is checked."""
+"""Runs interleaved rounds. In each round every contender does the same job once and is checked. The order rotates."""
 import os
 import sys
 
@@ -10,11 +10,11 @@ def say(text):
 
 
 class Race:
-    """Runs one workload; `samples` has a list of figures for each contender, one for each round."""
+    """Runs one workload. `samples` has a list of figures for each contender, one per round."""
 
     def __init__(self, context, work, make_job, check, after=None, window=None):
-        """`make_job(folder)` says what to do, `check(job)` raises where it was not done, `after(job, sample)` may add
-        figures; `window` is the part of each run, in seconds, whose share of a core is noted."""
+        """`make_job(folder)` returns the job, `check(job)` raises if it was not done, and `after(job, sample)` may add
+        figures. `window` is the part of each run, in seconds, for which the share of a core is measured."""
         self.context, self.work, self.make_job, self.check = context, work, make_job, check
         self.after, self.window = after, window
         self.samples, self.left_out = {}, {}
@@ -32,7 +32,7 @@ class Race:
         if hasattr(contender, "command") and contender.command(job) is None:
             self.left_out[contender.name] = "cannot"
             return
-        # What earlier runs left to write must not be written during this one.
+        # Dirty pages of earlier runs must not be written during this one.
         os.sync()
         try:
             watch = Window(*self.window) if self.window else None
@@ -41,7 +41,7 @@ class Race:
             if watch:
                 sample.more["share"] = watch.share
         except Failed as failure:
-            # Whoever fails at a job is left out of its further rounds and named.
+            # A contender that fails is named, and left out of the remaining rounds.
             self.left_out[contender.name] = str(failure)
             self.context.report.failure(contender.name, self.work, failure)
             return
@@ -53,11 +53,11 @@ class Race:
         release(job)
 
     def values(self, name, figure):
-        """One for each round; None for the share of a run that ended within its window."""
+        """Returns one figure per round. The share of a run that ended within its window is None."""
         return [sample.figure(figure) for sample in self.samples.get(name, [])]
 
 
 def release(job):
-    """Gives back the space of one large file; many small ones stay, see `Context.out`."""
+    """Frees the space of one large file. Many small files stay: see `Context.out`."""
     if len(job.pairs) == 1:
         job.pairs[0][1].unlink()

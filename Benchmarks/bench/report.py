@@ -1,4 +1,4 @@
-"""The tables of one run: on the terminal, and as the Markdown that is kept in Benchmarks/RESULTS.md."""
+"""Makes the tables of one run, for the terminal and for Benchmarks/RESULTS.md."""
 import sys
 
 from bench.measure import median
@@ -19,14 +19,14 @@ def number(value):
 
 class Report:
     def __init__(self, contenders, before):
-        #: Names of peers, in the order of the columns; whether there is a column for other binaries.
+        #: The names of peers in the order of the columns, and whether there is a column for another build.
         self.peers, self.before = contenders, before
         self.races, self.figures, self.flushes, self.notes = [], [], [], []
-        #: Work that dld could not do: the run's exit status is 1.
+        #: Work that dld could not do. If there is any, the run's exit status is 1.
         self.failed = False
 
     def compare(self, race, figure, against=None, bar=None, dld="dld", label=None, ideal=None):
-        """A row of medians; the ratio is the median of the rounds' ratios of `dld` to `against`, or to `ideal`."""
+        """Adds a row of medians. The ratio is the median of the rounds' ratios of `dld` to `against`, or to `ideal`."""
         name, unit, scale = UNITS[figure]
         own = race.values(dld, figure)
         other = [ideal] * len(own) if ideal else race.values(against, figure) if against else []
@@ -44,7 +44,7 @@ class Report:
             "met": bar.met(ratio) if bar and ratio is not None else False if bar and not own else None})
 
     def figure(self, work, what, values, unit="", bar=None):
-        """A row of dld's own: `values` by name of the build."""
+        """Adds a row about dld alone. `values` has the figures by name of the build."""
         own = values["dld"]
         self.figures.append({
             "work": work, "measure": what, "dld": f"{number(own)} {unit}".strip(),
@@ -64,7 +64,7 @@ class Report:
             self.notes.append(text)
 
     def tables(self):
-        """(title, header, rows) of the tables that have rows."""
+        """Returns (title, header, rows) of each table that has rows."""
         before = ["before"] if self.before else []
         if self.races:
             peers = [name for name in self.peers if any(name in row["peers"] for row in self.races)]

@@ -1,4 +1,4 @@
-"""The wire as a client sees it: lines out, lines in, with nothing in between that would cost time."""
+"""A client of the RPC socket that sends and reads lines and does little else, so that it costs little time."""
 import json
 import socket
 import time
@@ -27,7 +27,7 @@ class Connection:
         self.socket.sendall(data)
 
     def lines(self):
-        """The whole lines that the next reads bring: at least one."""
+        """Reads until there is at least one complete line, and returns the complete lines."""
         while True:
             data = self.socket.recv(1 << 20)
             if not data:
@@ -47,7 +47,7 @@ class Connection:
         return reply["result"]
 
     def await_completed(self, count):
-        """Reads events and answers until `count` tasks have completed; any other end, or a refusal, is a failure."""
+        """Reads events and answers until `count` tasks have completed. Any other end of a task, or a refusal, is a failure."""
         completed = 0
         while completed < count:
             for text in self.lines():
@@ -60,7 +60,7 @@ class Connection:
                 completed += kind == "task.completed"
 
     def pipeline(self, requests, depth):
-        """Sends ready-made lines, at most `depth` of them unanswered; seconds until the last answer."""
+        """Sends prepared lines, with at most `depth` unanswered at a time. Returns the seconds until the last answer."""
         start, sent, answered = time.monotonic(), min(depth, len(requests)), 0
         self.send(b"".join(requests[:sent]))
         while answered < len(requests):
@@ -76,7 +76,7 @@ class Connection:
 
 
 class Refused(Failed):
-    """An error answer; `code` is its stable code."""
+    """The daemon answered with an error. `code` is its stable code."""
 
     def __init__(self, message, code):
         super().__init__(message)
@@ -91,7 +91,7 @@ class Endings:
         self.connection.call("events.subscribe", after="now", types=types)
 
     def wait(self, count):
-        """The monotonic time at which `count` further tasks had completed."""
+        """Waits until `count` more tasks have completed, and returns the monotonic time of that moment."""
         done = 0
         while done < count:
             for event in self.connection.lines():

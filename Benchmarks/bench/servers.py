@@ -1,4 +1,4 @@
-"""The servers that are measured against: one nginx with a port for each kind of transfer, and the slow server."""
+"""The servers of the benchmarks: one nginx with a port for each kind of transfer, and the slow server."""
 import contextlib
 import os
 import shutil
@@ -29,7 +29,7 @@ http {{
 }}
 """
 
-#: What any path below /generated/ answers: many tasks without as many files.
+#: The answer to any path below /generated/, for many tasks without as many files.
 GENERATED = "dld" * 100
 
 
@@ -46,7 +46,7 @@ def openssl(*arguments):
 
 
 def make_certificates(folder):
-    """An authority, which every contender is told to trust, and a certificate of it for 127.0.0.1."""
+    """Makes an authority that every contender is told to trust, and its certificate for 127.0.0.1."""
     authority, key, request, certificate = (str(folder / name) for name in ("ca.pem", "ca.key", "csr", "server.pem"))
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
             "-subj", "/CN=dld benchmark", "-keyout", key, "-out", authority)
@@ -60,7 +60,7 @@ def make_certificates(folder):
 
 
 class Nginx:
-    """`origin("http")`, `"https1"`, `"https2"`, `"limited"`, `"slow"` and `"put"` are the addresses of its ports."""
+    """`origin(NAME)` returns the address of a port; NAME is http, https1, https2, limited, slow or put."""
 
     KINDS = ["http", "https1", "https2", "limited", "slow", "put"]
 
@@ -99,7 +99,7 @@ def answers(port):
 
 
 class SlowServer:
-    """Benchmarks/native/slow_server.c: every response is `file`, in pieces at moments of the connection's own."""
+    """Sends `file` in every response, in small pieces, at other moments for each connection (native/slow_server.c)."""
 
     def __init__(self, native, file, piece, milliseconds):
         self.process = children.start([native("slow_server"), str(file), str(piece), str(milliseconds)],

@@ -1,4 +1,4 @@
-"""A server that takes uploads: it keeps lengths and digests, and counts bytes as they come."""
+"""A server that accepts uploads. It keeps lengths and digests, and counts bytes as they arrive."""
 import hashlib
 import socket
 import threading
@@ -7,10 +7,10 @@ BLOCK = 1 << 20
 
 
 class Sink:
-    """Takes requests with bodies. With `together` none goes beyond its first block before so many have begun."""
+    """Accepts requests with bodies. With `together`, no request is read beyond its first block until that many have begun."""
 
     def __init__(self, together=0, hashes=False):
-        #: (length, digest) of each whole body, and the bytes of all so far.
+        #: (length, digest) of each complete body, and the total of all bytes so far.
         self.arrived, self.received = [], 0
         self.hashes, self.lock = hashes, threading.Lock()
         self.begun = threading.Barrier(together) if together else None

@@ -1,4 +1,4 @@
-"""One file for each family of work; `ALL` is the order in which they run."""
+"""One file for each family of workloads. `ALL` lists them in the order in which they run."""
 from bench.workloads import cached, calls, fan_out, idle, instructions, large, limited, queue, rates, slow, small, stalled, stream, upload, upload_memory, volatile
 
 ALL = {"large": large, "small": small, "instructions": instructions, "slow": slow, "limited": limited, "upload": upload, "queue": queue,

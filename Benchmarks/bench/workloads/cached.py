@@ -1,5 +1,5 @@
-"""Instructions for one more data task that a stored answer serves, against one that is fetched; and what hits cost in a full
-cache, against one that has little else."""
+"""Counts the instructions for one more data task that is answered from the cache, compared with one that is fetched. Measures
+the cost of such an answer in a full cache, compared with a nearly empty one."""
 import contextlib
 import os
 import pathlib
@@ -14,7 +14,7 @@ from bench.workloads.instructions import COUNTED, callgrind, readable
 
 BYTES = 4096
 CALL = 1_000
-#: Entries of a full cache, and answers that are asked for.
+#: The number of entries of a full cache, and of answers that are requested.
 FULL = 1_000_000
 ASKED = 2_000
 
@@ -22,7 +22,7 @@ ASKED = 2_000
 def run(context):
     few, many = context.size(1_000, 100), context.size(3_000, 300)
     make_file(context.work / "www" / "stored", BYTES)
-    # Nobody says for how long it is fresh: a tenth of the time for which it has not changed, a day at most.
+    # The server does not say how long the answer is fresh. The estimate is a tenth of its age, a day at most.
     os.utime(context.work / "www" / "stored", (1_000_000_000, 1_000_000_000))
     url = context.nginx.origin("http") + "/stored"
     for build in context.builds:
@@ -52,7 +52,7 @@ def count(context, build, url, policy, tasks):
 
 
 def crowded(context, build):
-    """Hits that the disk answers, each another URL, in a cache with little else and in a full one."""
+    """Measures answers from the cache on disk, each for another URL, in a nearly empty cache and in a full one."""
     url = context.nginx.origin("http") + "/stored"
     urls = [f"{url}?{number}" for number in range(context.size(ASKED, 200))]
     entries = context.size(FULL, 20_000)
@@ -70,15 +70,15 @@ def crowded(context, build):
 
 
 def hits(daemon, urls, rounds, fills=False):
-    """Medians: (processor, wall) in milliseconds for one hit."""
+    """Returns the medians of (processor, wall) in milliseconds for one answer from the cache."""
     connection = daemon.connection
-    # Nothing stays in memory.
+    # The session keeps nothing in memory.
     connection.call("session.open", id="bench", kind="default",
                     configuration={"urlCache": {"memoryCapacity": 0, "diskCapacity": 1 << 30}})
     connection.call("events.subscribe", after="now", progressInterval=0)
     if fills:
         fetch(connection, urls, "useProtocolCachePolicy")
-    # Whoever opens the cache is not what is measured; that all is there is.
+    # Not measured: opens the cache, and checks that all entries are there.
     fetch(connection, urls, "returnCacheDataDontLoad")
     found = []
     for _ in range(rounds):
@@ -90,7 +90,7 @@ def hits(daemon, urls, rounds, fills=False):
 
 
 def fill(path, count):
-    """Puts entries beside those that are there, older than they."""
+    """Adds entries that are older than the existing ones."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute(
             "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?) "

@@ -1,4 +1,4 @@
-"""Calls of daemon.info a second, from 1 and from 50 clients."""
+"""Measures calls of daemon.info per second, from 1 and from 50 clients."""
 import subprocess
 
 from bench import bars
@@ -6,7 +6,7 @@ from bench.measure import median
 from bench.race import say
 from bench.rpc import line
 
-#: Clients, unanswered calls of each, bar.
+#: (clients, unanswered calls of each, bar)
 WORKS = [(1, 16, bars.CALLS_ONE_CLIENT), (50, 16, None), (1, 1, None)]
 
 
@@ -24,7 +24,7 @@ def run(context):
 
 
 def one(context, daemon, clients, depth):
-    """Calls a second, and microseconds of the daemon's processor time for each."""
+    """Returns the calls per second, and the microseconds of the daemon's processor time for each call."""
     seconds = context.size(5, 2)
     meter = daemon.meter()
     printed = subprocess.run(

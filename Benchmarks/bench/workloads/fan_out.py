@@ -1,4 +1,4 @@
-"""10,000 stored events a second to 10 subscribers: what each subscriber more costs, and what the events cost at all."""
+"""Sends 10,000 stored events per second to 10 subscribers. Measures the cost of the subscribers, and the cost of all of it."""
 import subprocess
 import time
 
@@ -12,11 +12,11 @@ from bench.rpc import line
 from bench.servers import SlowServer
 
 SUBSCRIBERS = 10
-#: Tasks that one call pauses or resumes, and calls a second.
+#: The number of tasks that one call pauses or resumes, and of calls per second.
 TASKS, CALLS = 1_000, 10
 TYPES = ["task.paused", "task.queued"]
 WORK = "10,000 events/s"
-#: Stretches with and without subscribers take turns.
+#: The number of pairs of measurements, one with and one without subscribers.
 PAIRS = 5
 
 
@@ -32,7 +32,7 @@ def run(context):
 
 
 def pairs(context, daemon, server):
-    """(what subscribers add, all of it), for each pair of stretches."""
+    """Returns (the cost that subscribers add, the whole cost) for each pair of measurements."""
     blocked(daemon, server)
     specs = [{"url": "http://127.0.0.1:9/", "destination": {"path": str(daemon.folder / f"t{index}")}}
              for index in range(TASKS)]
@@ -48,7 +48,7 @@ def pairs(context, daemon, server):
 
 
 def stretch(context, daemon, ids, subscribers):
-    """The daemon's share of a core while it makes the events and sends them to so many."""
+    """Returns the daemon's share of a core while it makes the events and sends them to that many subscribers."""
     turns = context.size(5, 3) * CALLS
     drain = subscribers and subprocess.Popen(
         [context.native("load"), "drain", daemon.path, str(subscribers), str(turns * TASKS)],

@@ -1,4 +1,4 @@
-"""What a daemon without tasks costs."""
+"""Measures a daemon without tasks."""
 import time
 
 from bench import bars

@@ -1,4 +1,4 @@
-"""Instructions for one more small download, in user space: callgrind counts them, and they repeat within a few percent."""
+"""Counts the instructions in user space for one more small download, with callgrind. The figures repeat within a few percent."""
 import pathlib
 import re
 import subprocess
@@ -14,7 +14,7 @@ FILE_BYTES = 4096
 PARALLEL = 64
 WORK = "one more small download"
 COUNTED = re.compile(r"^(?:totals|summary): (\d+)", re.MULTILINE)
-#: Seconds that one contender may take for the larger of two jobs.
+#: The longest time, in seconds, that one contender may take for the larger of two jobs.
 LIMIT = 1800
 
 
@@ -31,19 +31,20 @@ def run(context):
 
 
 def of_daemon(context, few, many):
-    """The figure of the first build alone."""
+    """Returns the figure of the first build alone."""
     return Files(context, many).difference(few, many, lambda job: by_daemon(context, context.builds[0], job))
 
 
 class Files:
-    """What is fetched: many small files of one server."""
+    """The job: many small files of one server."""
 
     def __init__(self, context, count):
         self.context, self.origin = context, context.nginx.origin("http") + "/counted"
         self.names = make_small_files(context.work / "www" / "counted", count, FILE_BYTES)
 
     def difference(self, few, many, measure):
-        """Of many and few files, for one of them: what a start costs is in neither."""
+        """Returns the instructions for one more file. The difference between many and few files does not contain the
+        cost of a start."""
         counts = [measure(downloads(self.origin, self.names[:count], self.context.out(), parallel=PARALLEL))
                   for count in (few, many)]
         return (counts[1] - counts[0]) / (many - few)
@@ -61,7 +62,7 @@ def by_daemon(context, build, job):
 
 
 def readable(context, build):
-    """The build without debugging information, at which valgrind would stop."""
+    """Makes a copy of the build without debugging information, at which valgrind would stop."""
     folder = context.work / f"readable{build.suffix}"
     folder.mkdir(exist_ok=True)
     subprocess.run(["strip", "--strip-debug", "-o", str(folder / "dld"), str(build.folder / "dld")], check=True)
@@ -77,7 +78,7 @@ def by_peer(context, peer, job):
 
 
 def check(job, out):
-    """The instructions of a run that delivered what it should."""
+    """Returns the instructions of a run, after checking that it delivered all files."""
     missing = [path for _, path in job.pairs if not path.exists() or path.stat().st_size != FILE_BYTES]
     if missing:
         raise Failed(f"{len(missing)} of {len(job.pairs)} files are missing, {missing[0]} among them")

@@ -1,4 +1,4 @@
-"""One file of 2 GB over one connection, http and https."""
+"""Fetches one file of 2 GB over one connection, with http and https."""
 import os
 import statistics
 import threading
@@ -14,7 +14,7 @@ GIGABYTE = 10**9
 
 
 def flushed(job, sample):
-    """Wall time with what `sync -d FILE` adds: nothing where the contender flushed the file itself."""
+    """Returns the wall time including `sync -d FILE`, which costs nothing if the contender has flushed the file itself."""
     start = time.monotonic()
     descriptor = os.open(job.pairs[0][1], os.O_RDONLY)
     os.fdatasync(descriptor)
@@ -61,7 +61,7 @@ def one_scheme(context, work, origin, source):
 
 
 def answers_under_load(context, source):
-    """How long `daemon.info` takes while one transfer runs at full speed."""
+    """Measures how long `daemon.info` takes while one transfer runs at full speed."""
 
     def measure(daemon):
         job = downloads(context.nginx.origin("http"), ["large"], context.out())

@@ -1,4 +1,4 @@
-"""One file from servers that limit each connection, over 16 connections."""
+"""Fetches one file over 16 connections from servers that limit each connection."""
 from bench import bars
 from bench.content import make_file
 from bench.dld import Dld
@@ -8,15 +8,15 @@ from bench.servers import SlowServer
 
 CONNECTIONS = 16
 SECONDS = 10
-#: Of our own server: 16,000 bytes every 8 ms are 2 MB/s.
+#: For our own server: 16,000 bytes every 8 ms are 2 MB/s.
 PIECE, MILLISECONDS = 16_000, 8
 
 
 def run(context):
     seconds = context.size(SECONDS, 4)
     source = context.work / "www" / "limited"
-    # nginx limits each request, and gives it the first second's bytes at once: a file of 16 × limit × (1 + seconds)
-    # takes `seconds` with 16 requests.
+    # nginx limits each request, and sends the first second's bytes at once. So a file of 16 × limit × (1 + seconds) takes
+    # `seconds` with 16 requests.
     make_file(source, CONNECTIONS * context.LIMIT * (1 + seconds))
     one_server(context, "limited by nginx", context.nginx.origin("limited"), source, seconds)
     make_file(source, CONNECTIONS * PIECE * 1000 // MILLISECONDS * seconds)

@@ -1,4 +1,4 @@
-"""A million tasks in the queue: adding, listing, claiming, finishing, starting up, removing, and what they weigh."""
+"""Measures a queue of a million tasks: adding, listing, claiming, finishing, starting the daemon, removing, and memory."""
 import statistics
 import threading
 import time
@@ -13,7 +13,7 @@ from bench.queue_filling import Filling, alone, blocked, released
 from bench.rpc import line
 from bench.servers import GENERATED, SlowServer
 
-#: Calls of `BATCH` tasks that are unanswered at one time.
+#: The number of calls of `BATCH` tasks that are unanswered at a time.
 IN_FLIGHT = 8
 WORK = "1,000,000 queued"
 
@@ -31,7 +31,7 @@ def run(context):
         flushes(context, server)
 
 
-#: What is measured, in the order of the table.
+#: The measurements, in the order of the table.
 ROWS = [
     ("task.add, calls of 1,000 in flight", "tasks/s", bars.QUEUE_ADD_IN_FLIGHT),
     ("the same, the last tenth", "tasks/s", None),
@@ -81,7 +81,7 @@ def one_build(context, build, server, count):
 def add(figures, daemon, filling, count):
     tenth = count // 10
     meter = daemon.meter()
-    # The lines of a tenth are made before its clock starts.
+    # The lines of each tenth are prepared before its clock starts.
     seconds = [daemon.connection.pipeline(filling.calls(tenth), IN_FLIGHT) for _ in range(10)]
     figures["processor for each task added"] = meter.end().cpu / count * 1e6
     figures["task.add, calls of 1,000 in flight"] = count / sum(seconds)
@@ -118,7 +118,7 @@ def list_pages(figures, daemon):
 
 
 def claim(figures, name, daemon, filling, server, extra=0, count=200):
-    """Lets `count` tasks run one after the other."""
+    """Lets `count` tasks run one after another."""
     if extra:
         daemon.connection.pipeline(filling.calls(extra), 1)
     gaps, ended = [], None
@@ -139,7 +139,7 @@ def claim(figures, name, daemon, filling, server, extra=0, count=200):
 
 
 def finish(figures, name, daemon, filling, count, extra=0):
-    """Lets `count` tasks run beside the one that holds a slot, 63 at a time; what they delivered is compared."""
+    """Lets `count` tasks run, 63 at a time, next to the one that holds a slot. Compares the delivered files."""
     if extra:
         daemon.connection.pipeline(filling.calls(extra), 1)
     endings = daemon.endings(types=["task.completed", "task.failed"])
@@ -153,7 +153,7 @@ def finish(figures, name, daemon, filling, count, extra=0):
     alone(daemon)
     delivered = [path for path in filling.folder.iterdir() if not path.name.startswith(".")]
     if len(delivered) < count or any(path.read_text() != GENERATED for path in delivered[:count]):
-        raise Failed(f"{len(delivered)} files of {count} are as they should be")
+        raise Failed(f"only {len(delivered)} of {count} files are right")
 
 
 def restart(figures, daemon, empty):
@@ -184,7 +184,7 @@ def remove_all(figures, daemon):
 
 
 def whole(daemon, method):
-    """A call whose answer names every task: too long to be taken apart here."""
+    """Makes a call whose answer names every task. The answer is too long to be decoded here."""
     connection = daemon.connect()
     connection.send(line(method, {"all": True}))
     begin = connection.lines()[0][:200]
@@ -203,7 +203,7 @@ def ask(daemon, times, over):
 
 
 def flushes(context, server):
-    """Adding durably: the flushes of 100 calls of 1,000, and the time with slow ones."""
+    """Measures durable adding: the flushes of 100 calls with 1,000 tasks each, and the time with slow flushes."""
     walls, counts = [], []
     count = context.size(100_000, 20_000)
     for milliseconds in (0, FLUSH_MILLISECONDS):

@@ -1,5 +1,5 @@
-"""How closely rate limits hold: bytes that arrive in 5 s against what the limit allows, also where it is changed while
-transfers run. Downloads are counted by the daemon, uploads by the server that they arrive at."""
+"""Measures how closely rate limits hold: the bytes of 5 s compared with the limit, also if the limit is changed while transfers
+run. The daemon counts downloads, and the server counts uploads."""
 import itertools
 import time
 
@@ -10,7 +10,7 @@ SIZE = 4 << 30
 
 
 def run(context):
-    # Holes cost no disk; nobody reads it to its end.
+    # A file of holes takes no disk space. Nothing reads it to its end.
     endless = context.work / "www" / "endless"
     with open(endless, "wb") as file:
         file.truncate(SIZE)
@@ -41,7 +41,7 @@ def uploads(daemon, source):
 
 
 def limits(daemon, name, spec, moved):
-    """The deviation of each window; `moved` are the bytes that tasks have moved so far."""
+    """Returns the deviation in each window. `moved` returns the bytes that tasks have transferred so far."""
     found = {}
 
     def add(count, session=None, **more):
@@ -70,7 +70,7 @@ def limits(daemon, name, spec, moved):
 
 
 def deviation(moved, limit):
-    # The bucket's burst and the old limit's bytes in flight are over after this.
+    # After this time, the bucket's burst and the bytes in flight under the old limit are over.
     time.sleep(1)
     before, start = moved(), time.monotonic()
     time.sleep(WINDOW)

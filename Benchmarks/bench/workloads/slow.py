@@ -1,5 +1,5 @@
-"""1,000 and 5,000 transfers at one time that get a piece now and then, none of them at the moment of another; and 1,000
-files of 400 KB from nginx, at 20 KB a second each."""
+"""Runs 1,000 and 5,000 transfers at a time, each of which gets a small piece now and then, at its own moments; and 1,000 files
+of 400 KB from nginx, at 20 KB per second each."""
 import os
 
 from bench import bars
@@ -10,10 +10,10 @@ from bench.race import Race
 from bench.servers import SlowServer
 
 PIECE = 1024
-#: Transfers, and the milliseconds between two pieces of one: 5,000 arrivals a second in all.
+#: (transfers, milliseconds between two pieces of one transfer): 5,000 pieces per second in total.
 WORKS = [(1_000, 200), (5_000, 1_000)]
 SECONDS = 30
-#: From nginx: files, bytes of each. The rate is that of its "slow" port.
+#: For nginx: the number of files, the bytes of each, and the rate of its "slow" port.
 FILES, LENGTH, RATE = 1_000, 400_000, 20_000
 
 
@@ -24,7 +24,7 @@ def run(context):
 
 
 def from_nginx(context):
-    """One file under many names: each response starts with a burst, then has its rate."""
+    """Fetches one file under many names. Each response starts with a burst and then keeps its rate."""
     count = context.size(FILES, FILES // 5)
     source = context.work / "www" / "slow" / "source"
     source.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""10,000 files of 4 KB, 64 at one time: http, https with HTTP/1.1, https with HTTP/2."""
+"""Fetches 10,000 files of 4 KB, 64 at a time: http, https with HTTP/1.1, https with HTTP/2."""
 import statistics
 
 from bench import bars, flushes
@@ -20,7 +20,7 @@ def run(context):
 
 
 def contenders(context, authority):
-    """Sessions of both durabilities on one daemon of each build; `relaxed` only where it is built."""
+    """Makes sessions of both durabilities on one daemon of each build; `relaxed` only if the build has it."""
     daemons, own = [], []
     for build in context.builds:
         daemon = context.start(build, PARALLEL)

@@ -1,4 +1,4 @@
-"""What uploads cost while their server takes nothing: it reads the head of each request, then no more."""
+"""Measures uploads whose server reads only the header of each request."""
 import socket
 import threading
 import time
@@ -46,7 +46,7 @@ def one(daemon, source, count):
             if time.monotonic() > deadline:
                 raise Failed(f"{len(connections)} of {count} uploads began")
             time.sleep(0.05)
-        # Until everybody's send buffers are full.
+        # Until all send buffers are full.
         time.sleep(2)
         meter = daemon.meter()
         time.sleep(WINDOW)

@@ -1,4 +1,4 @@
-"""The body of one file of 2 GB as a stream to its client, beside the same file as a plain download."""
+"""Streams one file of 2 GB to its client, and compares this with a plain download of the same file."""
 import statistics
 import subprocess
 
@@ -10,7 +10,7 @@ from bench.measure import Failed, memory
 from bench.race import release
 
 GIGABYTE = 10**9
-#: Bytes of credit that the client keeps out.
+#: The bytes of credit that the client maintains.
 WINDOW = 8 << 20
 
 
@@ -29,8 +29,8 @@ def run(context):
 
 
 def one(context, daemon, source, url):
-    """Medians: (rate, rate, processor, processor, growth) of stream and download in turns."""
-    # Whole and right; also what the first stream loads is no growth of later ones.
+    """Returns the medians of (rate, rate, processor, processor, growth). Stream and download take turns."""
+    # Checks the content. Also, memory that only the first stream adds must not count as growth.
     stream(context, daemon, url, str(source))
     rounds = [(*streamed(context, daemon, url), *downloaded(context, daemon)) for _ in range(context.rounds)]
     rate, cpu, grown, download_rate, download_cpu = (statistics.median(values) for values in zip(*rounds))
@@ -38,7 +38,7 @@ def one(context, daemon, source, url):
 
 
 def stream(context, daemon, url, *check):
-    """(bytes, seconds)"""
+    """Returns (bytes, seconds)."""
     command = [context.native("stream"), daemon.path, url, str(WINDOW), *check]
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
     if ended.returncode != 0:

@@ -1,4 +1,4 @@
-"""One file of 2 GB sent with PUT."""
+"""Sends one file of 2 GB with PUT."""
 import statistics
 
 from bench import bars, flushes

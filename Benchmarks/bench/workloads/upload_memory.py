@@ -1,4 +1,4 @@
-"""Resident memory of the daemon while it sends one file of 4 GiB, and a hundred files at once: before, at most, after."""
+"""Measures resident memory before, during and after an upload of 4 GiB, and 100 uploads at a time."""
 import hashlib
 
 from bench import bars
@@ -25,7 +25,7 @@ def run(context):
 
 
 def make_sparse(path, size):
-    """Makes a file of holes with a mark here and there, so that bytes at a wrong place show; its digest."""
+    """Makes a file of holes with marks, so that misplaced bytes are noticed. Returns its digest."""
     with open(path, "wb") as file:
         file.truncate(size)
         for offset in range(0, size, MARK_EVERY):
@@ -36,8 +36,8 @@ def make_sparse(path, size):
 
 
 def one(daemon, source, count, size, digest):
-    """Bytes resident before, at most during, and after `count` uploads of `source`."""
-    # What the first upload loads (libcurl's code, the first buffers) is no growth of later ones.
+    """Returns the resident bytes before, at most during, and after `count` uploads of `source`."""
+    # Memory that only the first upload adds (libcurl's code, the first buffers) must not count as growth.
     small = daemon.folder / "small"
     small.write_bytes(bytes(BLOCK))
     send(daemon, small, 1, BLOCK, hashlib.sha256(bytes(BLOCK)).digest())
@@ -54,5 +54,5 @@ def send(daemon, source, count, size, digest):
             for index in range(count)])
         endings.wait(count)
         if sink.arrived != [(size, digest)] * count:
-            raise Failed(f"{len(sink.arrived)} of {count} files arrived, not all of them whole")
+            raise Failed(f"{len(sink.arrived)} of {count} files arrived, and not all of them are right")
     endings.close()

@@ -1,10 +1,10 @@
-"""9,000 data tasks of one client in a volatile session: what they cost the daemon, whose store is in memory."""
+"""Measures the daemon's cost of 9,000 data tasks of one client in a volatile session, whose store is in memory."""
 from bench import bars
 from bench.content import make_file
 from bench.rpc import line
 
 TASKS = 9_000
-#: Tasks that one call adds.
+#: The number of tasks that one call adds.
 CALL = 1_000
 
 
@@ -20,7 +20,7 @@ def run(context):
 
 
 def one(context, daemon, url):
-    """(processor, wall) in seconds, from the first add to the last end."""
+    """Returns (processor, wall) in seconds, from the first add to the last end."""
     tasks = context.size(TASKS, 900)
     connection = daemon.connection
     connection.call("session.open", id="bench", kind="ephemeral")
