@@ -1,4 +1,4 @@
-// The least that moving one file can cost: plain HTTP/1.1 over one blocking socket, nothing kept, nothing checked.
+// The lowest possible cost of transferring one file: plain HTTP/1.1 over one blocking socket, without state and without checks.
 //
 //     floor get PORT PATH FILE      recv into 256 KiB, then pwrite
 //     floor put PORT PATH FILE      read of 256 KiB, then send
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// 256 KiB costs least: 1 MiB is more than twice as dear, as it falls out of the cache between recv and pwrite.
+// 256 KiB costs least. 1 MiB costs more than twice as much, because it leaves the cache between recv and pwrite.
 enum { blockSize = 256 << 10, headSize = 16384 };
 static char block[blockSize];
 
@@ -39,7 +39,7 @@ static void sendAll(int socketDescriptor, const char *bytes, size_t count) {
     }
 }
 
-// Reads to the end of the response's head; says where the body's first bytes begin in `block`, and how many are there.
+// Reads to the end of the response's header. Returns where the first bytes of the body begin in `block`, and their number.
 static const char *head(int socketDescriptor, size_t *bodyBytes, long long *length) {
     size_t held = 0;
     for (;;) {

@@ -1,4 +1,4 @@
-// Clients of the RPC socket that cost little themselves.
+// Clients of the RPC socket that use little processor time themselves.
 //
 //     load calls SOCKET CLIENTS DEPTH SECONDS     sends the line on standard input over and over, DEPTH of them
 //                                                 unanswered on each connection; prints the calls answered and the
@@ -59,7 +59,7 @@ static void sendLines(int client, int count) {
     }
 }
 
-// Lines that one read of a connection brought.
+// The number of lines in one read from a connection.
 static int readLines(int client, long long *bytes) {
     ssize_t count = recv(sockets[client], buffer, sizeof buffer, 0);
     if (count < 0 && errno == EINTR) return 0;

@@ -1,9 +1,9 @@
-// Runs a command and writes what it cost to a file: wall, user and system seconds, peak resident bytes, exit status.
+// Runs a command and writes its cost to a file: wall, user and system seconds, peak resident bytes, exit status.
 //
 //     measured REPORT COMMAND ARGUMENT…
 //
-// A program of its own because ru_maxrss of a child begins at the size of the process that forked it: forked from here
-// that is next to nothing, forked from Python it would hide what small programs need.
+// This is a separate program because ru_maxrss of a child begins at the size of the process that forked it. Here that is almost
+// nothing. If Python forked the command, its size would hide the memory of small programs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,11 +1,11 @@
-// An HTTP server that sends every response in small pieces, each connection at its own moments: arrivals never fall
-// together, as they do where a server paces all of its connections by one clock.
+// An HTTP server that sends every response in small pieces, at its own moments for each connection. So the pieces of different
+// connections do not arrive together, as they do if a server uses one clock for all connections.
 //
 //     slow_server FILE PIECE-BYTES INTERVAL-MILLISECONDS
 //
-// Answers any path with FILE or a range of it, prints its port, and runs until it is ended. A connection's pace is its
-// own and holds across requests, so that it is also a server that limits each connection, to PIECE-BYTES × 1000 /
-// INTERVAL a second. One thread and a timing wheel of 1 ms, so that thousands of connections cost it little.
+// Answers any path with FILE or a range of it, prints its port, and runs until it is killed. Each connection has its own pace,
+// which continues across requests. So this is also a server that limits each connection, to PIECE-BYTES × 1000 / INTERVAL bytes
+// per second. It has one thread and a timing wheel of 1 ms, so that thousands of connections cost little.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +25,9 @@ enum { wheelSlots = 16384, requestBytes = 4096, maximumDescriptors = 65536 };
 struct connection {
     int descriptor;
     int held;             // bytes of an unfinished request
-    off_t place, end;     // of the body that is left to send
+    off_t place, end;     // the part of the body that is still to be sent
     int sending;
-    struct connection *next;  // in its slot of the wheel
+    struct connection *next;  // the next one in the same slot of the wheel
     char request[requestBytes];
 };
 
@@ -65,7 +65,7 @@ static void forget(struct connection *connection) {
     free(connection);
 }
 
-// Sends the next piece; false where the connection is gone.
+// Sends the next piece. Returns false if the connection is lost.
 static int sendPiece(struct connection *connection) {
     size_t count = (size_t)(connection->end - connection->place);
     if (count > pieceBytes) count = pieceBytes;
@@ -92,7 +92,7 @@ static void turn(void) {
     }
 }
 
-// Writes the head of the response, and says what of the body follows it.
+// Writes the header of the response, and sets the part of the body that follows it.
 static size_t answer(struct connection *connection, char *head, size_t room) {
     long long first = 0, last = (long long)bodyBytes - 1;
     char *field = strcasestr(connection->request, "\r\nRange: bytes=");
@@ -117,7 +117,7 @@ static void readRequest(struct connection *connection) {
                          (size_t)(requestBytes - 1 - connection->held), MSG_DONTWAIT);
     if (count <= 0) {
         if (count < 0 && errno == EAGAIN) return;
-        // One that is on the wheel is freed where its next piece fails.
+        // A connection on the wheel is freed when its next piece fails.
         shutdown(connection->descriptor, SHUT_RDWR);
         if (!connection->sending) forget(connection);
         return;

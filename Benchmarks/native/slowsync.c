@@ -1,9 +1,9 @@
-// Counts a process's flushes, and makes each last longer, as on a disk that is not a cache: preload it.
+// A preloaded library that counts a process's flushes and makes each one slower, as on a disk without a cache.
 //
 //     LD_PRELOAD=slowsync.so SLOWSYNC_COUNTERS=FILE SLOWSYNC_MICROSECONDS=2000 dld …
 //
-// FILE is mapped: six numbers of 64 bits that whoever started the process reads while it runs. A flush of a database's
-// write-ahead log is a commit.
+// FILE is mapped. It has six 64-bit counters, which the process's parent reads while the process runs. A flush of a database's
+// write-ahead log counts as a commit.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -76,7 +76,7 @@ int syncfs(int descriptor) {
     return next(descriptor);
 }
 
-// Begins or awaits write-back of a range; promises nothing, so that it is counted and not made slower.
+// Starts or awaits the write-back of a range. It makes nothing durable, so it is counted but not made slower.
 int sync_file_range(int descriptor, off64_t offset, off64_t bytes, unsigned flags) {
     static int (*next)(int, off64_t, off64_t, unsigned);
     if (!next) next = (int (*)(int, off64_t, off64_t, unsigned))dlsym(RTLD_NEXT, "sync_file_range");

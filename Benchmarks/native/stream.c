@@ -1,7 +1,7 @@
 // A client of dld that streams one body: stream SOCKET URL WINDOW [FILE]
 //
-// Gives credit for half a window whenever half of it was used, and counts what comes. With FILE it decodes the body and
-// compares it with that file's content. Prints bytes and seconds from task.add to task.completed.
+// Gives credit for half a window whenever half of it was used, and counts the bytes that arrive. With FILE it decodes the body and
+// compares it with that file's content. Prints the bytes, and the seconds from task.add to task.completed.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,13 +70,13 @@ int main(int count, char **arguments) {
     server = socket(AF_UNIX, SOCK_STREAM, 0);
     if (connect(server, (struct sockaddr *)&address, sizeof address) != 0) fail("connect");
     static char line[1 << 16];
-    // A session of its own: that of the client before may not have ended yet.
+    // Uses its own session, because the previous client's session may not have ended yet.
     snprintf(line, sizeof line,
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session.open\",\"params\":{\"id\":\"stream-%d\",\"kind\":\"ephemeral\"}}\n",
              (int)getpid());
     say(line);
     say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"events.subscribe\",\"params\":{\"after\":\"now\",\"progressInterval\":0}}\n");
-    // Requests are answered in any order: the task is added when its session is there.
+    // Requests may be answered in any order, so the task is added after its session is open.
     int ready = 0;
     double begun = 0;
     static char buffer[4 << 20];

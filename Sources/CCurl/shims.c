@@ -4,7 +4,7 @@
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
-// Error 0xFFFFFFFF came in 7.87.0 (CURL_WRITEFUNC_ERROR); any short count does the same on all versions.
+// CURL_WRITEFUNC_ERROR (0xFFFFFFFF) exists since 7.87.0. Any short count does the same in all versions.
 
 const long DLD_AUTH_BASIC = (long)CURLAUTH_BASIC;
 const long DLD_AUTH_BASIC_DIGEST = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
@@ -213,7 +213,7 @@ CURL *dld_multi_next_done(CURLM *multi, CURLcode *result) {
     return NULL;
 }
 
-// The call is deprecated because it costs much; it is also the only one that makes up for a missed event.
+// The call is deprecated because it is expensive, but no other call recovers from a missed event.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 CURLMcode dld_multi_step_all(CURLM *multi) {

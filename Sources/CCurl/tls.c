@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the pointers of libcurl point to is the business of one version of OpenSSL.
+// libcurl hands out pointers to structures of OpenSSL. They can be used only with the same version of OpenSSL.
 bool dld_curl_shares_openssl(void) {
     static _Atomic int is_shared = -1;
     if (is_shared < 0) {
@@ -19,7 +19,7 @@ bool dld_curl_shares_openssl(void) {
     return is_shared;
 }
 
-// DER structures, one behind the other.
+// DER structures, one after another.
 typedef struct {
     uint8_t *bytes;
     size_t ends[DLD_TLS_MOST_ITEMS];
@@ -27,11 +27,11 @@ typedef struct {
 } der_list;
 
 struct dld_tls_watch {
-    // The transfer that made it, and each connection that was made under it: that lives on when the transfer is over.
+    // One for the transfer, and one for each connection that was made for it. Connections outlive the transfer.
     atomic_int references;
     bool stops_for_certificate;
     bool wants_certificate;
-    // The keys that are trusted, as CURLOPT_PINNEDPUBLICKEY takes them; NULL if verification decides.
+    // The trusted keys, in the form of CURLOPT_PINNEDPUBLICKEY; NULL if verification decides.
     char *pin;
     bool shows_another_key;
     int verdict;
@@ -45,7 +45,7 @@ static void empty(der_list *list) {
     *list = (der_list){0};
 }
 
-// Takes over `der`. False if it is too long, or if there are too many; what was added stays.
+// Adds `der`, and frees it. Returns false if it is too long or if there are too many items. Earlier items stay.
 static bool add(der_list *list, uint8_t *der, int length) {
     size_t begin = list->count ? list->ends[list->count - 1] : 0;
     bool fits = der && length > 0 && list->count < DLD_TLS_MOST_ITEMS && begin + (size_t)length <= DLD_TLS_MOST_BYTES;
@@ -101,7 +101,7 @@ static void note_key(dld_tls_watch *watch, X509 *certificate) {
     OPENSSL_free(der);
 }
 
-// Verifies as OpenSSL would without it, and keeps what was shown.
+// Verifies as OpenSSL does by default, and keeps the certificates.
 static int verify(X509_STORE_CTX *store, void *context) {
     dld_tls_watch *watch = context;
     int is_trusted = X509_verify_cert(store);
@@ -125,18 +125,18 @@ static int verify(X509_STORE_CTX *store, void *context) {
 static bool has_pinned_key(const dld_tls_watch *watch) {
     char key[64] = "sha256//";
     EVP_EncodeBlock((uint8_t *)key + 8, watch->key, DLD_TLS_KEY_LENGTH);
-    // All are of one length and end in "=": no key is a part of another.
+    // All keys have the same length and end in "=", so no key is a part of another.
     return watch->has_key && strstr(watch->pin, key);
 }
 
-// The server wants a certificate. 0 ends the handshake.
+// Called when the server requests a certificate. The result 0 ends the handshake.
 static int choose_certificate(SSL *ssl, void *context) {
     dld_tls_watch *watch = context;
     uint8_t byte;
-    // libcurl compares the key when the handshake is over, and by then another server would have been shown it.
+    // libcurl compares the key after the handshake. By then a server with another key would have seen the certificate.
     watch->shows_another_key = watch->pin && !has_pinned_key(watch);
     if (watch->shows_another_key) return 0;
-    // Of a later handshake on the same connection the request has been sent.
+    // Before a later handshake on the same connection, the request has already been sent.
     if (!watch->stops_for_certificate || SSL_get_certificate(ssl) || SSL_get_finished(ssl, &byte, 1) > 0) return 1;
     watch->wants_certificate = true;
     der_list *list = &watch->lists[DLD_TLS_AUTHORITIES];
@@ -164,7 +164,7 @@ static CURLcode attach(CURL *easy, void *tls, void *context) {
 
 CURLcode dld_easy_set_tls_watch(CURL *easy, dld_tls_watch *watch) {
     if (!dld_curl_shares_openssl()) return CURLE_NOT_BUILT_IN;
-    // Of a session that is resumed no certificate is shown.
+    // When a TLS session is resumed, the server shows no certificate.
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, attach);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, watch);

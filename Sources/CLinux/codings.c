@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-// What is used of the libraries' interfaces; each is frozen for its major version, which the library's name says.
+// The parts of the libraries' interfaces that are used here. An interface does not change within a major version, which is part
+// of the library's name.
 
 enum { BROTLI_FAILED = 0, BROTLI_SUCCESS = 1, BROTLI_NO_MEMORY_FIRST = -30, BROTLI_NO_MEMORY_LAST = -21 };
 
@@ -76,11 +77,11 @@ int dld_can_decode(int coding) {
 struct dld_decoder {
     int coding;
     z_stream stream;
-    // Of brotli or zstd.
+    // The decoder of brotli or zstd.
     void *state;
 };
 
-// A window of 8 MiB is the most that zstd may have as a content coding (RFC 9659 section 3).
+// The largest window of zstd as a content coding is 8 MiB (RFC 9659 section 3).
 static const int largest_zstd_window = 23;
 
 static int begin(dld_decoder *decoder, const uint8_t *first, size_t first_length) {
@@ -93,8 +94,8 @@ static int begin(dld_decoder *decoder, const uint8_t *first, size_t first_length
         return decoder->state != NULL
                && !zstd.is_error(zstd.set(decoder->state, ZSTD_LARGEST_WINDOW, largest_zstd_window));
     default: {
-        // RFC 1950: low nibble of the first byte is 8 and the two bytes are a multiple of 31. One byte alone decides too: without
-        // that header it would begin a stored block whose padding is not zero.
+        // RFC 1950: the low nibble of the first byte is 8, and the two bytes are a multiple of 31. If there is only one byte, it
+        // decides alone: in raw deflate it would begin a stored block whose padding is not zero.
         int is_zlib = first_length >= 1 && (first[0] & 0x0f) == 8
                       && (first_length < 2 || ((first[0] << 8) | first[1]) % 31 == 0);
         int window = decoder->coding == DLD_CODING_GZIP ? 15 + 16 : is_zlib ? 15 : -15;
@@ -174,7 +175,7 @@ int dld_decoder_step(dld_decoder *decoder, const uint8_t *input, size_t *input_l
 int dld_decoder_reset(dld_decoder *decoder) {
     switch (decoder->coding) {
     case DLD_CODING_GZIP: return inflateReset(&decoder->stream) == Z_OK ? DLD_DECODE_MORE : DLD_DECODE_BAD;
-    // The next frame begins by itself.
+    // zstd begins the next frame by itself.
     case DLD_CODING_ZSTD: return DLD_DECODE_MORE;
     default: return DLD_DECODE_BAD;
     }

@@ -44,7 +44,7 @@ uint32_t dld_crc32c_portable(uint32_t crc, const void *bytes, size_t count) {
     return ~crc;
 }
 
-// Product of two polynomials modulo the CRC's, bits reflected.
+// The product of two polynomials modulo the CRC's polynomial, with reflected bits.
 static uint32_t multiply(uint32_t a, uint32_t b) {
     uint32_t product = 0;
     for (uint32_t bit = 1u << 31; bit; bit >>= 1) {
@@ -54,7 +54,7 @@ static uint32_t multiply(uint32_t a, uint32_t b) {
     return product;
 }
 
-// What `crc` becomes when `length` zero bytes follow, without the inversions at both ends.
+// The value of `crc` after `length` more zero bytes, without the inversions at both ends.
 static uint32_t shift(uint32_t crc, uint64_t length) {
     uint32_t power = 1u << 23;  // x^8: one byte
     while (length) {
@@ -73,7 +73,7 @@ uint32_t dld_crc32c_suffix(uint32_t crc_a, uint32_t crc_ab, uint64_t length_b) {
 
 #define LANE ((size_t)8192)
 
-static uint32_t lane_shift[4][256];  // what LANE zero bytes do to each byte of a CRC
+static uint32_t lane_shift[4][256];  // the effect of LANE zero bytes on each byte of a CRC
 static pthread_once_t lane_once = PTHREAD_ONCE_INIT;
 
 static void fill_lanes(void) {
@@ -86,7 +86,7 @@ static uint32_t shift_lane(uint32_t crc) {
         ^ lane_shift[3][crc >> 24];
 }
 
-// The instruction has three cycles of latency and one of throughput: three independent lanes keep it busy.
+// The instruction takes three cycles, and one can start in each cycle. Three independent lanes keep the processor busy.
 __attribute__((target("sse4.2"))) static uint32_t crc32c_hardware(uint32_t crc, const void *bytes, size_t count) {
     pthread_once(&lane_once, fill_lanes);
     const unsigned char *next = bytes;

@@ -1,7 +1,7 @@
-// Holds a descriptor back for libdispatch, whose threads Swift's tasks run on: where work waits, it looks once a second at
-// what its threads do (/proc/TID/stat), and where there is no descriptor for that it ends the process
-// (_dispatch_workq_count_runnable_workers in its workqueue.c). It is lent this one then, reads nothing from it, and takes
-// the thread for one that waits. Not under sanitizers, which have such functions of their own.
+// Reserves a descriptor for libdispatch, on whose threads Swift's tasks run. If work waits, libdispatch checks the state of its
+// threads once a second (/proc/TID/stat). If no descriptor is free for that, it ends the process
+// (_dispatch_workq_count_runnable_workers in its workqueue.c). In that case it gets this descriptor, reads nothing from it, and
+// assumes that the thread waits. This is left out under sanitizers, which replace the same functions.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,14 +18,14 @@
 
 #if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
 
-// Of the process; -1 before it is held.
+// The reserved descriptor of the process; -1 before it is open.
 static int held = -1;
 static atomic_bool is_lent;
 
-// Before main: the first look at the threads may come with the first of them.
+// Runs before main, because libdispatch may check its threads as soon as there is one.
 __attribute__((constructor)) static void hold_back(void) { held = open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
-// Whether it is /proc/NUMBER/stat.
+// Whether the path is /proc/NUMBER/stat.
 static int is_of_thread(const char *path) {
     if (strncmp(path, "/proc/", 6) != 0) return 0;
     const char *rest = path + 6;
@@ -33,8 +33,8 @@ static int is_of_thread(const char *path) {
     return digits > 0 && strcmp(rest + digits, "/stat") == 0;
 }
 
-// In place of the C library's for this whole process: whoever calls these finds the program's before any library's. All they
-// do is what the next ones do, be they the C library's or preloaded.
+// These functions replace those of the C library in the whole process, because the symbols of the program take precedence over
+// those of libraries. Otherwise they only call the next function of that name, in the C library or in a preloaded library.
 
 int open(const char *path, int flags, ...) {
     static int (*_Atomic next)(const char *, int, ...);
@@ -55,7 +55,7 @@ int open(const char *path, int flags, ...) {
 int close(int descriptor) {
     static int (*_Atomic next)(int);
     if (descriptor >= 0 && descriptor == held) {
-        // Nobody else knows it.
+        // Only libdispatch, to which it was lent, can close it.
         atomic_store(&is_lent, 0);
         return 0;
     }

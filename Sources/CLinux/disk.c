@@ -86,7 +86,7 @@ int64_t dld_first_hole(int fd, int64_t offset) {
     struct stat status;
     if (fstat(fd, &status) != 0 || offset >= status.st_size) return INT64_MAX;
     off_t hole = lseek(fd, offset, SEEK_HOLE);
-    // The end of a file counts as one.
+    // The kernel reports the end of a file as a hole.
     return hole < 0 || hole >= status.st_size ? INT64_MAX : hole;
 }
 
@@ -95,7 +95,7 @@ int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, c
 }
 
 int dld_link_open_file(int fd, int folder, const char *name) {
-    // Since Linux 6.10 a process may do so with files that it opened itself; before, it takes a capability.
+    // Since Linux 6.10 a process may do this with files that it opened itself. Before that, it needs a capability.
     if (linkat(fd, "", folder, name, AT_EMPTY_PATH) == 0) return 0;
     if (errno != ENOENT && errno != EPERM) return -1;
     char path[40];

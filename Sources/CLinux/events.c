@@ -118,7 +118,8 @@ int dld_names_create(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
 
 int dld_names_watch(int names, const char *path, int is_folder) {
     uint32_t ends = IN_MOVE_SELF | IN_DELETE_SELF | IN_UNMOUNT;
-    // The last name of a file that somebody still uses goes by a change of its link count.
+    // If a file is still in use when its last name is removed, the kernel reports only the change of its link count
+    // (IN_ATTRIB).
     return inotify_add_watch(names, path, is_folder ? ends | IN_ONLYDIR : ends | IN_ATTRIB | IN_DONT_FOLLOW);
 }
 

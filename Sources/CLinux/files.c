@@ -98,7 +98,7 @@ int dld_route_drain(int descriptor) {
         } else if (length < 0 && errno == EINTR) {
             continue;
         } else if (length < 0 && errno == ENOBUFS) {
-            // The kernel dropped messages: something changed, and what it was is read afresh anyway.
+            // The kernel dropped messages. So something changed, and the caller reads the new state anyway.
             seen = 1;
         } else if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             return seen;

@@ -14,7 +14,7 @@ void dld_limit_heaps(int count, int threshold) {
 
 void dld_trim_heaps(void) { malloc_trim(0); }
 
-// Segments that are not writable hold nothing but what the file holds: no relocation touches them.
+// Segments that are not writable have the same content as the file, because no relocation changes them.
 static int forget_segments(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size;
     (void)context;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is used of the library's interface (RFC 2744, appendix A), which the number in its name freezes.
+// The parts of the library's interface that are used here (RFC 2744, appendix A). The interface belongs to the number in the
+// library's name.
 
 typedef uint32_t number;
 struct bytes {
@@ -74,7 +75,7 @@ int dld_can_negotiate(void) {
     return gss.is_there;
 }
 
-// What the mechanism says, which is more to the point; else what GSS-API says.
+// Writes the mechanism's message, which is more precise, or else that of GSS-API.
 static void explain(number major, number minor, char *why, size_t size) {
     number ignored = 0, more = 0;
     struct bytes text = {0, NULL};
@@ -117,8 +118,8 @@ int dld_negotiate_look(const char *user, char *why, size_t size) {
     return is_ready ? DLD_NEGOTIATE_MADE : DLD_NEGOTIATE_FAILED;
 }
 
-// Errors of a realm's server about a user and a password (RFC 4120 section 7.5.9), as libkrb5 numbers them, and its own
-// two for an answer that the password does not decrypt.
+// Errors of a realm's server about a user and a password (RFC 4120 section 7.5.9), with libkrb5's numbers, and libkrb5's own
+// two errors for an answer that the password does not decrypt.
 static int is_refusal(number minor) {
     switch (minor + 1765328384u) {
     case 6:   // KDC_ERR_C_PRINCIPAL_UNKNOWN

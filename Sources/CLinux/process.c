@@ -14,11 +14,12 @@
 void dld_forbid_core_dumps(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max >= 1) {
-        // The hard limit stays: programs that `launch` starts may want cores.
+        // The hard limit stays, because programs that `launch` starts may want core dumps.
         limit.rlim_cur = 1;
         if (setrlimit(RLIMIT_CORE, &limit) == 0) return;
     }
-    // With a hard limit of 0 a pipe would get the memory all the same. This also closes /proc/PID to the own user.
+    // If the hard limit is 0, a pipe in core_pattern would still get the memory. This call also denies the user access to
+    // /proc/PID.
     prctl(PR_SET_DUMPABLE, 0);
 }
 
@@ -28,7 +29,7 @@ void dld_end_at_crashes(void) {
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) signal(crashes[i], SIG_DFL);
 }
 
-// Runs between vfork(2) and execve(2), in the memory of the parent: it calls the kernel and nothing else.
+// Runs between vfork(2) and execve(2), in the memory of the parent, so it makes only system calls.
 static void become(const char *path, char *const arguments[], char *const environment[], const int descriptors[4]) {
     sigset_t none;
     int copies[4];
@@ -36,13 +37,13 @@ static void become(const char *path, char *const arguments[], char *const enviro
     // A handler of the parent must not run here.
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
     if (setsid() < 0) return;
-    // Out of the way first: none of them is where another one goes.
+    // Copies them to higher numbers first, so that none is overwritten before it is duplicated.
     for (int i = 0; i < count; i++)
         if ((copies[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 8)) < 0) return;
     for (int i = 0; i < count; i++)
         if (dup2(copies[i], i) < 0) return;
 #ifdef SYS_close_range
-    // Where the kernel has it not, descriptors that were opened to be closed on exec are.
+    // If the kernel lacks this call, only descriptors with O_CLOEXEC are closed.
     syscall(SYS_close_range, count, ~0U, 0);
 #endif
     sigemptyset(&none);

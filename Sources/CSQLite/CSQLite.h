@@ -6,12 +6,12 @@ static const int dld_sqlite_has_journal = SQLITE_READONLY_ROLLBACK;
 
 // Swift cannot call variadic functions.
 
-/// Before the first connection: without figures of its own SQLite takes no lock for each allocation.
+/// Turns off SQLite's memory statistics, for which it takes a lock at each allocation. Call it before the first connection.
 static inline int dld_sqlite_omit_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/// A name in double quotes is a name, never a text.
+/// Makes double quotes denote names only, never text.
 static inline int dld_sqlite_require_quotes(sqlite3 *database) {
 #ifdef SQLITE_DBCONFIG_DQS_DML
     int code = sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);

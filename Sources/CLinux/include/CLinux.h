@@ -1,7 +1,7 @@
 #ifndef DLD_CLINUX_H
 #define DLD_CLINUX_H
 
-// What Swift's Glibc module lacks. One header per concern; `_GNU_SOURCE` is defined in the .c files only.
+// Functions that Swift's Glibc module lacks, with one header per concern. Only the .c files define `_GNU_SOURCE`.
 
 #include "dld_codings.h"
 #include "dld_crc32c.h"

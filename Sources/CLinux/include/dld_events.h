@@ -20,11 +20,11 @@ int dld_epoll_create(void);
 /// Watches `fd` for `events`, whether or not it is watched already.
 int dld_epoll_watch(int epoll, int fd, uint32_t events);
 int dld_epoll_forget(int epoll, int fd);
-/// Waits without a limit where `milliseconds` is -1; at most 256 are returned at once.
+/// Waits for at most `milliseconds`, or without a limit if that is -1. Returns at most 256 events.
 int dld_epoll_wait(int epoll, struct dld_ready *ready, int capacity, int milliseconds);
 
-/// Gives the connection of `fd` a descriptor of its own, which is returned; `fd` becomes a copy of `dead`. Changes nothing
-/// if it fails.
+/// Moves the connection of `fd` to a new descriptor, which is returned. `fd` becomes a copy of `dead`. If this fails, nothing
+/// changes.
 int dld_take_connection(int fd, int dead);
 /// The local port of a TCP socket, -1 for anything else.
 int dld_local_port(int fd);
@@ -46,11 +46,11 @@ int dld_names_create(void);
 int dld_names_watch(int names, const char *path, int is_folder);
 /// Watches a folder for names that come, go or change, or the file that `path` leads to for writing.
 int dld_names_watch_content(int names, const char *path, int is_folder);
-/// Drops what has been told: 1 if there was something, else 0.
+/// Drops all waiting events. Returns 1 if there were any, otherwise 0.
 int dld_names_drain(int names);
 /// Becomes ready (DLD_ERROR) when something is mounted or unmounted; proc(5), mountinfo.
 int dld_mounts_open(void);
-/// Waits until one of the descriptors is ready, at most so long; descriptors below 0 are passed over. Drains the first.
+/// Waits until one of the descriptors is ready, or until the time is over. Ignores descriptors below 0. Drains the first one.
 void dld_names_wait(int names, int mounts, int wake, int milliseconds);
 
 /// Nanoseconds on CLOCK_MONOTONIC.
