@@ -18,9 +18,9 @@ package final class CurlEngine: Sendable {
         /// The folder of `.ssh` with keys and known hosts; nil = `HOME`.
         package var homeDirectory: String?
         package var trace: EngineTrace?
-        /// Serve the schemes that libcurl does not know; nil if nothing does.
+        /// Runs the helpers for schemes that libcurl does not support; nil if there are none.
         package var helpers: (any HelperServing)?
-        /// Makes tokens for servers and proxies that want Negotiate; nil if nothing does.
+        /// Makes tokens for servers and proxies that ask for Negotiate; nil if Kerberos is not used.
         package var kerberos: Kerberos?
         /// The clock of rate limits: nanoseconds of a monotonic clock.
         package var rateClock: @Sendable () -> Int64

@@ -12,7 +12,7 @@ package struct TransferContext: Sendable {
     package var receiver: (any BodyReceiver)?
     /// nil if servers may set none and requests carry none.
     package var cookies: (any CookieKeeping)?
-    /// nil if no host is known, and none becomes so.
+    /// nil if HSTS is ignored: no host is known, and none is learned.
     package var hsts: (any HSTSKeeping)?
 
     package init(
@@ -83,8 +83,8 @@ package enum BodyReception {
 package protocol TransferObserver: Sendable {
     /// A redirect is being followed; `url` has no user info.
     func transferRedirected(to url: String, status: Int)
-    /// A URL of http is asked over https, as its host wants it (RFC 6797 section 8.3); `url` is without user info. It may come
-    /// before anything else, on the thread that starts the exchange.
+    /// A URL of http is requested over https, because its host asked for this (RFC 6797 section 8.3). `url` has no user
+    /// info. This call may come before all others, on the thread that starts the exchange.
     func transferSecured(to url: String)
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
     /// The part file is open and receives bytes from the checkpoint's offset on; not called for a body that stays in

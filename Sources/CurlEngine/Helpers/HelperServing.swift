@@ -2,10 +2,10 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Has the programs run that serve the schemes which libcurl does not know.
+/// Runs the helper programs, which serve the schemes that libcurl does not support.
 package protocol HelperServing: Sendable {
-    /// Asks the helper of the call's scheme; returns at once.
-    /// - Parameter deliver: called on any thread, in order.
+    /// Sends the call to the helper of its scheme. Returns at once.
+    /// - Parameter deliver: receives the helper's events, on any thread, in order.
     func begin(_ call: HelperCall, deliver: @escaping @Sendable (HelperEvent) -> Void) -> any HelperConversation
 }
 
@@ -14,16 +14,16 @@ package struct HelperCall: Sendable {
     package var scheme: String
     package var owner: UserID
     package var task: TaskID
-    /// Milliseconds that it may be silent.
+    /// How long the helper may be silent, in milliseconds.
     package var patience: Int64
-    /// Without its body.
+    /// The order without its body.
     package var order: HelperOrder
     /// The file that a helper of one request writes itself; nil if the body goes elsewhere.
     package var part: PartFile?
     package var payload: Payload
     package var source: UploadSource?
 
-    /// The order with its body. Blocks on the file that is sent.
+    /// Returns the order with its body. Blocks while the file to be sent is read.
     /// - Throws: `source.*`; `request.unsupported` for a body that `load` cannot carry.
     package func loaded() throws(TransferError) -> HelperOrder {
         var order = order
@@ -65,34 +65,35 @@ package struct HelperCall: Sendable {
     }
 }
 
-/// A request that a helper was asked, for the transfer that takes its answer.
+/// A request to a helper, as seen by the transfer that gets the answer.
 package protocol HelperConversation: Sendable {
-    /// Nothing can be expected of the helper now: it is being started, or its lines wait for another transfer.
+    /// The helper cannot answer now, because it is being started or its lines wait for another transfer.
     var isHeldUp: Bool { get }
-    /// It writes the part itself.
+    /// The helper writes the part file itself.
     var writesPart: Bool { get }
-    /// An event of this weight was dealt with.
+    /// The transfer has handled an event of this weight.
     func took(_ weight: Int)
-    /// Answers a challenge; nil if there is no credential.
+    /// Answers a challenge.
+    /// - Parameter credential: nil if there is none.
     func answer(_ credential: (username: String, password: String)?)
-    /// Nothing more is wanted: a request that is not over is cancelled.
-    /// - Parameter then: called once, on any thread, when no process writes the part any more.
+    /// Ends the conversation, and cancels the request if it is not over.
+    /// - Parameter then: called once, on any thread, when no process writes the part file any more.
     func end(then: @escaping @Sendable () -> Void)
 }
 
-/// What a transfer knows of its helper. The reactor's.
+/// A transfer's state of its conversation with a helper. Only the reactor's thread uses it.
 final class HelperTalk {
     let call: HelperCall
     var conversation: (any HelperConversation)?
-    /// Events that wait until the transfer takes them, and what of the first one's bytes was taken.
+    /// Events that the transfer has not handled yet, and how many bytes of the first one it has taken.
     private var waiting: [HelperEvent] = []
     private var next = 0
     var taken = 0
-    /// Bytes that a body which goes to no file must still have; nil if nobody knows.
+    /// The bytes that are still missing of a body that goes to no file; nil if that is unknown.
     var left: Int64?
-    /// A credential was sent; to be asked again means that it was refused.
+    /// A credential was sent. If the helper asks again, it was refused.
     var hasAnswered = false
-    /// How the exchange ends once no process writes the part any more.
+    /// How the exchange ends, as soon as no process writes the part file any more.
     var end: ExchangeOutcome.End?
     var isOver = false
 

@@ -2,9 +2,9 @@ import CCurl
 import TransferCore
 import TransferModel
 
-/// Transfers whose bytes come from a helper in place of libcurl: they have the same judge, sinks, holds and limits.
+/// Transfers whose bytes come from a helper instead of libcurl. They use the same judge, sinks, holds and limits.
 extension Reactor {
-    /// Bytes that a sink takes at a time.
+    /// The most bytes that are given to a sink at a time.
     private static let slice = BufferPool.smallSize
 
     func ask(_ transfer: Transfer, _ talk: HelperTalk) {
@@ -27,7 +27,7 @@ extension Reactor {
         drain(transfer, talk)
     }
 
-    /// Deals with what the helper said, until something holds the transfer.
+    /// Handles the helper's events, until something holds the transfer.
     func drain(_ transfer: Transfer, _ talk: HelperTalk) {
         while talk.end == nil, transfer.holds.isDisjoint(with: .receiving), let event = talk.first {
             guard take(event, of: transfer, talk) else { return }
@@ -35,7 +35,7 @@ extension Reactor {
         }
     }
 
-    /// The transfer ends as soon as no process writes its part any more; the first end counts.
+    /// Ends the transfer as soon as no process writes its part file any more. The first end counts.
     func end(_ transfer: Transfer, _ talk: HelperTalk, _ end: ExchangeOutcome.End) {
         guard talk.end == nil else { return }
         talk.end = end
@@ -48,13 +48,14 @@ extension Reactor {
         guard let talk = transfer.talk, let end = talk.end, !talk.isOver else { return }
         talk.isOver = true
         conclude(transfer, end)
-        // The conversation speaks to this transfer: without this they would keep each other.
+        // The conversation refers to this transfer. Otherwise they would keep each other alive.
         talk.conversation = nil
     }
 
     // MARK: Events
 
-    /// - Returns: false if it comes again.
+    /// Handles an event.
+    /// - Returns: false if the event must be offered again later.
     private func take(_ event: HelperEvent, of transfer: Transfer, _ talk: HelperTalk) -> Bool {
         switch event {
         case .response(let response): answered(response, transfer, talk)
@@ -74,7 +75,7 @@ extension Reactor {
 
     private func answered(_ response: HelperResponse, _ transfer: Transfer, _ talk: HelperTalk) {
         let order = talk.call.order
-        // The first bytes of one that starts over may be in the file before that is emptied.
+        // A helper that starts over and writes the file itself may write its first bytes before the file is emptied.
         let mayBeJudged = response.offset == 0 && talk.conversation?.writesPart != true
         guard order.offset == 0 || order.isContinued(by: response) || mayBeJudged else {
             return conclude(transfer, Self.startsOver)
@@ -146,8 +147,9 @@ extension Reactor {
 
     // MARK: Redirects and challenges
 
-    /// A helper leads to http, https or another helper, and to nothing that only a user may name. The exchange ends with it, as
-    /// with a redirect that a client is asked about: the task goes on at the other place as a task of that place.
+    /// Handles a redirect to http, https or another helper; other schemes only a user may name. The exchange ends as it
+    /// does for a redirect that a client is asked about, and the task continues at the target with the means of the
+    /// target's scheme.
     private func redirected(to url: String, _ transfer: Transfer, _ talk: HelperTalk) {
         var head = ResponseHead(url: talk.call.order.url, status: 307, headers: [HeaderField("Location", url)])
         head.reason = "Temporary Redirect"
@@ -168,7 +170,7 @@ extension Reactor {
         }
     }
 
-    /// A credential that is known is sent once; for another one the exchange ends like one that a server answered with 401.
+    /// Sends a known credential once. If the helper wants another one, the exchange ends as after a server's 401.
     private func challenged(
         _ realm: String?, _ method: AuthenticationMethod, _ transfer: Transfer, _ talk: HelperTalk
     ) {
@@ -188,7 +190,7 @@ extension Reactor {
             transfer.head = head
             transfer.context.observer.transferResponded(head, verdict: verdict)
             conclude(transfer, .finished)
-        // The task wants whatever comes without a credential.
+        // The task accepts the answer that comes without a credential.
         case .accept: talk.conversation?.answer(nil)
         }
     }

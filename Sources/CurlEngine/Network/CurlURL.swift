@@ -27,7 +27,7 @@ struct CurlURL: Hashable, Sendable {
         }
     }
 
-    /// The same over https; itself if it is not a URL of http (RFC 6797 section 8.3).
+    /// The same URL over https (RFC 6797 section 8.3); unchanged if its scheme is not http.
     var secured: CurlURL {
         guard let text = StrictTransportSecurity.secured(text) else { return self }
         var url = self
@@ -37,7 +37,7 @@ struct CurlURL: Hashable, Sendable {
         return url
     }
 
-    /// A URL for a helper that libcurl cannot read, because it has no host. nil if it is not one.
+    /// Reads a helper's URL without a host, which libcurl cannot read. nil if the text is not such a URL.
     init?(ofHelper text: String) {
         guard let parsed = try? URLRules.parse(text), parsed.scheme == .helper else { return nil }
         self.text = parsed.requestURL
@@ -48,7 +48,7 @@ struct CurlURL: Hashable, Sendable {
 
     /// Resolves `reference`, as a Location field has it, against this URL (RFC 3986 section 5).
     func resolving(_ reference: String) -> CurlURL? {
-        // The same document (section 5.2.2), which libcurl takes for its folder.
+        // This means the same document (section 5.2.2), but libcurl would resolve it to the folder.
         if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") { return self }
         return CurlURL(base: text, reference: reference)
     }
@@ -68,7 +68,7 @@ struct CurlURL: Hashable, Sendable {
         guard let given = Self.part(handle, CURLUPART_HOST), !given.isEmpty, let host = Self.ascii(given) else {
             return nil
         }
-        // libcurl would convert it by the locale of the process.
+        // Converted here, because libcurl would convert it according to the locale of the process.
         if host != given, curl_url_set(handle, CURLUPART_HOST, host, 0) != CURLUE_OK { return nil }
         guard let text = Self.part(handle, CURLUPART_URL), let scheme = Self.part(handle, CURLUPART_SCHEME) else {
             return nil

@@ -106,7 +106,7 @@ struct EasySetup {
             result = trace.follow(transfer, on: easy)
         }
         if let credentials = transfer.request.credentials {
-            // What is sent for Negotiate is a header line.
+            // For Negotiate, a header line is sent instead.
             guard credentials.method != .negotiate else { return }
             set(CURLOPT_USERNAME, credentials.user)
             set(CURLOPT_PASSWORD, credentials.password)
@@ -143,7 +143,7 @@ struct EasySetup {
             transfer.proxyLines = curl_slist_append(nil, "Proxy-Authorization: \(token)")
             if result == CURLE_OK { result = dld_easy_set_list(easy, CURLOPT_PROXYHEADER, transfer.proxyLines) }
         }
-        // A connection that Kerberos has proved, or a tunnel, serves no other request: it may be another user's.
+        // A connection or tunnel that Kerberos has authenticated serves no other request, which may be another user's.
         if transfer.tokens != nil { set(CURLOPT_FORBID_REUSE, 1) }
         if let credential = network.proxyCredential, credential.method != .negotiate {
             set(CURLOPT_PROXYUSERNAME, credential.username)
@@ -151,7 +151,8 @@ struct EasySetup {
         }
     }
 
-    /// Of one way alone libcurl sends what it has at once; if there are two it asks without first.
+    /// If only one method is set, libcurl sends the credentials at once. With two, it first sends a request without
+    /// them.
     private static func ways(_ method: AuthenticationMethod?) -> Int {
         switch method {
         case .httpBasic: DLD_AUTH_BASIC

@@ -61,7 +61,7 @@ final class HeaderLines {
     func serve(_ request: RequestState, expectation: String?) -> Bool {
         self.expectation == expectation && headers == request.headers && ownHeaders == request.ownHeaders
             && token == request.token
-            // Texts are equal in Swift although their octets differ.
+            // Swift considers some texts equal although their octets differ.
             && storedCookies.map { Array($0.utf8) } == request.storedCookies.map { Array($0.utf8) }
     }
 }

@@ -4,25 +4,25 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Kerberos as it is set up on this machine (krb5.conf(5)), asked on threads of its own: the servers of a realm that are silent hold
-/// a call for half a minute.
+/// Kerberos as it is set up on this machine (krb5.conf(5)). Calls run on separate threads, because a call blocks for
+/// half a minute if a realm's servers do not answer.
 package final class Kerberos: Sendable {
-    /// Whose tickets a token is made of.
+    /// The tickets from which a token is made.
     package enum Login: Sendable, Hashable {
-        /// Got for this call alone, and kept in memory.
+        /// Tickets that are fetched for this call alone and kept in memory.
         case password(user: String, String)
-        /// Those of the daemon's own user.
+        /// The tickets of the daemon's own user.
         case tickets
     }
 
-    /// Whether this machine has its library.
+    /// Whether this machine has the library.
     package static var isInstalled: Bool { dld_can_negotiate() != 0 }
 
-    /// The tickets of the daemon's user are its clients' own: not so in the system daemon.
+    /// Whether the tickets of the daemon's user may be used. False in the system daemon, whose clients are other users.
     package let hasTickets: Bool
-    /// A lane for each owner: whose realm is silent holds up nobody else.
+    /// Has a lane for each owner, so that a realm that does not answer delays only its own users.
     private let tokens = LaneQueue(name: "dld-kerberos", width: 4, limit: 8)
-    /// What only reads files does not wait behind what asks realms.
+    /// Calls that only read files. They must not wait behind calls that ask realms.
     private let looks = LaneQueue(name: "dld-kerberos", width: 1, limit: 2)
     private static let longestText = 512
     private static let longestLook = Duration.seconds(5)
@@ -34,14 +34,15 @@ package final class Kerberos: Sendable {
         looks.close()
     }
 
-    /// Makes tokens for the service HTTP at some hosts, one after the other. `then` is called once, on a thread of its own.
+    /// Makes tokens for the service HTTP at some hosts, one after another. `then` is called once, on one of the queue's
+    /// threads.
     func make(
         _ wanted: [(host: String, login: Login)], for owner: UserID,
         then: @escaping @Sendable ([Result<String, KerberosFailure>]) -> Void
     ) {
         let begun = ContinuousClock.now
         tokens.post(on: UInt64(owner.rawValue)) { [hasTickets] in
-            // Nobody waits any more: a realm that is silent must not keep later requests from it.
+            // The request no longer waits for its token. A realm that does not answer must not delay later requests.
             guard ContinuousClock.now - begun < .nanoseconds(Reactor.tokenPatience) else {
                 return then(wanted.map { _ in .failure(KerberosFailure("too many requests wait for it")) })
             }
@@ -72,11 +73,11 @@ package final class Kerberos: Sendable {
         return bytes.isEmpty ? "no tickets may be used" : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Why the daemon's user has no ticket to begin with; nil if there is one. No realm is asked.
+    /// Returns why the daemon's user has no initial ticket; nil if there is one. Does not ask a realm.
     package func missingTicket() async -> String? { await look(nil) }
 
-    /// Whether a user belongs to a realm of this machine's, or of those that it finds.
-    /// - Parameter user: nil for any without a realm in its name.
+    /// Whether the user name has a realm, or this machine has a default realm.
+    /// - Parameter user: nil for a name without a realm.
     package func knowsRealm(of user: String?) async -> Bool { await look(user ?? "anybody") == nil }
 
     private func look(_ user: String?) async -> String? {

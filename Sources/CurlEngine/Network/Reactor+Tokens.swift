@@ -1,12 +1,12 @@
 import TransferCore
 import TransferModel
 
-/// Requests that carry tokens of Kerberos (RFC 4559). Each gets its own, because a server takes none twice.
+/// Requests with Kerberos tokens (RFC 4559). Each request gets its own token, because a server accepts no token twice.
 extension Reactor {
-    /// A realm is waited for so long.
+    /// How long a request waits for a realm, in nanoseconds.
     static let tokenPatience: Int64 = 20_000_000_000
 
-    /// What a request needs: for its server, its proxy, or both.
+    /// The tokens that a request needs: for its server, its proxy, or both.
     private func wantedTokens(_ transfer: Transfer) -> [(isProxy: Bool, host: String, login: Kerberos.Login)] {
         var wanted: [(isProxy: Bool, host: String, login: Kerberos.Login)] = []
         if let known = transfer.request.credentials, known.method == .negotiate {
@@ -42,7 +42,8 @@ extension Reactor {
         return true
     }
 
-    /// Kerberos has answered: without a token, the request is sent as it is. Its refusal says what the server takes.
+    /// Kerberos has answered. Without a token, the request is sent as it is; the server's refusal then says what it
+    /// accepts.
     func heard(_ made: [Result<String, KerberosFailure>], _ transfer: Transfer, since: Int64) {
         guard transfers.contains(transfer), transfer.tokens?.since == since, transfer.tokens?.isOver == false,
             let places = transfer.tokens?.places
@@ -71,11 +72,12 @@ extension Reactor {
     }
 }
 
-/// What a transfer hears from Kerberos for its current request. The token for the server is in the request.
+/// The tokens that a transfer waits for, and Kerberos's answer for its current request. The token for the server is in
+/// the request.
 struct TokenWait: Sendable {
-    /// Identifies what is waited for.
+    /// When the wait began. It identifies the wait.
     let since: Int64
-    /// For whom, in this order: false for the server, true for the proxy.
+    /// The recipient of each token, in order: false for the server, true for the proxy.
     let places: [Bool]
     var isOver = false
     var proxyField: String?

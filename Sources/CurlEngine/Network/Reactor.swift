@@ -15,10 +15,10 @@ final class Reactor: @unchecked Sendable {
         case abort(Transfer)
         /// The transfer's sink accepts bytes again, or failed.
         case sinkChanged(Transfer)
-        /// The transfer's helper has said something, or no longer writes its part.
+        /// The transfer's helper has sent an event, or no longer writes the part file.
         case helper(Transfer, HelperEvent)
         case helperEnded(Transfer)
-        /// What Kerberos has for the transfer's request that was to be sent at this time.
+        /// Kerberos's answer for the transfer's request. `since` identifies the wait.
         case tokens(Transfer, since: Int64, [Result<String, KerberosFailure>])
         /// The answer's body was held for this reason, which no longer applies.
         case mayGoOn(Transfer, Transfer.Hold)

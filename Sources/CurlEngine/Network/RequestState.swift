@@ -8,15 +8,15 @@ struct RequestState: Sendable {
     struct Credentials: Sendable, Hashable {
         var user: String
         var password: String
-        /// How the server wants them, if it has said so.
+        /// The method that the server asked for; nil if it has not asked.
         var method: AuthenticationMethod?
-        /// The origin that they were found or given for; nil if they are the task's own.
+        /// The origin for which they were found or given; nil if they are the task's own.
         var answeredFor: String?
 
-        /// The tickets of the daemon's user take the place of user and password.
+        /// The tickets of the daemon's user are used instead of user and password.
         var isTicket = false
 
-        /// NTLM proves a connection, and so does Negotiate at some servers: they go over HTTP/1.1 only.
+        /// NTLM authenticates a connection and not a request, as does Negotiate at some servers. Both need HTTP/1.1.
         var isOfConnection: Bool { method == .ntlm || method == .negotiate }
     }
 
@@ -28,7 +28,7 @@ struct RequestState: Sendable {
     private(set) var ownHeaders: [HeaderField]
     /// Stored cookies, in the form of the Cookie field.
     var storedCookies: String?
-    /// What the Authorization field of this one request says, by way of Kerberos.
+    /// The value of the Authorization field with a Kerberos token, for this one request.
     var token: String?
     /// The request sends the exchange's payload.
     private(set) var sendsPayload: Bool
@@ -46,9 +46,9 @@ struct RequestState: Sendable {
     private let network: Boxed<NetworkOptions>
     private let hsts: (any HSTSKeeping)?
     private let isReplayable: Bool
-    /// Its host is reached over https alone, and only with a certificate that is verified (RFC 6797 section 8.4).
+    /// The host must be reached over https alone, and its certificate must be verified (RFC 6797 section 8.4).
     private(set) var isKnownHost: Bool
-    /// What stood in place of the URL before that; nil if it is as it was given.
+    /// The URL before HSTS changed it to https; nil if it was not changed.
     private(set) var insecureURL: String?
 
     /// - Parameter hsts: nil if no host is known.
@@ -91,8 +91,8 @@ struct RequestState: Sendable {
     /// There are credentials that libcurl could answer a 401 with.
     var hasCredentials: Bool { credentials.map { $0.method != .negotiate } ?? (netrcPath != nil) }
 
-    /// The credentials go along with the request. The server has asked for Basic before: a request that it would only refuse is
-    /// saved (RFC 7617 section 2.2).
+    /// The credentials are sent with the request, because the server has asked for Basic before. This saves a request
+    /// that the server would only refuse (RFC 7617 section 2.2).
     var isProvedUnasked: Bool { credentials?.method == .httpBasic || token != nil }
 
     /// The method, in capitals, with its default if none is given.

@@ -7,7 +7,7 @@ final class TLSWatch {
     let watch: OpaquePointer
     /// The trusted keys, as CURLOPT_PINNEDPUBLICKEY(3) takes them.
     let trusted: String?
-    /// False for a host that is known for HSTS: nobody may pass over its certificate's faults (RFC 6797 section 8.4).
+    /// False for a host that is known for HSTS: nobody may ignore faults of its certificate (RFC 6797 section 8.4).
     private let mayTrust: Bool
 
     /// nil if there is nothing to watch: the session does not ask, there is no TLS, libcurl has another TLS library, or

@@ -44,7 +44,8 @@ extension Transfer {
         }
     }
 
-    /// True if a header that comes now belongs to an answer to CONNECT: a request has one final header, and none is awaited.
+    /// True if a header that arrives now belongs to an answer to CONNECT: the request's own final header is not
+    /// awaited.
     private var isOfTunnel: Bool {
         tunnel != nil && (requestsBegun == 0 || parser.isComplete && acceptance == nil)
     }
@@ -174,7 +175,7 @@ extension Transfer {
         }
     }
 
-    /// The origin whose server has let given credentials pass in this request, nil if none has.
+    /// The origin whose server has accepted given credentials in this request; nil if there is none.
     private var letsPass: String? {
         guard let known = request.credentials, let status = parser.status, status < 500,
             request.isProvedUnasked || wasChallenged, ![401, 403, 407, 429].contains(status)

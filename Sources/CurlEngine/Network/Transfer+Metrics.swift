@@ -10,7 +10,7 @@ struct RequestMarks {
     let began: Int64
     /// The same time on the wall clock: microseconds since 1970.
     let wall: Int64
-    /// When it was put on a connection; a repetition by libcurl itself sets it again.
+    /// When the request was put on a connection. If libcurl repeats it by itself, this is set again.
     var requested: Int64 = 0
     /// When the last piece of its body was handed over.
     var sent: Int64 = 0

@@ -62,7 +62,7 @@ final class Transfer: @unchecked Sendable {
     var permittedEnd: Int64 = 0
     private let report: @Sendable (ExchangeOutcome) -> Void
 
-    /// Its helper; nil if libcurl performs it.
+    /// The conversation with its helper; nil if libcurl performs the exchange.
     let talk: HelperTalk?
 
     /// Set while the reactor's table holds the transfer.
@@ -92,7 +92,7 @@ final class Transfer: @unchecked Sendable {
     var commandList: UnsafeMutablePointer<curl_slist>?
     /// Header lines for the proxy.
     var proxyLines: UnsafeMutablePointer<curl_slist>?
-    /// nil if the request needs no token of Kerberos.
+    /// nil if the request needs no Kerberos token.
     var tokens: TokenWait?
     let errorText: UnsafeMutablePointer<CChar>
 
@@ -101,10 +101,10 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var parser = HeadParser()
     /// Bytes of headers and trailers in the answer to the current request.
     @exclusivity(unchecked) var headLength = 0
-    /// Reads the heads of a proxy's answers to CONNECT; nil if no proxy stands before the connection of an https URL.
+    /// Reads the headers of a proxy's answers to CONNECT; nil if there is no proxy, or the URL is not https.
     var tunnel: HeadParser?
     var head: ResponseHead?
-    /// Origins of earlier hops that let given credentials pass.
+    /// Origins of earlier hops that accepted given credentials.
     var letPass: [String] = []
     var unsafeHops: [ExchangeOutcome.Hop] = []
     /// The server of this hop has asked for credentials.
@@ -312,7 +312,7 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Somebody may wait for a buffer.
+    /// A transfer may be waiting for a buffer.
     private func recycle(_ buffer: Buffer, _ buffers: BufferPool) {
         if buffers.release(buffer) { reactor?.post(.buffersFreed) }
     }
