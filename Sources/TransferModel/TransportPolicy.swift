@@ -1,11 +1,11 @@
-/// What differs for one domain from the session's rules about unencrypted transfers and TLS, named as in
+/// The rules for one domain about unencrypted transfers and TLS, which replace the session's. The names are those of
 /// `NSExceptionDomains`.
 public struct DomainException: Hashable, Sendable {
-    /// The names below the domain too; false unless set.
+    /// The rules also apply to the names below the domain; false unless set.
     public var includesSubdomains: Bool?
-    /// Whether unencrypted transfers are allowed there, whatever `allowsArbitraryLoads` says; false unless set.
+    /// Whether unencrypted transfers are allowed there, regardless of `allowsArbitraryLoads`; false unless set.
     public var allowsInsecureHTTPLoads: Bool?
-    /// In place of the session's `tlsMinimumVersion`.
+    /// Replaces the session's `tlsMinimumVersion`.
     public var minimumTLSVersion: TLSVersion?
 
     public init(
@@ -32,11 +32,11 @@ extension DomainException: Codable {
 
 /// A host that has asked to be reached over https alone: a Known HSTS Host (RFC 6797 section 8.1).
 public struct HSTSHost: Hashable, Sendable, Codable {
-    /// As `HostName.canonical` has it.
+    /// The name in the form of `HostName.canonical`.
     public var domain: String
-    /// It is true of the names below the domain too.
+    /// The names below the domain are known hosts too.
     public var includesSubdomains: Bool
-    /// When the host asked for it last.
+    /// When the host last asked for it.
     public var learned: Timestamp
     public var expires: Timestamp
 

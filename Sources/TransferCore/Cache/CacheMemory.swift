@@ -7,7 +7,7 @@ package struct CachedAnswer: Sendable, Hashable {
     package var body: [UInt8]
     /// As `CacheRequest.credentials`.
     package var credentials: String?
-    /// A client wants it on no disk.
+    /// A client has decided that it must not be written to disk.
     package var isMemoryOnly = false
 
     package init(response: StoredResponse, body: [UInt8], credentials: String? = nil) {
@@ -24,7 +24,7 @@ package struct CachedAnswer: Sendable, Hashable {
     }
 }
 
-/// The answers of one place that are in memory; the least recently used give way.
+/// The answers of one place that are in memory. When there is no room, the least recently used are removed.
 package struct CacheMemory: Sendable {
     private struct Entry {
         var answer: CachedAnswer
@@ -85,7 +85,7 @@ package struct CacheMemory: Sendable {
         if uses.count > 2 * count + 64 { rebuild() }
     }
 
-    /// Removes the answer if it was not used since, else looks at it again later.
+    /// Removes the answer if it was not used since then. Otherwise notes its newer use.
     private mutating func give(_ use: Use) {
         guard let entries = answers[use.url] else { return }
         if entries.contains(where: { $0.stamp == use.stamp }) {

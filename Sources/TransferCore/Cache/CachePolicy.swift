@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What a task's session, and the task itself, say of the cache; sessions of kind `background` have none.
+/// How a task uses the cache, according to its session and itself. Sessions of kind `background` have no cache.
 package struct CachePolicy: Sendable, Hashable {
     package var request: RequestCachePolicy
     /// The answers are the session's own, not its owner's.
@@ -9,12 +9,13 @@ package struct CachePolicy: Sendable, Hashable {
     package var memoryCapacity: Int
     /// Bytes; 0 for sessions that keep nothing on a disk.
     package var diskCapacity: Int
-    /// The storage has a part on the disk, even if this session keeps nothing there: another configuration may have.
+    /// The storage may have a part on disk, even if this session keeps nothing there, because another configuration may
+    /// have kept answers there.
     package var hasDisk: Bool
 
     package static let memoryCapacity = 4 << 20
     package static let diskCapacity = 20 << 20
-    /// One answer takes at most this part of a capacity.
+    /// One answer takes at most one part in this many of a capacity.
     package static let share = 20
 
     /// - Parameter kind: of the session.

@@ -1,18 +1,19 @@
 import TransferModel
 
-/// One request as the cache sees it: whether it may be answered from what is stored, how it is validated, and what becomes of
+/// The cache's rules for one request: whether a stored answer may be used, how it is validated, and what is stored of
 /// the server's answer (RFC 9111 section 4).
 package struct CacheRequest: Sendable {
-    /// The URL that is asked, without user info and fragment: the key of what is stored.
+    /// The requested URL without user info and fragment: the key of stored answers.
     package let url: String
     package let policy: RequestCachePolicy
-    /// What Vary may name, as it is sent.
+    /// The fields that Vary may name, as they are sent.
     package let fields: [HeaderField]
     package let directives: CacheControl
-    /// What the request proves itself with; nil if it does not. Answers are used for the same again, and kept in memory only.
+    /// Identifies the credentials of the request; nil if there are none. Answers are used again for the same
+    /// credentials only, and are kept in memory only.
     package let credentials: String?
 
-    /// nil if the cache stays out: for anything but a plain GET, for who names a range or conditions of its own, and for
+    /// nil if the cache is not used: for a request that is not a plain GET, or that has its own range or conditions, or
     /// `no-store` (section 5.2.1.5).
     /// - Parameters:
     ///   - defaults: fields that the engine adds if the request has none of their name.
@@ -24,7 +25,7 @@ package struct CacheRequest: Sendable {
         guard exchange.kind == .request, exchange.method?.uppercased() ?? "GET" == "GET", exchange.payload == .none,
             !own.contains(where: { field in Self.conditions.contains { field.isNamed($0) } })
         else { return nil }
-        // A URL that the engine refuses is answered by nobody.
+        // The engine refuses such a URL, so the cache must not answer it either.
         guard
             !exchange.$network.wrappedValue.mayRefusePlaintext
                 || (try? URLRules.parse(exchange.url)).map({ exchange.network.allowsHop(to: $0) }) == true
@@ -49,15 +50,16 @@ package struct CacheRequest: Sendable {
         credentials = Self.credentials(exchange, own, cookies)
     }
 
-    /// Stands for the codings that the daemon asks for and decodes: no caller can send it, so nobody gets a body that is decoded
-    /// for one that is coded, or the other way round.
+    /// Stands for the codings that the daemon asks for and decodes. No caller can send this value, so decoded and coded
+    /// bodies are never confused.
     private static let decoded = "\u{1}decoded"
 
     private static let conditions = [
         "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     ]
 
-    /// What the caller itself says of who it is, and what was decided of this server: a shared answer must not carry it to others.
+    /// Everything in the request that identifies the caller, and the decisions about this server. An answer that
+    /// depends on them must not be used for others.
     private static func credentials(_ exchange: Exchange, _ headers: [HeaderField], _ cookies: String?) -> String? {
         let network = exchange.network
         var parts = headers.values(named: "authorization") + exchange.headers.values(named: "cookie")
@@ -79,25 +81,25 @@ package struct CacheRequest: Sendable {
     package enum Use: Sendable, Hashable {
         /// The stored answer as it is; its age in seconds.
         case serve(StoredResponse, age: Int64)
-        /// Asks with the fields, and uses the stored answer if the server says that it is still valid.
+        /// Sends the request with these fields, and uses the stored answer if the server confirms it.
         case validate(StoredResponse, [HeaderField])
-        /// Asks with the fields; what is stored is not used.
+        /// Sends the request with these fields. The stored answer is not used.
         case load([HeaderField])
-        /// Neither stored nor asked for.
+        /// There is no stored answer, and the server must not be asked.
         case miss
     }
 
     /// The stored answer that may answer this request: of several the newest (section 4.1).
     package func selected(of stored: [StoredResponse]) -> StoredResponse? { selected(of: stored) { $0 } }
 
-    /// The same of what has stored answers.
+    /// The same for values that contain stored answers.
     func selected<Holder>(of holders: [Holder], _ response: (Holder) -> StoredResponse) -> Holder? {
         holders.filter { response($0).selection.matches(fields) }.max {
             response($0).responseTime < response($1).responseTime
         }
     }
 
-    /// What is done about a request.
+    /// Decides what happens to a request.
     /// - Parameters:
     ///   - stored: the answer that was selected; nil if there is none.
     ///   - now: in seconds since 1970.
@@ -141,15 +143,16 @@ package struct CacheRequest: Sendable {
 
     // MARK: After the answer
 
-    /// Whether other requests for the URL may wait for this one's answer: it will be stored, and fresh for some time. A
-    /// validation's 304 is.
+    /// Whether other requests for the URL may wait for this answer: it will be stored and be fresh for some time. This
+    /// is also true of a 304 that confirms the stored answer.
     package func isShared(_ head: ResponseHead, requestTime: Int64, responseTime: Int64) -> Bool {
         if head.status == 304 { return true }
         guard let stored = stored(head, requestTime: requestTime, responseTime: responseTime) else { return false }
         return !stored.directives.noCache && stored.isFresh(at: responseTime)
     }
 
-    /// What is stored of an answer; nil if nothing may be. One after a redirect is of another request.
+    /// The part of an answer that is stored; nil if it must not be stored. An answer after a redirect belongs to
+    /// another request.
     package func stored(_ head: ResponseHead, requestTime: Int64, responseTime: Int64) -> StoredResponse? {
         guard let status = head.status, head.redirects == 0, CacheRules.isStorable(head, request: directives),
             let selection = CacheSelection(head, fields)
@@ -159,9 +162,9 @@ package struct CacheRequest: Sendable {
             requestTime: requestTime, responseTime: responseTime, selection: selection)
     }
 
-    /// Whether a stale answer may be used in place of a failure (section 4.2.4, RFC 5861 section 4): the server allowed it,
-    /// and its time is not over.
-    /// - Parameter status: the server's; nil if there was no answer.
+    /// Whether a stale answer may be used instead of a failure (section 4.2.4, RFC 5861 section 4), because the server
+    /// allowed it for a time that is not over.
+    /// - Parameter status: the server's status; nil if there was no answer.
     package func mayServe(_ stored: StoredResponse, inPlaceOf status: Int?, at now: Int64) -> Bool {
         guard policy == .useProtocolCachePolicy, !directives.noCache else { return false }
         if let status, ![500, 502, 503, 504].contains(status) { return false }

@@ -2,13 +2,13 @@ import TransferModel
 
 /// Which answers a private cache may keep, and which of its own it must drop (RFC 9111 sections 3 and 4.4).
 package enum CacheRules {
-    /// Statuses that may be kept without a word of the server (RFC 9110 section 15.1), without 206.
+    /// Statuses that may be kept even if the server does not say so (RFC 9110 section 15.1), except 206.
     package static func isHeuristicallyCacheable(_ status: Int) -> Bool {
         [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
     }
 
-    /// Statuses that are kept if the server says so. Not 206, of which part is missing (section 3.3); not redirects, which
-    /// are followed anew; not 304; not 401 and 407, which are for who has no credentials yet.
+    /// Statuses that are kept if the server says so. Not 206, which is incomplete (section 3.3); not redirects, which
+    /// are followed anew; not 304; not 401 and 407, which are for requests without credentials.
     package static func isKept(_ status: Int) -> Bool {
         switch status {
         case 206, 401, 407: false
@@ -54,8 +54,8 @@ package enum CacheRules {
         "proxy-authentication-info", "proxy-authorization", "trailer",
     ]
 
-    /// URLs whose answers are dropped after this answer to a request that may change something (section 4.4): the request's
-    /// own, and those of the same origin that Location and Content-Location name.
+    /// URLs whose answers are dropped after this answer to a request that may change something (section 4.4): the
+    /// request's own, and those of the same origin that Location and Content-Location name.
     /// - Parameter url: that was asked, as a key of the cache.
     package static func invalidated(by head: ResponseHead, method: String, url: String) -> [String] {
         guard !isSafe(method), let status = head.status, (200..<400).contains(status) else { return [] }

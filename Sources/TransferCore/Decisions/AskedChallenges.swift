@@ -1,9 +1,10 @@
 import TransferModel
 
-/// Which demands for credentials end an attempt instead of being the task's answer: those that something or somebody may meet.
+/// Which demands for credentials end an attempt, because a client, the store, the helper or Kerberos may answer them.
+/// Other demands are the task's answer.
 package enum AskedChallenges: Sendable, Hashable {
     case none
-    /// Those that Kerberos can meet.
+    /// Those that Kerberos can answer.
     case negotiate
     case all
 

@@ -9,7 +9,7 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     var algorithm: String?
     /// Of Digest.
     var hasNonce = false
-    /// A token follows the scheme: the server goes on with what a token began (RFC 4559 section 5).
+    /// A token follows the scheme: the server continues an exchange of tokens (RFC 4559 section 5).
     package var hasToken = false
 
     /// Whether libcurl can answer it: a challenge with an unknown algorithm is ignored (RFC 7616 section 3.3). libcurl
@@ -110,8 +110,8 @@ package struct AuthenticationChallenge: Hashable, Sendable {
 }
 
 extension ProtectionSpace {
-    /// What a 401 or 407 demands and a user name and a password can answer, the strongest way first: Negotiate, and of Digest,
-    /// NTLM and Basic the first that is offered. Empty if nothing can.
+    /// The demands of a 401 or 407 that a user name and a password can answer, the strongest method first: Negotiate,
+    /// then the first of Digest, NTLM and Basic that is offered. Empty if there are none.
     /// - Parameters:
     ///   - url: the URL that answered.
     ///   - proxy: URL of the proxy; nil if none is known.
@@ -156,7 +156,7 @@ extension ProtectionSpace {
         func first(_ scheme: String) -> AuthenticationChallenge? { challenges.first { $0.scheme == scheme } }
         var ways: [(method: AuthenticationMethod, realm: String?)] = []
         if first("negotiate") != nil { ways.append((.negotiate, nil)) }
-        // libcurl reads the first challenge of Digest alone.
+        // libcurl reads only the first challenge of Digest.
         if let digest = first("digest"), digest.isAnswerable {
             ways.append((.httpDigest, digest.realm))
         } else if first("ntlm") != nil {

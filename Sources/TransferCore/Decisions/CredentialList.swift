@@ -5,7 +5,7 @@ import TransferModel
 package struct CredentialList: Sendable, Hashable {
     /// In the order in which they were stored.
     package private(set) var all: [StoredCredential] = []
-    /// What was removed or replaced: tasks that still send it do not store it again.
+    /// Removed and replaced credentials. Tasks that still send them must not store them again.
     private var removed = CredentialMarks()
 
     package init(_ all: [StoredCredential] = []) { self.all = all }
@@ -39,12 +39,13 @@ package struct CredentialList: Sendable, Hashable {
         removed.remove(credential.username, credential.password, at: credential.space)
     }
 
-    /// Whether a credential that answers this demand was removed or replaced, and has not been stored or asked for since.
+    /// Whether a credential that answers this demand was removed or replaced, and has not been stored or asked for
+    /// since.
     package func hasRemoved(_ username: String, _ password: String, for demand: ProtectionSpace) -> Bool {
         removed.contain(username, password, for: demand)
     }
 
-    /// A client is asked anew: its answer may be stored, even if the same was removed before.
+    /// Notes that a client is asked again. Its answer may be stored, even if the same credential was removed before.
     package mutating func ask(for demand: ProtectionSpace) { removed.remove(at: CredentialSpace(demand)) }
 
     /// The server or proxy has refused the credential: it is not sent again without a client's answer until it is
@@ -85,7 +86,8 @@ extension CredentialSpace {
     /// How precisely the space matches: a realm counts more than a method.
     fileprivate var precision: Int { (realm == nil ? 0 : 2) + (method == nil ? 0 : 1) }
 
-    /// In the form of challenges: host and port as dld reads them in URLs, the realm without control characters, like those of servers.
+    /// Returns the space in the form that challenges have: host and port as dld reads them in URLs, and the realm
+    /// without control characters.
     /// - Throws: `request.bad_field`.
     package func normalized(_ field: String) throws(TransferError) -> CredentialSpace {
         func bad(_ member: String, _ why: String) -> TransferError {

@@ -16,7 +16,7 @@ package enum GitCredential {
         return Array((lines.map { "\($0)=\($1)\n" }.joined() + "\n").utf8)
     }
 
-    /// What a program has said to `get`.
+    /// Reads a program's output for `get`.
     package static func answer(_ output: [UInt8]) -> HelperAnswer {
         guard !output.allSatisfy({ $0 == 10 || $0 == 13 }) else { return .nothing }
         var isRead = false
@@ -33,7 +33,7 @@ package enum GitCredential {
             switch String(decoding: line[..<equals], as: UTF8.self) {
             case "username": username = value
             case "password": password = value
-            // The helper asks that no other helper is asked either.
+            // The helper demands that no other helper is asked.
             case "quit" where value == "1" || value == "true": return .nothing
             default: break
             }
@@ -54,11 +54,11 @@ package enum GitCredential {
     }
 }
 
-/// What the program of `credentialHelper` has for a demand.
+/// The answer of the program of `credentialHelper` to a demand.
 package enum HelperAnswer: Hashable, Sendable {
     case credential(FoundCredential)
     case nothing
-    /// With the reason, in a sentence about the program.
+    /// The text is a sentence about the program that gives the reason.
     case failed(String)
 
     package var credential: FoundCredential? { if case .credential(let found) = self { found } else { nil } }

@@ -1,10 +1,10 @@
 import TransferModel
 
-/// Why a request that was to carry a token of Kerberos was sent without one, or was refused with one.
+/// Why a request was sent without its Kerberos token, or was refused with it.
 package struct KerberosFailure: Sendable, Hashable, Error {
-    /// In the words of Kerberos.
+    /// Kerberos's message.
     package var reason: String
-    /// The realm does not know the user, or the password is another one; or the server refused the token.
+    /// The realm does not know the user, the password is wrong, or the server refused the token.
     package var isRefusal: Bool
 
     package init(_ reason: String, isRefusal: Bool = false) {
@@ -13,13 +13,13 @@ package struct KerberosFailure: Sendable, Hashable, Error {
     }
 }
 
-/// The scheme Negotiate (RFC 4559): what a request carries, and what its refusal says.
+/// The scheme Negotiate (RFC 4559): the fields of requests, and the meaning of refusals.
 package enum Negotiation {
     /// The value of Authorization or Proxy-Authorization.
-    /// - Parameter token: of Kerberos (RFC 4121 section 4.1).
+    /// - Parameter token: a Kerberos token (RFC 4121 section 4.1).
     package static func field(_ token: [UInt8]) -> String { "Negotiate " + initial(token).base64 }
 
-    /// What went wrong with what was sent to the place of this demand.
+    /// Why the server or proxy that sent this answer was not satisfied.
     package static func failure(_ head: ResponseHead) -> KerberosFailure {
         if let failure = head.kerberosFailure { return failure }
         let challenges = AuthenticationChallenge.all(head.headers, isProxy: head.status == 407)
@@ -30,19 +30,19 @@ package enum Negotiation {
                 : "It does not accept the ticket", isRefusal: true)
     }
 
-    /// A token of Kerberos as the first one of SPNEGO (RFC 4178 section 4.2.1), in the frame of RFC 2743 section 3.1.
-    /// Kerberos is all that is offered, so one message is enough.
+    /// Wraps a Kerberos token in the first token of SPNEGO (RFC 4178 section 4.2.1), framed as in RFC 2743 section 3.1.
+    /// Kerberos is the only mechanism that is offered, so one message is enough.
     static func initial(_ token: [UInt8]) -> [UInt8] {
         let mechanisms = element(0xA0, element(0x30, kerberos))
         let initial = element(0xA0, element(0x30, mechanisms + element(0xA2, element(0x04, token))))
         return element(0x60, spnego + initial)
     }
 
-    /// 1.3.6.1.5.5.2 and 1.2.840.113554.1.2.2, encoded.
+    /// The object identifiers 1.3.6.1.5.5.2 and 1.2.840.113554.1.2.2, encoded.
     private static let spnego: [UInt8] = [6, 6, 0x2B, 6, 1, 5, 5, 2]
     private static let kerberos: [UInt8] = [6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2]
 
-    /// X.690 section 8.1.
+    /// Encodes an element (X.690 section 8.1).
     private static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         guard content.count >= 0x80 else { return [tag, UInt8(content.count)] + content }
         var length: [UInt8] = []

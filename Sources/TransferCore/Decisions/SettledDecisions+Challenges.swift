@@ -1,7 +1,7 @@
 import TransferModel
 
 extension SettledDecisions {
-    /// A server or proxy refused what the task has of its own.
+    /// A server or proxy refused the task's own credentials.
     package mutating func refuseOwn(by space: ProtectionSpace) {
         var place = take(space)
         place.refusesOwn = true
@@ -60,7 +60,7 @@ extension SettledDecisions {
         keep(place)
     }
 
-    /// As many as a chain of redirects may have.
+    /// The most URLs that are kept: as many as a chain of redirects may have.
     private static let mostURLs = 20
 
     /// A copy with the credentials that the store has now, for one attempt; never stored.
@@ -183,7 +183,7 @@ extension SettledDecisions.Space {
 
 /// A user name and a password that answer a challenge and were found without asking a client.
 package struct FoundCredential: Sendable, Hashable {
-    /// Kerberos has them; whose they are is not known here.
+    /// The tickets of the daemon's user, whose name is not known here.
     package static let ticket = FoundCredential(username: "", password: "", source: .ticket)
 
     package var username: String

@@ -50,9 +50,9 @@ extension SettledDecisions {
         return question
     }
 
-    /// An answer has come that would be stored.
-    /// - Parameter proposal: what becomes of it if nobody answers.
-    /// - Returns: the question; nil if it is settled, or nobody is asked any more.
+    /// An answer has arrived that the cache would store.
+    /// - Parameter proposal: where it is stored if nobody answers.
+    /// - Returns: the question; nil if it is settled, or if no client is asked any more.
     package mutating func stores(
         _ head: ResponseHead, response: ResponseInfo, proposing proposal: DecisionDefault
     ) -> Question? {
@@ -66,7 +66,7 @@ extension SettledDecisions {
         return question
     }
 
-    /// Where this answer is stored, if that was decided already: it was lost before it could be kept.
+    /// Where this answer is stored, if a client has decided about the same answer before, which was then lost.
     package func decided(about head: ResponseHead) -> DecisionAction? { responded == head.mark ? stored : nil }
 
     /// What a client's answer settles.

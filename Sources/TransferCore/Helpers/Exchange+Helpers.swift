@@ -1,8 +1,8 @@
 import TransferModel
 
-/// What an exchange by a helper has in common with one over HTTP.
+/// Redirects and challenges of helpers, handled like those of HTTP servers.
 extension Exchange {
-    /// Where a helper leads.
+    /// Returns the request to the target of a helper's redirect.
     /// - Throws: `request.bad_url`, `http.redirect_limit`, `http.protocol` for a scheme that it may not lead to,
     ///   `policy.plaintext_refused`.
     package func redirectOfHelper(to url: String) throws(TransferError) -> StandingRequest {
@@ -34,7 +34,8 @@ extension Exchange {
             isForeign: isForeign, redirects: 1, mayStepBack: RepeatRules.isIdempotent(method ?? "GET"))
     }
 
-    /// What a challenge of a helper is answered with: what a client or the store gave for this place, else the task's own.
+    /// The credential that answers a helper's challenge: one from a client or the store for this place, or else the
+    /// task's own.
     package var credentialForHelper: (username: String, password: String)? {
         let options = $network.wrappedValue
         if !options.answered.isEmpty, let place = (try? URLRules.parse(url))?.hostKey,
@@ -54,7 +55,7 @@ extension ResponseHead {
             String(realm.filter { $0 != "\r\n" && !$0.isNewline }).replacing("\\", with: "\\\\").replacing(
                 "\"", with: "\\\"")
         }
-        // A helper computes no digest: the nonce only makes the challenge a complete one.
+        // The helper computes the digest itself. The nonce only completes the challenge.
         let rest = quoted.map { " realm=\"\($0)\"" } ?? ""
         let value = scheme + rest + (method == .httpDigest ? "\(rest.isEmpty ? " " : ", ")nonce=\"\"" : "")
         return ResponseHead(url: url, status: 401, headers: [HeaderField("WWW-Authenticate", value)])
@@ -62,6 +63,6 @@ extension ResponseHead {
 }
 
 extension HelperEvent {
-    /// Bytes that it takes while it waits.
+    /// The memory that the event takes while it waits, in bytes.
     package var weight: Int { if case .data(let bytes) = self { bytes.count + 64 } else { 64 } }
 }

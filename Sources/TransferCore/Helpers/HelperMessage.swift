@@ -1,9 +1,9 @@
 import TransferModel
 
-/// What a helper did that its protocol does not allow; the text says what, for the log and the task's error.
+/// A violation of the protocol by a helper. The text describes it for the log and the task's error.
 package struct HelperViolation: Error, Hashable, Sendable {
     package var reason: String
-    /// The request that the line named; nil if none can be made out.
+    /// The request that the line names; nil if it names none.
     package var id: Int64?
 
     package init(_ reason: String, id: Int64? = nil) {
@@ -12,13 +12,14 @@ package struct HelperViolation: Error, Hashable, Sendable {
     }
 }
 
-/// What a helper says of itself before anything else.
+/// The first line of a helper, which describes the helper itself.
 package struct HelperHello: Hashable, Sendable {
-    /// It can begin behind the first byte.
+    /// It can begin after the first byte.
     package var resumes: Bool
     /// It takes requests with a body.
     package var uploads: Bool
-    /// One process serves many requests, whose bytes come as `data`; else one, and descriptor 3 is its part file.
+    /// One process serves many requests and sends their bytes as `data`. If false, a process serves one request, and
+    /// its descriptor 3 is the part file.
     package var servesMany: Bool
 
     package init(resumes: Bool, uploads: Bool, servesMany: Bool) {
@@ -28,15 +29,15 @@ package struct HelperHello: Hashable, Sendable {
     }
 }
 
-/// The head of a helper's answer.
+/// The header of a helper's answer.
 package struct HelperResponse: Hashable, Sendable {
-    /// Where its bytes begin; 0 if it starts over.
+    /// The offset of its first byte; 0 if it starts over.
     package var offset: Int64
     package var status: Int?
     package var headers: [HeaderField]
-    /// Bytes of the whole resource; nil if it does not know.
+    /// The length of the whole resource in bytes; nil if unknown.
     package var length: Int64?
-    /// Names the version of the resource.
+    /// Identifies the version of the resource.
     package var validator: String?
     package var suggestedFilename: String?
 
@@ -53,28 +54,28 @@ package struct HelperResponse: Hashable, Sendable {
     }
 }
 
-/// One line of a helper: pure, so that every line can be tested without a process.
+/// One line of a helper. Reading it is a pure function, so that every line can be tested without a process.
 package enum HelperMessage: Hashable, Sendable {
     case hello(HelperHello)
     case request(Int64, Content)
 
-    /// What a line says of one request.
+    /// The content of a line about one request.
     package enum Content: Hashable, Sendable {
         case response(HelperResponse)
         case redirect(String)
         /// - Parameters: realm and method of the protection space.
         case challenge(realm: String?, AuthenticationMethod)
         case data([UInt8])
-        /// Everything before is in descriptor 3.
+        /// All bytes before this offset are in descriptor 3.
         case wrote(Int64)
         case finished
         case failed(code: String, message: String, isRetryable: Bool)
     }
 
-    /// Bytes of the longest line, without its end.
+    /// The length of the longest line in bytes, without its line feed.
     package static let longestLine = 16 << 20
     package static let version: Int64 = 1
-    /// Header fields of one answer, and bytes of their names and values.
+    /// The most header fields of one answer, and the most bytes of their names and values.
     private static let mostHeaders = 1000
     private static let headerBytes = 300 << 10
     private static let longestText = 4096
@@ -126,7 +127,7 @@ package enum HelperMessage: Hashable, Sendable {
             return text
         }
 
-        /// What people read: the beginning of it is enough.
+        /// A text for people. Only its beginning is kept.
         private func words(_ name: String) throws(HelperViolation) -> String {
             guard let value = given(name) else { return "" }
             guard let words = value.stringValue else { throw wrong(name, "a text") }
@@ -193,7 +194,7 @@ package enum HelperMessage: Hashable, Sendable {
                 suggestedFilename: try text("suggestedFilename"))
         }
 
-        /// [name, value] in order, as everywhere in the protocol of dld, or an object.
+        /// Pairs [name, value] in order, as everywhere in dld's protocol, or an object.
         private func headers() throws(HelperViolation) -> [HeaderField] {
             var fields: [HeaderField] = []
             switch given("headers") {
@@ -221,7 +222,7 @@ package enum HelperMessage: Hashable, Sendable {
             return fields
         }
 
-        /// As a question of kind `challenge` tells it.
+        /// The members are those of a question of kind `challenge`.
         private func challenge() throws(HelperViolation) -> Content {
             let space = given("protectionSpace")?.objectValue ?? members
             let method = space["method"]?.stringValue.flatMap(AuthenticationMethod.init(rawValue:)) ?? .httpBasic

@@ -1,26 +1,26 @@
 import TransferModel
 
-/// What a request to a helper carries.
+/// The body of a request to a helper.
 package enum HelperBody: Sendable, Hashable {
     case bytes([UInt8])
-    /// All of a file that is too long for a line; the helper reads it itself.
+    /// A whole file that is too long for a line. The helper reads it itself.
     case file(String, ByteCount)
 }
 
-/// What a helper is asked for, and what it is told later: the lines of the daemon.
+/// A request to a helper, and the daemon's lines about it.
 package struct HelperOrder: Sendable, Hashable {
     package var url: String
     package var method: String
     package var headers: [HeaderField]
-    /// Where its bytes are to begin.
+    /// The offset at which the helper should begin.
     package var offset: Int64
-    /// Names the version of which bytes are held; nil if nothing is held, or a digest proves the whole.
+    /// Identifies the version of the held bytes; nil if no bytes are held, or if a digest proves the whole.
     package var validator: String?
     package var body: HelperBody?
-    /// The length of the version of which bytes are held.
+    /// The whole length of that version.
     package var heldTotal: Int64?
 
-    /// Bytes of the longest body, which `load` carries.
+    /// The longest body in bytes that `load` carries.
     package static let longestBody = 1 << 20
 
     package init(_ exchange: Exchange) {
@@ -52,8 +52,8 @@ package struct HelperOrder: Sendable, Hashable {
 
     package static func cancel(_ id: Int64) -> [UInt8] { line("cancel", ["id": .integer(id)]) }
 
-    /// What a challenge is answered with.
-    /// - Parameter credential: nil if there is none: the helper goes on without.
+    /// The line that answers a challenge.
+    /// - Parameter credential: nil if there is none. The helper then continues without it.
     package static func answer(_ id: Int64, _ credential: (username: String, password: String)?) -> [UInt8] {
         guard let credential else {
             return line(
@@ -71,18 +71,18 @@ package struct HelperOrder: Sendable, Hashable {
 
     private static func line(_ type: String, _ members: [String: JSONValue]) -> [UInt8] {
         let object = JSONValue.object(members.merging(["type": .string(type)]) { $1 })
-        // Strings and integers: there is nothing that JSON does not have.
+        // This cannot fail, because the values are strings and integers.
         return ((try? JSONCoding.encode(object)) ?? []) + [UInt8(ascii: "\n")]
     }
 
     // MARK: Answers
 
-    /// Fields that frame a body or name its version: the protocol's own members say that.
+    /// Fields that frame a body or name its version. Members of the protocol replace them.
     private static let dropped: Set<String> = RequestHeaders.framing.union([
         "content-range", "accept-ranges", "etag", "date", "set-cookie",
     ])
 
-    /// The answer as one over HTTP would say it: one judge and one strategy serve both.
+    /// The answer as a header of HTTP, so that the judge and the strategy of HTTP can be used.
     package func head(of response: HelperResponse) -> ResponseHead {
         var head = ResponseHead(url: url, status: response.status ?? 200)
         head.headers = response.headers.filter { !Self.dropped.contains($0.name.lowercased()) }
@@ -94,7 +94,7 @@ package struct HelperOrder: Sendable, Hashable {
         let isSuccess = head.status.map { (200..<300).contains($0) } ?? false
         guard isSuccess, response.offset > 0, let total = total(of: response) else {
             if isSuccess, head.status == 206 { head.status = 200 }
-            // It has started over, whatever the version: to ask once more would bring the same.
+            // The helper has started over, whatever the version. Asking again would give the same result.
             if offset > 0 { head.headers.append(HeaderField("Accept-Ranges", "none")) }
             if let length = response.length { head.headers.append(HeaderField("Content-Length", "\(length)")) }
             return head
@@ -104,22 +104,21 @@ package struct HelperOrder: Sendable, Hashable {
         return head
     }
 
-    /// Whether an answer continues the bytes that are held: it has their validator, and its end is known. An answer from 0
+    /// Whether an answer continues the held bytes: it has their validator, and its end is known. An answer from 0
     /// continues nothing.
     package func isContinued(by response: HelperResponse) -> Bool {
         guard response.offset > 0, total(of: response) != nil else { return false }
         return validator == nil || response.validator == validator
     }
 
-    /// The whole length, which is also understood if the helper gives that of the rest. nil if nobody knows it, or it is none
-    /// that the answer can have.
+    /// The length of the whole resource, even if the helper gives that of the rest. nil if it is unknown or impossible.
     func total(of response: HelperResponse) -> Int64? {
         guard var total = response.length ?? heldTotal else { return nil }
         if let heldTotal, total != heldTotal, total == heldTotal - response.offset { total = heldTotal }
         return total > response.offset ? total : nil
     }
 
-    /// A validator as a strong entity tag (RFC 9110 section 8.8.3), whatever it is made of.
+    /// A validator as a strong entity tag (RFC 9110 section 8.8.3). It may contain any characters.
     static func tag(of validator: String) -> String { "\"\(PathSegment.encoded(validator))\"" }
 
     static func validator(of tag: String) -> String? {

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// How soon a helper is started again that ended unasked: later each time, until one of its requests succeeds. However many
-/// tasks wait, they start no more processes than that.
+/// How soon a helper is started again after it ended without being told to. The delay grows each time, until one of its
+/// requests succeeds. It limits the starts no matter how many tasks wait.
 package struct HelperPace: Sendable {
     private static let firstDelay: Int64 = 500
     private static let longestDelay: Int64 = 30_000

@@ -1,21 +1,21 @@
 import TransferModel
 
-/// What is to be done about a line of a helper.
+/// The effect of a helper's line on its transfer.
 package enum HelperEvent: Sendable, Hashable {
     case response(HelperResponse)
     case redirect(String)
     case challenge(realm: String?, AuthenticationMethod)
     case data([UInt8])
-    /// Everything before is in the file, as far as the file says so too.
+    /// All bytes before this offset are in the file. The file's real length limits the offset.
     case wrote(Int64)
     case finished
-    /// The request cannot begin where it was asked to.
+    /// The helper cannot begin at the requested offset.
     case cannotResume
-    /// `retryAfter`: not sooner, in seconds.
+    /// `retryAfter`: the shortest delay before another attempt, in seconds.
     case failed(TransferError, retryAfter: Seconds?)
 }
 
-/// One request at a helper, as its lines follow each other: pure. Nothing that a helper says of one request touches another.
+/// The state of one request to a helper, which the helper's lines about that request change. It is pure.
 package struct HelperRequest: Sendable {
     private enum Stage: Sendable { case asked, answered, over }
 
@@ -26,7 +26,7 @@ package struct HelperRequest: Sendable {
     private var stage = Stage.asked
     private var written: Int64 = 0
 
-    /// - Parameter offset: where its bytes are to begin.
+    /// - Parameter offset: the offset at which the helper should begin.
     package init(scheme: String, offset: Int64, hasPart: Bool) {
         self.scheme = scheme
         self.offset = offset
@@ -36,8 +36,8 @@ package struct HelperRequest: Sendable {
     package var isOver: Bool { stage == .over }
 
     /// Takes one line.
-    /// - Parameter fileSize: bytes that descriptor 3 has now.
-    /// - Returns: nil if it says nothing new.
+    /// - Parameter fileSize: returns the current length in bytes of the file at descriptor 3.
+    /// - Returns: nil if the line says nothing new.
     package mutating func take(_ content: HelperMessage.Content, fileSize: () -> Int64) -> HelperEvent? {
         guard stage != .over else { return nil }
         do throws(HelperViolation) {
@@ -102,18 +102,18 @@ extension TransferError {
             details: ["scheme": .string(scheme)])
     }
 
-    /// Codes of the vocabulary that a helper may use: what it says of the place that it asked.
+    /// The codes that a helper may use. They describe failures of the server that it asked.
     private static let codesOfHelpers: Set<ErrorCode> = [
         .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus,
         .httpProtocol, .authRequired, .authFailed, .unsupported,
     ]
 
-    /// What a helper says of a request that failed.
+    /// The error for a helper's `failed` line.
     fileprivate static func helper(
         _ scheme: String, _ code: String, _ message: String, _ isRetryable: Bool
     ) -> TransferError {
         let said = message.isEmpty ? code.isEmpty ? "it does not say why" : code : message
-        // What it says of trying again counts, whatever is usual for the code.
+        // The helper decides whether another attempt may help, even if that is unusual for the code.
         let known = ErrorCode(rawValue: code).flatMap { code in
             codesOfHelpers.contains(code) && (code.mayVary || code.retryable == isRetryable) ? code : nil
         }

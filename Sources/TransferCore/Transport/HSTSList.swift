@@ -4,15 +4,15 @@ import TransferModel
 package struct HSTSList: Sendable {
     private struct Entry {
         var host: HSTSHost
-        /// Registered domain: the names below it share a bound.
+        /// The registered domain. The names below it share a bound.
         var site: String
-        /// As the store has it.
+        /// The expiry that the store has.
         var storedExpiry: Timestamp
     }
 
     private var entries: [String: Entry] = [:]
 
-    /// - Parameter hosts: as stored.
+    /// - Parameter hosts: the stored hosts.
     package init(_ hosts: [HSTSHost] = []) {
         for host in hosts {
             entries[host.domain] = Entry(
@@ -22,13 +22,13 @@ package struct HSTSList: Sendable {
 
     package func host(_ domain: String) -> HSTSHost? { entries[domain]?.host }
 
-    /// Those that have not expired, by name.
+    /// The hosts that have not expired, sorted by name.
     package func all(at now: Timestamp) -> [HSTSHost] {
         entries.values.map(\.host).filter { $0.expires > now }.sorted { $0.domain < $1.domain }
     }
 
-    /// Whether a host is reached over https alone: it is known itself, or a domain above it with its subdomains (section
-    /// 8.2). Addresses never are.
+    /// Whether a host must be reached over https alone: it is known itself, or a domain above it is known with its
+    /// subdomains (section 8.2). Addresses are never known.
     package func isKnown(_ host: String, at now: Timestamp) -> Bool { known(host, at: now) != nil }
 
     /// The entry that makes a host known: its own, or that of a domain above it.
@@ -48,9 +48,9 @@ package struct HSTSList: Sendable {
         }
     }
 
-    /// Takes the first Strict-Transport-Security field of an answer that came over TLS from a server whose certificate was
-    /// verified (section 8.1).
-    /// - Returns: the domains whose stored entries are to be written again, or removed if they are not here any more.
+    /// Takes the first Strict-Transport-Security field of an answer that came over TLS from a server whose certificate
+    /// was verified (section 8.1).
+    /// - Returns: the domains whose stored entries must be written again, or removed if they are no longer in the list.
     package mutating func receive(_ field: String, from host: String, at now: Timestamp) -> [String] {
         let domain = HostName.canonical(host)
         // Section 8.1.1: no addresses.
@@ -61,7 +61,8 @@ package struct HSTSList: Sendable {
             expires: now.advanced(by: Seconds(Double(said.maxAge))))
         if let before = entries[domain] {
             entries[domain]?.host = known
-            // Each answer says it again: a tenth of its time, or a day, is not worth a write.
+            // Each answer repeats the field. If the expiry moves by less than a tenth of its time, or a day, it is not
+            // written again.
             let shift = abs(before.storedExpiry.rawValue - known.expires.rawValue)
             if before.host.includesSubdomains == known.includesSubdomains, shift < min(86_400_000, said.maxAge * 100) {
                 return []
@@ -74,8 +75,8 @@ package struct HSTSList: Sendable {
         return [domain] + shrink(of: site, keeping: domain, at: now)
     }
 
-    /// Over a bound, the host that asked longest ago goes: of those of the same registered domain, or of all. What has
-    /// expired goes first.
+    /// If a bound is exceeded, removes the host that asked longest ago, of the same registered domain or of all.
+    /// Expired hosts are removed first.
     private mutating func shrink(of site: String, keeping new: String, at now: Timestamp) -> [String] {
         func excess() -> [Entry]? {
             let ofSite = entries.values.filter { $0.site == site }

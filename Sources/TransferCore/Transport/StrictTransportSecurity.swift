@@ -1,13 +1,13 @@
 import TransferModel
 
-/// What a Strict-Transport-Security field says (RFC 6797 section 6.1).
+/// The content of a Strict-Transport-Security field (RFC 6797 section 6.1).
 package struct StrictTransportSecurity: Hashable, Sendable {
-    /// Seconds, at most `Bounds.longestTimeout`; 0 = the host is to be forgotten.
+    /// Seconds, at most `Bounds.longestTimeout`; 0 = the host must be forgotten.
     package var maxAge: Int64
     package var includesSubdomains = false
 
-    /// nil if the field does not conform to the grammar: then all of it is ignored (section 8.1). So is one longer than
-    /// `Bounds.strictTransportSecurity`.
+    /// nil if the field does not conform to the grammar, and is therefore ignored completely (section 8.1). A field
+    /// longer than `Bounds.strictTransportSecurity` is ignored too.
     package init?(_ field: String) {
         guard field.utf8.count <= Bounds.strictTransportSecurity else { return nil }
         var rest = Array(field.utf8)[...]
@@ -24,23 +24,23 @@ package struct StrictTransportSecurity: Hashable, Sendable {
                     value = text
                     rest.skipSpace()
                 }
-                // No directive comes twice (section 6.1, rule 2).
+                // No directive may appear twice (section 6.1, rule 2).
                 guard names.insert(name).inserted else { return nil }
                 switch (name, value) {
                 case ("max-age", let value):
                     guard let seconds = value.flatMap(Self.seconds) else { return nil }
                     age = seconds
                 case ("includesubdomains", nil): includesSubdomains = true
-                // It has no value (section 6.1.2).
+                // This directive must not have a value (section 6.1.2).
                 case ("includesubdomains", _): return nil
-                // Others are ignored (section 6.1, rule 5).
+                // Unknown directives are ignored (section 6.1, rule 5).
                 default: break
                 }
             }
             if rest.isEmpty { break }
             guard rest.take(";") else { return nil }
         }
-        // It is required (section 6.1.1).
+        // `max-age` is required (section 6.1.1).
         guard let age else { return nil }
         maxAge = age
     }
@@ -52,9 +52,9 @@ package struct StrictTransportSecurity: Hashable, Sendable {
         return text.utf8.reduce(0) { min($0 * 10 + Int64($1 - 0x30), most) }
     }
 
-    /// The same URL over https (section 8.3): port 80 becomes 443, any other one stays.
-    /// - Parameter url: as a request names it: in lower case up to the host, and without user info.
-    /// - Returns: nil if it is not a URL of http.
+    /// The same URL over https (section 8.3): port 80 becomes 443, and any other port stays.
+    /// - Parameter url: a URL as in a request: in lower case up to the host, and without user info.
+    /// - Returns: nil if its scheme is not http.
     package static func secured(_ url: String) -> String? {
         let scheme = "http://"
         guard url.hasPrefix(scheme) else { return nil }
@@ -84,7 +84,7 @@ extension ArraySlice<UInt8> {
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// What a quoted-string holds (RFC 9110 section 5.6.4); nil if there is none.
+    /// Takes a quoted-string (RFC 9110 section 5.6.4) and returns its content; nil if there is none.
     fileprivate mutating func takeQuoted() -> String? {
         guard take("\"") else { return nil }
         var content: [UInt8] = []

@@ -2,10 +2,11 @@ import TransferModel
 
 /// The domains of a session that have their own rules about unencrypted transfers and TLS.
 package struct TransportExceptions: Sendable, Hashable {
-    /// By domain, as `HostName.canonical` has it.
+    /// The exceptions by domain, in the form of `HostName.canonical`.
     private var domains: [String: DomainException]
-    /// The task says itself whether unencrypted transfers are allowed, and which TLS versions: what it says goes before.
+    /// The task itself says whether unencrypted transfers are allowed. Its value takes precedence over the exceptions.
     package var yieldsPlaintext = false
+    /// The task itself names a TLS version, which takes precedence over the exceptions.
     package var yieldsTLS = false
 
     package init(_ domains: [String: DomainException] = [:]) {
@@ -15,7 +16,7 @@ package struct TransportExceptions: Sendable, Hashable {
 
     package var isEmpty: Bool { domains.isEmpty }
 
-    /// The exception that names the host, else the longest domain above it whose exception includes its subdomains.
+    /// The exception for the host itself, or else for the longest domain above it whose exception includes subdomains.
     package func exception(for host: String) -> DomainException? {
         guard !domains.isEmpty else { return nil }
         let name = HostName.canonical(host)
@@ -26,30 +27,30 @@ package struct TransportExceptions: Sendable, Hashable {
 }
 
 extension NetworkOptions {
-    /// Whether bytes may cross the network unencrypted to a host. An exception for it decides, whatever the session allows,
-    /// as in `NSExceptionDomains`.
+    /// Whether bytes may be sent to a host unencrypted. If there is an exception for the host, it alone decides, as in
+    /// `NSExceptionDomains`.
     package func allowsPlaintext(to host: String) -> Bool {
         guard !exceptions.isEmpty, !exceptions.yieldsPlaintext, let exception = exceptions.exception(for: host)
         else { return allowsPlaintext }
         return exception.allowsInsecureHTTPLoads ?? false
     }
 
-    /// Oldest TLS version to accept from a host; nil = libcurl's.
+    /// The oldest TLS version that is accepted from a host; nil = libcurl's default.
     package func minimumTLSVersion(of host: String) -> TLSVersion? {
         guard !exceptions.isEmpty, !exceptions.yieldsTLS else { return tlsMinimumVersion }
         return exceptions.exception(for: host)?.minimumTLSVersion ?? tlsMinimumVersion
     }
 
-    /// Whether a URL is refused before anything is sent. Where HSTS is obeyed, only the engine knows: the host may be one
-    /// that is reached over https.
+    /// Whether a URL is refused before anything is sent. If HSTS is obeyed, only the engine can decide, because the
+    /// host may have to be reached over https.
     package func refuses(_ url: ParsedURL) -> Bool {
         !(obeysHSTS && url.scheme == .http) && !allowsHop(to: url)
     }
 
-    /// Whether a URL may be asked as it is.
+    /// Whether a URL may be requested as it is.
     func allowsHop(to url: ParsedURL) -> Bool { !url.scheme.isPlaintext || allowsPlaintext(to: url.host) }
 
-    /// False if every URL may be asked as it is.
+    /// False if every URL may be requested as it is.
     var mayRefusePlaintext: Bool { !allowsPlaintext || !exceptions.isEmpty }
 }
 
@@ -58,7 +59,7 @@ extension TransferError {
         plaintextRefused(url.scheme.rawValue, to: url.host, url: url.requestURL)
     }
 
-    /// Nothing was sent.
+    /// The error for a refused URL. Nothing was sent.
     package static func plaintextRefused(_ scheme: String, to host: String, url: String) -> TransferError {
         TransferError(
             .plaintextRefused,
@@ -68,7 +69,7 @@ extension TransferError {
 }
 
 extension ParsedURL {
-    /// The same server over https (RFC 6797 section 8.3); nil if this is not a URL of http.
+    /// The same server over https (RFC 6797 section 8.3); nil if the scheme is not http.
     package var securedHostKey: String? {
         StrictTransportSecurity.secured(hostKey).map { port == 80 ? "\($0):443" : $0 }
     }

@@ -2,25 +2,25 @@ import CurlEngine
 import TransferCore
 import TransferModel
 
-/// What becomes of a demand for credentials that ended an attempt.
+/// Finds the credential for a demand that ended an attempt.
 extension CredentialKeeper {
-    /// What was sent in vain, and how.
+    /// The credentials that were refused or could not be used, and how they were sent.
     private struct Vain {
         /// The only user whose credential may be sent; nil for any.
         var username: String?
-        /// Settled about the server or proxy before.
+        /// What the task's questions have settled about the server or proxy.
         var place: SettledDecisions.Space?
-        /// Sent in place of the task's own.
+        /// The credential that was sent instead of the task's own.
         var sent: SettledDecisions.Space?
-        /// Kerberos had no token for it, or its token was refused.
+        /// Why Kerberos had no token for it, or that its token was refused.
         var kerberos: KerberosFailure?
-        /// The realm has refused the password, and not the server the token.
+        /// The realm refused the password. If false, the server refused the token.
         var isOfRealm = false
-        /// Another way is offered, and is gone from here on: what Kerberos could not use is good for it.
+        /// Another method is offered and is used from now on, even with a credential that Kerberos could not use.
         var leavesNegotiate = false
         var refused: [FoundCredential] = []
 
-        /// Whether a credential may be sent in this way.
+        /// Whether a credential may be sent to answer this demand.
         func allows(_ found: FoundCredential, _ demand: ProtectionSpace) -> Bool {
             func isSame(_ username: String?, _ password: String?) -> Bool {
                 found.username == username && found.password == password ?? ""
@@ -32,9 +32,10 @@ extension CredentialKeeper {
         }
     }
 
-    /// Looks where nobody needs to be asked. What was refused is noted.
-    /// - Parameter asking: called before the helper is asked, which may take its time; a cancelled task does not wait for it.
-    /// - Returns: nil if nothing was demanded that credentials answer.
+    /// Looks for a credential without asking a client, and notes refused ones.
+    /// - Parameter asking: called before the helper is asked, because that may take long. A cancelled task does not
+    ///   wait for the helper.
+    /// - Returns: nil if the answer demands nothing that credentials can answer.
     func offer(
         after failure: AttemptFailure, of record: TaskRecord, _ policy: EffectivePolicy,
         asking: @Sendable () -> Void = {}
@@ -57,7 +58,7 @@ extension CredentialKeeper {
             FoundCredential(username: $0.username, password: $0.password ?? "", source: .task)
         }
         let isOwnSpent = isSpent(own, demands, vain)
-        // A realm that did not answer has refused nothing.
+        // If the realm did not answer, the task's own credential was not refused.
         let isUnused = vain.sent?.source == .task && vain.kerberos?.isRefusal == false
         if let own, isOwnSpent, !isUnused { vain.refused.append(own) }
         noteRefused(&vain, by: demands[0], user)
@@ -73,8 +74,9 @@ extension CredentialKeeper {
         guard policy.answersChallenges else { return offer }
         let isAsked = policy.asks.contains(.challenge)
         if isAsked { for demand in demands { self.isAsked(user, about: demand) } }
-        // The client has said of those of its session that they are for all of its tasks; others it is asked about.
-        // Stored ones go before tickets and the helper: what Kerberos could not use then, it cannot use now.
+        // If the client is asked, only the session's own credentials are used unasked: the client gave them for all
+        // tasks of the session. Tickets and the helper are tried after stored credentials. So if those failed with
+        // Kerberos, the stored ones have failed with it before.
         let isPast =
             vain.kerberos != nil && !vain.leavesNegotiate
             && (vain.sent?.source == .ticket || vain.sent?.source == .helper)
@@ -93,8 +95,8 @@ extension CredentialKeeper {
         return offer
     }
 
-    /// Whether Negotiate comes before another way that is offered too: not if Kerberos has failed or has no realm. A client
-    /// whose password the realm refused may have mistyped it, and is asked again.
+    /// Whether Negotiate is tried before another method that is offered too. It is not if Kerberos has failed or has no
+    /// realm. But if the realm refused a client's password, the client may have mistyped it and is asked again.
     private func isNegotiateTried(_ vain: inout Vain) async -> Bool {
         if vain.place?.declinesNegotiate == true { return false }
         if vain.kerberos != nil {
@@ -105,14 +107,15 @@ extension CredentialKeeper {
         return await kerberos?.knowsRealm(of: nil) == true
     }
 
-    /// The task's own credential goes by itself where Basic or Digest is offered, and else once in answer to a demand.
+    /// Whether the task's own credential has been sent. libcurl sends it unasked if Basic or Digest is offered.
+    /// Otherwise it is sent once, in answer to a demand.
     private func isSpent(_ own: FoundCredential?, _ demands: [ProtectionSpace], _ vain: Vain) -> Bool {
         guard own != nil else { return false }
         if demands.contains(where: { $0.method == .httpBasic || $0.method == .httpDigest }) { return true }
         return !vain.leavesNegotiate && (vain.sent != nil || vain.place?.failures ?? 0 > 0)
     }
 
-    /// Those whom nobody has named for this task: the tickets of the daemon's user, then the helper.
+    /// Tries the tickets of the daemon's user, then the helper.
     private func findOutside(
         _ offer: inout CredentialOffer, _ vain: Vain, _ user: User, _ asking: @Sendable () -> Void
     ) async {
@@ -139,9 +142,9 @@ extension CredentialKeeper {
         }
     }
 
-    /// Notes what is not to be sent again. What Kerberos could not use is not refused by anybody.
+    /// Notes the credentials that must not be sent again. A credential that Kerberos could not use was not refused.
     private func noteRefused(_ vain: inout Vain, by demand: ProtectionSpace, _ user: User) {
-        // It was sent whatever the realm: the server may have named another one, or another method, before.
+        // It may have been sent for another realm or method, which the server named before.
         if let sent = vain.sent, let name = sent.username, sent.source != .ticket, !vain.leavesNegotiate,
             vain.kerberos?.isRefusal != false
         {
