@@ -93,7 +93,7 @@ public enum CredentialSource: String, Word {
     case store
     /// The program of `credentialHelper`.
     case helper
-    /// The task's own user name and password, sent in a way that is not tried unasked.
+    /// The task's own user name and password, sent by a method that is used only if the server asks for it.
     case task
     /// The Kerberos tickets of the daemon's user; there is no user name and no password.
     case ticket
@@ -117,11 +117,11 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var persistence: CredentialPersistence?
         /// Where they come from, if no client gave them for this task.
         public var source: CredentialSource?
-        /// They are for one realm of this server. Where a redirect leads within it, they are sent to `urls` alone.
+        /// They are for one realm of this server. After a redirect within the server, they are sent only to `urls`.
         public var isOfRealm: Bool?
         /// The URLs whose challenges named that realm.
         public var urls: [String]?
-        /// It refused what the task has of its own: its user name, also in a URL, its token, its netrc file. None of
+        /// The server refused the task's own credentials: user name (also one in a URL), token or netrc file. None of
         /// these is sent there again.
         public var refusesOwn: Bool?
         /// The trusted keys of this server, in the form of `TrustedKey`.
@@ -132,9 +132,9 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var certificate: ClientCertificate?
         /// The client shows this server no certificate.
         public var declinesCertificate: Bool?
-        /// Kerberos has failed here: another way is used if the server offers one.
+        /// Kerberos has failed here, so another method is used if the server offers one.
         public var declinesNegotiate: Bool?
-        /// The tickets of the daemon's user were no help here.
+        /// The tickets of the daemon's user did not work here.
         public var declinesTickets: Bool?
 
         public init(origin: String, isProxy: Bool) {

@@ -1,13 +1,13 @@
 import TransferModel
 import TransferStore
 
-/// Pages of a listing that goes through both stores. The volatile tasks come last, or first in the order `newest`, like
-/// their ids; in other orders too, because a page reads each store in that store's order.
+/// Pages of a listing of both stores. Each store is read in its own order. The volatile tasks come last in every order
+/// except `newest`, in which they come first, because they have the highest ids.
 struct TaskPages {
     private struct Part {
         var store: TransferStore
         var query: TaskQuery
-        /// What its cursors begin with.
+        /// The text with which its cursors begin.
         var prefix = ""
         /// The cursor of its first page.
         var start: String
@@ -16,7 +16,7 @@ struct TaskPages {
     private let parts: [Part]
     private let limit: Int
     private let bytes: Int
-    /// The part in which the page begins, and where.
+    /// The part in which the page begins, and the place within it.
     private let first: Int
     private let place: String?
 

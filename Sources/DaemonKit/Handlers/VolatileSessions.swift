@@ -47,7 +47,7 @@ package final class SessionBindings: Sendable {
         bindings.withLock { $0.filter { $1.sink.id == connection }.map(\.key.identifier) }
     }
 
-    /// Whether the session is another connection's, which is gone or sends no more requests.
+    /// Whether the session belongs to another connection that is closed or sends no more requests.
     fileprivate func isLeft(_ session: SessionKey, by connection: any EventSink) -> Bool {
         guard let known = bindings.withLock({ $0[session] }), known.sink.id != connection.id else { return false }
         return known.isEnding || known.sink.isLeaving
@@ -110,7 +110,7 @@ package final class VolatileSessions: Sendable {
         scope.includes(context.peer.uid) ? bindings.sessions(of: context.connection.id).sorted() : []
     }
 
-    /// Waits while the session ends with its client, which is gone: nobody else can tell when its name is free.
+    /// Waits until a session whose client is gone has ended. Clients cannot know themselves when its name is free.
     func waitForEnd(of session: SessionKey, by connection: any EventSink) async {
         let deadline = ContinuousClock.now + Self.longestEnd
         var pause = Duration.milliseconds(10)
@@ -230,7 +230,7 @@ package final class VolatileSessions: Sendable {
         for await _ in end {}
     }
 
-    /// Tasks that one transaction forgets: some milliseconds of the writer.
+    /// The most tasks that one transaction forgets. They take some milliseconds of the writer's time.
     private static let forgetBatch = 256
 
     /// The name is free again once nothing of the session remains.

@@ -16,7 +16,8 @@ enum FailedStart {
         for socket in sockets { ListenerFarewell.refuse(waitingAt: socket.descriptor, with: error) }
     }
 
-    /// One line, because clients show messages as one. In system mode, only the administrator may see the configuration. Other users learn where the cause is logged.
+    /// One line, because clients show messages as one. In system mode, only the administrator may see the
+    /// configuration. Other users learn where the cause is logged.
     static func refusal(isSystem: Bool, cause: String) -> TransferError {
         let reason =
             isSystem

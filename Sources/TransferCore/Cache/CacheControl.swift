@@ -1,9 +1,10 @@
 import TransferModel
 
-/// The directives of the Cache-Control fields of one message, as far as a private cache acts on them (RFC 9111 section 5.2).
+/// The directives of the Cache-Control fields of one message, as far as a private cache acts on them (RFC 9111 section
+/// 5.2).
 ///
-/// `s-maxage` and `proxy-revalidate` are for shared caches, and unknown directives are ignored (section 5.2.3). Qualified forms
-/// of `private` and `no-cache` count as the unqualified ones, which is never less strict.
+/// `s-maxage` and `proxy-revalidate` are for shared caches, and unknown directives are ignored (section 5.2.3).
+/// Qualified forms of `private` and `no-cache` count as the unqualified ones, which is never less strict.
 package struct CacheControl: Sendable, Hashable {
     /// How stale an answer the client takes (section 5.2.1.2).
     package enum Staleness: Sendable, Hashable {

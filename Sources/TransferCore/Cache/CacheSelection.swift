@@ -1,17 +1,18 @@
 import TransferModel
 
-/// The request's fields that a stored answer depends on, with their values: those that its Vary fields name, and
-/// Accept-Encoding, because bodies are kept decoded for whoever leaves the codings to the daemon (RFC 9111 section 4.1).
+/// The request's fields on which a stored answer depends, with their values (RFC 9111 section 4.1): those that its Vary
+/// fields name, and Accept-Encoding, because bodies are kept decoded for tasks that leave the coding to the daemon.
 package struct CacheSelection: Sendable, Hashable {
     /// A line `name: value` for each field, or `name` if the request has none, sorted.
     package let text: String
 
     package init(text: String) { self.text = text }
 
-    /// Fields that an answer may depend on.
+    /// The most fields on which an answer may depend.
     static let most = 64
 
-    /// nil for `Vary: *`, which no request matches; for what is no field's name (a colon), and for more than `most`.
+    /// nil for `Vary: *`, which no request matches; if a name is not the name of a field; and for more than `most`
+    /// fields.
     package init?(_ head: ResponseHead, _ request: [HeaderField]) {
         var names: Set<String> = ["accept-encoding"]
         for value in head.values("vary") {
@@ -46,7 +47,7 @@ package struct CacheSelection: Sendable, Hashable {
         }
     }
 
-    /// It depends on a secret of the request, which does not go to a disk.
+    /// It depends on a secret of the request, which must not be written to disk.
     package var namesSecrets: Bool {
         names.contains { ["authorization", "proxy-authorization", "cookie"].contains($0) }
     }

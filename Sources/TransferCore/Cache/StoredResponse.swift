@@ -1,6 +1,6 @@
 import TransferModel
 
-/// An answer as a cache keeps it, without its body: what it says of its own freshness, and which requests it may answer.
+/// An answer as a cache keeps it, without its body: how long it is fresh, and which requests it may answer.
 ///
 /// Times are of the wall clock, in seconds since 1970 (RFC 9111 section 4.2.3).
 package struct StoredResponse: Sendable, Hashable {
@@ -8,11 +8,12 @@ package struct StoredResponse: Sendable, Hashable {
     package var httpVersion: String?
     package var reason: String?
     package var headers: [HeaderField] { didSet { said = Said(headers) } }
-    /// What `headers` say of freshness, read once: each task that asks for the URL looks at it.
+    /// The statements of `headers` about freshness. They are read once, because each task that requests the URL needs
+    /// them.
     private var said: Said
     /// When the request that brought or last validated it was made.
     package var requestTime: Int64
-    /// When its head came, or that of the 304 that last validated it.
+    /// When its header arrived, or that of the 304 that last validated it.
     package var responseTime: Int64
     /// The request's fields that chose it (section 4.1).
     package var selection: CacheSelection
@@ -46,7 +47,7 @@ package struct StoredResponse: Sendable, Hashable {
 
     // MARK: Freshness
 
-    /// Seconds for which it is fresh (section 4.2.1); `max-age` goes before Expires, and that before a guess.
+    /// How long it is fresh, in seconds (section 4.2.1): `max-age`, or else Expires, or else an estimate.
     package var lifetime: Int64 {
         if let explicit = said.directives.maxAge { return explicit }
         switch said.expiry {
@@ -56,7 +57,7 @@ package struct StoredResponse: Sendable, Hashable {
         }
     }
 
-    /// A tenth of the time for which it had not changed (section 4.2.2), and a day at most.
+    /// A tenth of the time for which the resource had not changed (section 4.2.2), at most a day.
     private func heuristicLifetime(isPublic: Bool) -> Int64 {
         guard isPublic || CacheRules.isHeuristicallyCacheable(status),
             let modified = said.modified
@@ -66,7 +67,7 @@ package struct StoredResponse: Sendable, Hashable {
 
     static let longestGuess: Int64 = 86_400
 
-    /// The clock went back since it was stored: nothing is known of its age.
+    /// The clock was set back since the answer was stored, so its age is unknown.
     package func isOfTheFuture(at now: Int64) -> Bool { now < responseTime }
 
     package func isFresh(at now: Int64) -> Bool { !isOfTheFuture(at: now) && age(at: now) < lifetime }
@@ -90,7 +91,7 @@ package struct StoredResponse: Sendable, Hashable {
     /// Weak comparison (RFC 9110 section 8.8.3.2).
     private static func opaque(_ tag: String) -> String { tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag }
 
-    /// The same answer with what a 304 says anew (sections 3.2 and 4.3.4); nil if the 304 is of another version.
+    /// The same answer with the new fields of a 304 (sections 3.2 and 4.3.4); nil if the 304 is for another version.
     package func freshened(by head: ResponseHead, requestTime: Int64, responseTime: Int64) -> StoredResponse? {
         if let known = headers.values(named: "etag").first?.trimmed, let now = head.values("etag").first?.trimmed,
             Self.opaque(known) != Self.opaque(now)
@@ -100,7 +101,7 @@ package struct StoredResponse: Sendable, Hashable {
         var result = self
         let news = head.headers.filter { !Self.isKept($0) }
         result.headers.removeAll { field in
-            // An Age of before says nothing of the answer as it is validated.
+            // The earlier Age does not apply to the validated answer.
             field.isNamed("age") || news.contains { $0.isNamed(field.name) }
         }
         result.headers += news
@@ -116,7 +117,7 @@ package struct StoredResponse: Sendable, Hashable {
 
     private static let describing = ["content-encoding", "content-type", "content-range", "content-length"]
 
-    /// The head that a task is answered with: Age says how old it is (section 4).
+    /// The header that a task gets, with the current Age (section 4).
     package func head(of url: String, age: Int64) -> ResponseHead {
         var headers = headers.filter { !$0.isNamed("age") }
         headers.append(HeaderField("Age", String(age)))
@@ -127,10 +128,11 @@ package struct StoredResponse: Sendable, Hashable {
 }
 
 extension StoredResponse {
-    /// When its Expires fields say that it ends.
+    /// The expiry according to its Expires fields.
     private enum Expiry: Sendable, Hashable {
         case none
-        /// Those that differ, or are no dates (`0`) or not exactly in a valid format, are in the past (section 5.3).
+        /// Fields that differ from each other, or are not dates in a valid format (such as `0`), count as the past
+        /// (section 5.3).
         case past
         case at(Int64)
 
@@ -160,7 +162,7 @@ extension StoredResponse {
             modified = headers.values(named: "last-modified").first.flatMap(HTTPDate.parse)
         }
 
-        /// Of a list the first member counts (section 5.1).
+        /// The first member of a list counts (section 5.1).
         private static func firstMember(_ value: String) -> String? {
             value.split(separator: ",", omittingEmptySubsequences: false).first.map { String($0).trimmed }
         }

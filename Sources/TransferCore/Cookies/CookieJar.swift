@@ -93,8 +93,8 @@ package struct CookieJar: Sendable {
         } ?? false
     }
 
-    /// Stores a cookie in place of one with the same key; an expired cookie only removes it. An address has no names below
-    /// it, so its cookies are for the host alone.
+    /// Stores a cookie in place of one with the same key; an expired cookie only removes it. An address has no names
+    /// below it, so its cookies are for the host alone.
     package mutating func put(_ given: Cookie, at now: Timestamp) -> [Change] {
         var cookie = given
         cookie.domain = HostName.ofCookie(given.domain)

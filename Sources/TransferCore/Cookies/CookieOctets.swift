@@ -1,8 +1,8 @@
-/// Cookies as text, octet by octet: what a server sets goes back as it came (RFC 6265bis section 5.6 knows octets and no
-/// character set).
+/// Keeps cookies as text without changing their octets, because a server must get back exactly what it set. RFC 6265bis
+/// section 5.6 defines cookies as octets, without a character set.
 ///
-/// UTF-8 stays as it is. Each other octet becomes the character U+F700 plus the octet. So do the octets of these
-/// characters themselves: no two cookies have the same UTF-8.
+/// Valid UTF-8 is unchanged. Each other octet becomes the character U+F700 plus the octet. So do the octets of these
+/// characters themselves. Therefore no two different cookies become the same text.
 package enum CookieOctets {
     private static let base: UInt32 = 0xF700
 

@@ -37,8 +37,8 @@ package enum HostName {
         }
     }
 
-    /// A host or a domain in the form in which cookies compare them: in lower case, with A-labels, an IPv6 address in its
-    /// shortest form and without brackets. The dot of the root stays.
+    /// A host or a domain in the form in which cookies compare them: in lower case, with A-labels, an IPv6 address in
+    /// its shortest form and without brackets. The dot of the root stays.
     package static func ofCookie(_ host: String) -> String {
         host.utf8.contains { $0 == UInt8(ascii: ":") || $0 >= 0x80 } ? canonical(host) : host.lowercased()
     }

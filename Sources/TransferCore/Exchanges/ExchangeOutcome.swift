@@ -20,13 +20,13 @@ package struct ExchangeOutcome: Sendable {
         /// A redirect was refused: limit, plain text, scheme.
         case refusedRedirect(TransferError)
 
-        /// Where a redirect leads that a client is asked about.
+        /// The target of a redirect that a client is asked about.
         package var redirect: StandingRequest? {
             if case .stopped(.redirect(let target)) = self { target } else { nil }
         }
     }
 
-    /// A request on the way and its answer, whose `url` is the one that was asked.
+    /// An earlier request of the exchange, and its answer, whose `url` is the requested one.
     package struct Hop: Sendable {
         package var method: String
         package var head: ResponseHead
@@ -57,10 +57,10 @@ package struct ExchangeOutcome: Sendable {
     @BoxedOptional package var connectHead: ResponseHead?
     /// Host and port of the proxy that the exchange used, or would have used; never its credentials.
     package var proxy: String?
-    /// Whether a proxy may have answered, one that only the environment names included.
+    /// Whether a proxy may have answered, including one that only the environment names.
     package var mayBeOfProxy = false
-    /// Payload bytes handed to the network and not known to be lost, framing included; counted again after a redirect or
-    /// a challenge.
+    /// Payload bytes, including framing, that were handed to the network and are not known to be lost. Counted anew
+    /// after a redirect or a challenge.
     package var sent: ByteCount = 0
     /// `request`: the answer's body, at most `responseLimit` bytes. After a redirect that a client is asked about, the
     /// redirect's.

@@ -8,7 +8,7 @@ package struct NetworkOptions: Sendable, Hashable {
     package var password: String?
     package var bearer: String?
     package var netrcPath: String?
-    /// The server of the task's own URL refused these, and the user name in that URL.
+    /// The server of the task's own URL refused the task's own credentials, including a user name in that URL.
     package private(set) var isOwnRefused = false
     /// Credentials that answer challenges, from clients, the store or the helper. Each is used only for its origin,
     /// even after redirects, and takes precedence there over all others.
@@ -29,9 +29,9 @@ package struct NetworkOptions: Sendable, Hashable {
     package var stallTimeout: Seconds = 60
     package var connectTimeout = Self.longestConnect
     package var allowsPlaintext = true
-    /// Domains for which `allowsPlaintext` and `tlsMinimumVersion` do not hold.
+    /// Domains with their own rules instead of `allowsPlaintext` and `tlsMinimumVersion`.
     package var exceptions = TransportExceptions()
-    /// Hosts that ask for it are reached over https alone (RFC 6797).
+    /// Hosts that ask to be reached over https alone are reached that way (RFC 6797).
     package var obeysHSTS = false
     package var redirectLimit = 20
     /// Redirects that earlier attempts followed before this request.
@@ -42,9 +42,9 @@ package struct NetworkOptions: Sendable, Hashable {
     package init() {}
 
     /// Drops everything that identifies the caller to the server of the task's own URL. No other origin gets it: no
-    /// target of a redirect (there `RequestState` does the same), no location of an upload, no mirror. What belongs to an
-    /// origin by its own name stays: `answered`, and `tls`. A netrc file goes too, because it knows host names only, no
-    /// schemes and ports, and its default entry matches every host.
+    /// location of an upload, no mirror, and no target of a redirect (for which `RequestState` does the same).
+    /// `answered` and `tls` stay, because their entries name the origin. A netrc file is dropped too, because it knows
+    /// only host names, without schemes and ports, and its default entry matches every host.
     package mutating func dropIdentity() {
         username = nil
         password = nil
@@ -55,8 +55,7 @@ package struct NetworkOptions: Sendable, Hashable {
         certificates.key = nil
     }
 
-    /// Drops the credentials that the task has of its own, because its server refused them. A user name in its URL
-    /// counts as one.
+    /// Drops the task's own credentials, including a user name in its URL, because its server refused them.
     package mutating func refuseOwn() {
         username = nil
         password = nil
@@ -67,13 +66,13 @@ package struct NetworkOptions: Sendable, Hashable {
 
     /// A user name and a password for one scheme, host and port.
     package struct OriginCredential: Sendable, Hashable {
-        /// As `https://example.org:443`.
+        /// The origin, such as `https://example.org:443`.
         package var origin: String
         package var username: String
         package var password: String
-        /// How they are wanted; nil if that is not known.
+        /// The method that the server asked for; nil if unknown.
         package var method: AuthenticationMethod?
-        /// The tickets of the daemon's user take the place of both.
+        /// The tickets of the daemon's user are used instead.
         package var isTicket = false
         /// It is for one realm, which the challenges of these URLs named; nil if it is for the whole server.
         package var urls: [String]?

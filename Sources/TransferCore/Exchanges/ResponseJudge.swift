@@ -15,10 +15,10 @@ package struct ResponseHead: Sendable, Hashable {
     /// Modification time by means of the protocol, seconds since 1970.
     package var modificationTime: Int64?
     package var redirects: Int
-    /// Origins, as `ProtectionSpace.origin`, whose servers let credentials pass that answers, store or helper had for them: on
-    /// the way here, and here.
+    /// The origins (`ProtectionSpace.origin`) of this exchange whose servers accepted credentials that came from
+    /// answers, the store or the helper.
     package var letPass: [String] = []
-    /// A 401 or 407: why the request had no token of Kerberos, though it was to have one.
+    /// For a 401 or 407: why the request lacked the Kerberos token that it should have had.
     package var kerberosFailure: KerberosFailure?
     /// Seconds since the server made or validated it, if it comes from the daemon's cache.
     package var cachedAge: Int64?

@@ -3,9 +3,9 @@ import Glibc
 import TransferModel
 
 extension HostName {
-    /// A name in the form in which names are compared (RFC 6797 section 8.2): in lower case, without the dot of the root,
-    /// labels beyond ASCII as A-labels (RFC 5890). An IPv6 address is in its shortest form (RFC 5952), without brackets. What cannot
-    /// be converted stays as it is.
+    /// A name in the form in which names are compared (RFC 6797 section 8.2): in lower case, without the dot of the
+    /// root, and with A-labels for labels beyond ASCII (RFC 5890). An IPv6 address is in its shortest form (RFC 5952),
+    /// without brackets. A name that cannot be converted is unchanged.
     package static func canonical(_ host: String) -> String {
         if host.utf8.contains(UInt8(ascii: ":")) { return shortest(host) ?? host.lowercased() }
         let name = withoutLastDots(host)
@@ -32,8 +32,8 @@ extension HostName {
     }
 
     /// A name beyond ASCII as DNS has it, with A-labels (RFC 5891 section 5, UTS 46 without transitional mapping).
-    /// - Returns: nil if IDNA refuses it, or if what it stands for is no host name: some characters stand for a slash or
-    ///   a colon.
+    /// - Returns: nil if IDNA refuses it, or if the result is not a host name. Some characters become a slash or a
+    ///   colon.
     package static func ascii(_ name: String) -> String? {
         guard name.utf8.count <= longestGiven, !name.holds(0) else { return nil }
         var found: UnsafeMutablePointer<UInt8>?
@@ -44,11 +44,11 @@ extension HostName {
         return HostRules.isName(ascii[...]) ? ascii : nil
     }
 
-    /// Four bytes for each that a name has at most.
+    /// Four bytes for each of the most bytes that a name may have.
     private static let longestGiven = 4 * 253
 
-    /// Whether it is a name as DNS has it, in its canonical form: labels of at most 63 letters, digits, hyphens and
-    /// underscores (RFC 1035 section 2.3.1; the last are in use).
+    /// Whether it is a DNS name in canonical form: labels of at most 63 letters, digits, hyphens and underscores (RFC
+    /// 1035 section 2.3.1, which lacks underscores, but they are in use).
     package static func isDomain(_ name: String) -> Bool {
         guard (1...253).contains(name.utf8.count), !isAddress(name) else { return false }
         return name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in

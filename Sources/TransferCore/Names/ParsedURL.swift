@@ -21,7 +21,7 @@ package struct ParsedURL: Sendable, Hashable {
     /// A URL of a helper without `//` after its scheme: only the helper knows its parts.
     private var isOpaque: Bool { scheme == .helper && !requestURL.dropFirst(schemeName.count).hasPrefix("://") }
 
-    /// What stands before the colon, in lower case.
+    /// The text before the colon, in lower case.
     package var schemeName: String {
         scheme == .helper ? String(requestURL.prefix { $0 != ":" }) : scheme.rawValue
     }

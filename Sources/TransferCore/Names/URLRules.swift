@@ -111,7 +111,7 @@ package enum URLRules {
         let encodedPath = PercentCoding.encodeForbidden(path)
         let encodedQuery = query.map(PercentCoding.encodeForbidden)
         let shownHost = host.holds(UInt8(ascii: ":")) ? "[\(host)]" : host
-        // The helper gets the authority as it was written: not all are names of hosts.
+        // The helper gets the authority as written, because it need not be a host name.
         let request = "\(name)://\(place)" + encodedPath
         return ParsedURL(
             scheme: .helper, host: host, port: port, username: username, password: password, path: encodedPath,

@@ -1,17 +1,17 @@
 /// The schemes that dld supports; the registry says which strategy serves each.
 package enum URLScheme: String, Sendable, CaseIterable {
     case http, https, ftp, ftps, sftp, file, data
-    /// Any other: a program of that name serves it (`ParsedURL.schemeName`).
+    /// Any other scheme. A helper program with the scheme's name serves it (`ParsedURL.schemeName`).
     case helper
 
-    /// Those that dld speaks without a helper.
+    /// The schemes that dld supports without a helper.
     package static let known = allCases.filter { $0 != .helper }
 
-    /// Longest name of a scheme that a helper may serve.
+    /// The longest scheme that a helper may serve.
     private static let longest = 64
 
-    /// Whether the text, in lower case, is a scheme (RFC 3986 section 3.1). It begins with a letter and has no slash, so as the
-    /// name of a file it stays in its folder.
+    /// Whether the text, in lower case, is a scheme (RFC 3986 section 3.1). It begins with a letter and has no slash,
+    /// so as the name of a file it stays in its folder.
     package static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, (97...122).contains(first), text.utf8.count <= longest else { return false }
         return text.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || "+-.".utf8.contains($0) }

@@ -148,8 +148,8 @@ package enum FailureClassifier {
 }
 
 extension AttemptFailure {
-    /// A 407 to a request that used no proxy is the server's mistake (RFC 9110 section 15.5.8): no credentials help. The
-    /// challenge stays, because with `acceptsAnyStatus` such an answer is still the response.
+    /// A 407 to a request that used no proxy is the server's mistake (RFC 9110 section 15.5.8): no credentials help.
+    /// The challenge stays, because with `acceptsAnyStatus` such an answer is still the response.
     package mutating func heedProxy(of outcome: ExchangeOutcome) {
         guard error.code == .authRequired, outcome.head?.status == 407, outcome.proxy == nil, !outcome.mayBeOfProxy,
             let url = outcome.head?.url
@@ -160,9 +160,9 @@ extension AttemptFailure {
             details: ["status": 407])
     }
 
-    /// Keeps the challenge of a refused request's answer. What an https server calls a proxy's demand is not one: the proxy
-    /// makes its own on CONNECT.
-    /// - Parameter isOfConnect: a proxy's answer to CONNECT.
+    /// Keeps the challenge of a refusal. A 407 from an https server does not count, because a proxy would have sent it
+    /// in answer to CONNECT.
+    /// - Parameter isOfConnect: the refusal is a proxy's answer to CONNECT.
     fileprivate mutating func note(_ head: ResponseHead?, isOfConnect: Bool = false) {
         guard error.code == .authRequired, let head, ProtectionSpace.isAskedFor(head),
             isOfConnect || head.status != 407 || (try? URLRules.parse(head.url))?.scheme != .https

@@ -89,7 +89,8 @@ package struct HostGates: Sendable {
         return [probe, pace(host, owner)?.nextStartAt].compactMap(\.self).max()
     }
 
-    /// - Parameter heedsSilence: false for tasks of volatile sessions, which seldom wait for a host: they find out, and fail.
+    /// - Parameter heedsSilence: false for tasks of volatile sessions, which try a silent host anyway and usually fail
+    ///   then.
     package func permission(
         host: String, owner: UserID, at now: ClockReading, heedsSilence: Bool = true
     ) -> Permission {
@@ -126,7 +127,7 @@ package struct HostGates: Sendable {
 
     package mutating func attemptStarted(host: String, owner: UserID, task: TaskID, at now: ClockReading) {
         guard !gates.isEmpty else { return }
-        // What is not held is no probe, and delays none.
+        // A volatile task was not held back, so it is not a probe and does not delay one.
         if !task.isVolatile { changeBreaker(host, at: now, ifKnown: true) { $0.attemptStarted(task, at: now) } }
         changePace(host, owner, at: now) { $0?.attemptStarted(at: now) }
         let scope = Scope(host: host, owner: owner)

@@ -2,8 +2,8 @@ import TransferModel
 
 /// Picks which queued tasks get a slot and which running ones give theirs up; sees values, never the queue itself.
 ///
-/// Slots rotate by owner, then by session, then by priority and position: weighted fair queueing with equal weights. A free
-/// slot goes to the owner with the fewest. An owner without a slot takes one from the owner with the most.
+/// Slots rotate by owner, then by session, then by priority and position: weighted fair queueing with equal weights. A
+/// free slot goes to the owner with the fewest. An owner without a slot takes one from the owner with the most.
 package struct Scheduler: Sendable {
     /// A queued or running task, as far as slots are concerned.
     package struct Candidate: Sendable, Hashable {
@@ -25,9 +25,10 @@ package struct Scheduler: Sendable {
         /// How a running task holds its slot.
         package enum Hold: Sendable, Hashable {
             case held
-            /// It left its slot while only its client can make it go on. It counts in the limits of its session alone.
+            /// It left its slot, because only its client can make it continue. It counts only in the limits of its
+            /// session.
             case left
-            /// It left its slot, and goes on: it counts again, and no limit that is exceeded by that stops a task.
+            /// It left its slot and has continued. It counts again. If this exceeds a limit, no task is stopped for it.
             case returned
         }
 

@@ -34,8 +34,8 @@ struct SchedulerRound {
         self.time = time
     }
 
-    /// Running tasks that exceed a lowered limit give way: the least important of each owner, the owners in turn. Those
-    /// that took their slots back may exceed the limits, and nobody gives way to them.
+    /// Stops running tasks that exceed a lowered limit: the least important of each owner, the owners in turn. Tasks
+    /// that took their slots back may exceed the limits, and no task is stopped for them.
     mutating func enforceLimits() {
         if keeping.count == soon.all, soon.isWithinLimits { return }
         now = soon

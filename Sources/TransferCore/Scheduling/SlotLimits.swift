@@ -114,7 +114,8 @@ struct SlotUse {
         return full
     }
 
-    /// Whether `task` may take the place of `victim`. What both count in may be exceeded: it is no fuller afterwards.
+    /// Whether `task` may take the place of `victim`. A limit in which both count may be exceeded, because the exchange
+    /// does not change its count.
     func fits(_ task: Scheduler.Candidate, without victim: Scheduler.Candidate) -> Bool {
         let full = full(for: task)
         let (freesHost, freesSession) = (victim.host == task.host, victim.session == task.session)

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Downloads over HTTP, and by helpers, whose answers look like those of HTTP (`HelperOrder`): one open-ended range after
-/// another until the representation is complete, never from two versions.
+/// Downloads over HTTP, and by helpers, whose answers look like those of HTTP (`HelperOrder`): one open-ended range
+/// after another until the representation is complete, never from two versions.
 package struct HTTPDownload: TransferStrategy {
     package static let descriptor = StrategyDescriptor(
         schemes: [.http, .https], canResume: true, usesHTTP: true, canSegment: true)

@@ -38,7 +38,7 @@ package struct PageCursor: Hashable {
         return (parts + [Self.seal(parts[...], store)]).joined(separator: ".")
     }
 
-    /// FNV-1a: detects mistakes, not attacks; with a forged cursor, a client sees nothing that it could not list.
+    /// FNV-1a detects mistakes, not attacks. A forged cursor shows a client nothing that it could not list anyway.
     package static func seal(_ parts: ArraySlice<String>, _ store: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in (parts.joined(separator: ".") + store).utf8 {

@@ -119,7 +119,7 @@ package struct CandidateQuery: Sendable {
     package var perLane = 6
     /// In total; each session may have an equal share of it, but never less than `leastPerSession`.
     package var limit = 64
-    /// Puts sessions into the order in which they are looked at.
+    /// The most sessions whose lanes are read.
     package var sessions = 64
     /// Puts sessions into the order in which they are looked at.
     package var order: @Sendable ([SessionKey]) -> [SessionKey] = { $0 }

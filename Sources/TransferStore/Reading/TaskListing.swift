@@ -26,7 +26,8 @@ struct ListKey: Hashable {
         self.init(id: TaskID(id))
     }
 
-    /// Whether a key of `queue` is that of a task that has ended: it has no turn, and the minor key is its end, negated.
+    /// Whether a key of `queue` is that of a task that has ended: it has no turn, and the minor key is its end,
+    /// negated.
     var isOfEnded: Bool { major < 0 }
 
     func precedes(_ other: ListKey, in order: KeyOrder) -> Bool {
@@ -167,7 +168,7 @@ struct TaskListing {
             """
     }
 
-    /// As the index says it. SQLite would make a table of a list of states for each row that changes.
+    /// Written as in the index. For a list of states, SQLite would make a table for each row that changes.
     private static let ranked =
         "state <> 'running' AND state <> 'completed' AND state <> 'failed' AND state <> 'cancelled'"
 
@@ -190,7 +191,7 @@ struct TaskListing {
             return [ended(before: last.map { -$0.minor }, last?.id)]
         case .queue:
             guard let key else { return [(" AND priority < ?", [2.0])] }
-            // After all that have a turn come those that have ended.
+            // Tasks that have ended come after all tasks that have a turn.
             if key.isOfEnded { return [] }
             return [
                 (" AND priority = ? AND (position, id) > (?, ?)", [key.major, key.minor, key.id.rawValue]),

@@ -42,7 +42,7 @@ extension StoreTransaction {
                 + "remove their tasks.", retryable: false)
     }
 
-    /// Whether an owner may have bodies of so many bytes more.
+    /// Whether an owner may have bodies with this many more bytes.
     package func hasRoom(forBodies count: Int, of owner: UserID) throws -> Bool {
         if try isSmall(with: count) { return true }
         let kept =
@@ -54,7 +54,7 @@ extension StoreTransaction {
         return kept + Int64(count) <= Bounds.volatileBodies
     }
 
-    /// The size of the whole store is one number: the query over all bodies is then rare.
+    /// Whether the whole store is small. This is one number, so the sum over all bodies is seldom needed.
     private func isSmall(with count: Int) throws -> Bool {
         let size = try integer("PRAGMA page_size") ?? 0
         func fits(_ pages: Int64) -> Bool { pages * size + Int64(count) <= Bounds.volatileBodies }
@@ -62,8 +62,8 @@ extension StoreTransaction {
         return try fits(pages) || fits(pages - (integer("PRAGMA freelist_count") ?? 0))
     }
 
-    /// Forgets tasks of a session whose tasks have all ended, in one step: each row that goes by itself costs several
-    /// times as much. Only for the volatile store.
+    /// Forgets tasks of a session whose tasks have all ended. It does so in one step, because removing the rows one by
+    /// one costs several times as much. Only for the volatile store.
     /// - Returns: whether there were any.
     package func forgetTasks(of key: SessionKey, limit: Int) throws -> Bool {
         guard let row = try sessionRow(key) else { return false }
@@ -81,8 +81,8 @@ extension StoreTransaction {
         return true
     }
 
-    /// Forgets a session that has no tasks any more, and the client tokens of the tasks that it had; those of the owner's
-    /// other sessions stay. Only for the volatile store.
+    /// Forgets a session that has no tasks any more, and the client tokens of the tasks that it had; those of the
+    /// owner's other sessions stay. Only for the volatile store.
     package func forgetSession(_ key: SessionKey) throws {
         guard let row = try sessionRow(key) else { return }
         knownSessions[key] = nil

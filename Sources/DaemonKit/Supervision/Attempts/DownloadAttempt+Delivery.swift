@@ -103,8 +103,8 @@ extension DownloadAttempt {
         }
     }
 
-    /// - Throws: an error that `isUndecodable` if the coded bytes cannot be what the server meant. Fetching them again may
-    ///   help.
+    /// - Throws: an error that `isUndecodable` if the coded bytes cannot be what the server meant. Fetching them again
+    ///   may help.
     private func decoded(
         _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
         _ folder: Folder, _ recorder: RunRecorder

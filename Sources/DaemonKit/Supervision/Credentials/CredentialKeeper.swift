@@ -80,8 +80,8 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    /// Whether Kerberos may answer a demand of Negotiate: with the tickets of the daemon's user, or for the user whom the
-    /// task names, also in its URL.
+    /// Whether Kerberos may answer a demand for Negotiate, with the tickets of the daemon's user or for a user whom the
+    /// task names (also in its URL).
     func mayNegotiate(_ user: User, _ policy: EffectivePolicy, _ spec: TaskSpec) -> Bool {
         guard let kerberos else { return false }
         if user.hasOwners && kerberos.hasTickets || policy.network.username != nil { return true }
@@ -116,14 +116,14 @@ package final class CredentialKeeper: Sendable {
         return record
     }
 
-    /// Notes that a client is asked about this challenge: from now on its answer is stored, even if it removed the same
-    /// credential before.
+    /// Notes that a client is asked about this challenge. From now on its answer may be stored, even if it removed the
+    /// same credential before.
     func isAsked(_ user: User, about demand: ProtectionSpace) {
         lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
     }
 
-    /// The user whom the task names without a password, in its URL or beside it, for the server of its URL. Nobody else's
-    /// credential is sent there.
+    /// The user whom the task names without a password, in its URL or as `username`. No other user's credential is sent
+    /// to the server of its URL.
     static func username(in spec: TaskSpec, for demand: ProtectionSpace) -> String? {
         guard !demand.isProxy, let url = spec.url.flatMap({ try? URLRules.parse($0) }),
             url.hostKey == demand.origin || url.securedHostKey == demand.origin,

@@ -13,7 +13,7 @@ struct CredentialOffer: Sendable {
     var found: FoundCredential?
     /// The task's own credential has been sent.
     var wasOwnSent = false
-    /// Why Kerberos was no help, in its own words.
+    /// Why Kerberos failed: its own message.
     var kerberos: String?
     /// The user name of a stored credential that may be proposed to the client.
     var proposedUser: String?

@@ -159,17 +159,18 @@ final class TaskHSTS: HSTSKeeping {
         return StrictTransportSecurity.secured(parsed.requestURL)
     }
 
-    /// Scheme, name and port of the server that is asked for a URL: over https if its host is known.
+    /// Scheme, name and port of the server to which a request for the URL goes: over https if its host is known.
     func hostKey(of url: ParsedURL) -> String {
         guard url.scheme == .http, isKnown(url.host) else { return url.hostKey }
         return url.securedHostKey ?? url.hostKey
     }
 
-    /// Adds to a failure to reach a server over https that a URL of http was meant, since when, and how that ends.
-    /// - Parameter url: the one that was asked in place of the URL of http.
+    /// If a server could not be reached over https, adds to the error that the URL was http, since when its host is
+    /// known, and how to forget the host.
+    /// - Parameter url: the https URL that was requested instead.
     func explain(_ error: inout TransferError, securing url: String) {
         let codes: [ErrorCode] = [.tlsFailed, .tlsUntrusted, .networkConnect, .networkTimeout, .networkLost]
-        // A mirror that failed later has another name.
+        // The error may be about a mirror, which has another name.
         guard codes.contains(error.code), let parsed = try? URLRules.parse(url), error.message.contains(parsed.host),
             let known = keeper.known(parsed.host, in: list)
         else { return }

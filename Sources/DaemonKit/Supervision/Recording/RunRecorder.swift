@@ -233,8 +233,8 @@ final class RunRecorder: TransferObserver {
         try await store(notes, replacing: checkpoint)
     }
 
-    /// Stores `notes`, which `close` returned, because the complete `part` could not be delivered. The next attempt only
-    /// delivers it.
+    /// Stores `notes`, which `close` returned, because the complete `part` could not be delivered. The next attempt
+    /// only delivers it.
     /// - Parameters:
     ///   - size: the durable length of `part`; 0 if it was removed.
     ///   - coding: the coding of its bytes.

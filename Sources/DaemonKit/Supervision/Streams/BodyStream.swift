@@ -59,10 +59,10 @@ package final class BodyStream: BodyReceiver {
         return ByteCount(credit)
     }
 
-    /// Milliseconds without credit, or without reading, after which the stream counts as one that its client left.
+    /// Milliseconds without credit, or without reading, after which the stream leaves its slot.
     private static let patience: Int64 = 10_000
 
-    /// Whether the client has taken nothing for a while although there is something. Asked once or twice a second.
+    /// Whether the client has taken no bytes for a while, although there are some. Called once or twice a second.
     /// - Parameter boot: milliseconds of the boot clock.
     func isStuck(at boot: Int64) -> Bool {
         state.withLock { state in
