@@ -24,6 +24,6 @@ def hold_to_table(use):
         if "/" in path and not path.startswith(("/bin/", "/sbin/", "/usr/")):
             return
         if os.path.basename(path) not in programs:
-            raise RuntimeError(f"{path} was started, but {TABLE.name} has no row for it with the use {use}")
+            raise RuntimeError(f"{path} is started: {TABLE.name} has no row for it with the use {use}")
 
     sys.addaudithook(audit)
