@@ -1,7 +1,7 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-/// Every Swift target: language mode 6 (with it, strict concurrency), and no warning is let through.
+/// The settings of every Swift target: language mode 6, which includes strict concurrency, and warnings are errors.
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 
 let package = Package(
@@ -33,7 +33,7 @@ let package = Package(
         .systemLibrary(name: "CYAML"),
         .target(name: "TransferModel", swiftSettings: strict),
 
-        // 1: decisions, and the wire beside them
+        // 1: decisions and the wire
         .target(
             name: "TransferCore",
             dependencies: [
@@ -59,7 +59,7 @@ let package = Package(
             name: "BrowserCookies", dependencies: ["TransferModel", "CSQLite", "CCrypto"], swiftSettings: strict),
         .target(name: "Metalink", dependencies: ["TransferModel", "CExpat"], swiftSettings: strict),
 
-        // 1: threads, for whoever may block
+        // 1: threads for calls that block
         .target(name: "Threading", dependencies: ["CLinux"], swiftSettings: strict),
 
         // 2: adapters
@@ -80,7 +80,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // 3: how a daemon is set up
+        // 3: setup
         .target(
             name: "DaemonSetup",
             dependencies: [
@@ -207,7 +207,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // Drives supervision and store in seeded worlds; its C half is the worlds' time, chance and order.
+        // Runs supervision and store in seeded worlds. SimulationRuntime supplies the worlds' time, random numbers and
+        // order.
         .target(name: "CSimulation", path: "Tests/SimulationRuntime", publicHeadersPath: "include"),
         .executableTarget(
             name: "simulate",
@@ -221,8 +222,8 @@ let package = Package(
             path: "Tests/Simulation",
             swiftSettings: strict
         ),
-        // What must hold of everything that reads input from outside. libFuzzer drives it where DLD_FUZZ says so
-        // (Tests/Fuzz/run): only with its sanitizer can the driver be linked.
+        // Asserts what must be true of every reader of outside input. libFuzzer runs it if DLD_FUZZ is set
+        // (Tests/Fuzz/run), because its driver can be linked only together with its sanitizer.
         .target(
             name: "FuzzTargets",
             dependencies: [
@@ -249,7 +250,7 @@ let package = Package(
     ]
 )
 
-// libFuzzer brings a `main` of its own: nothing that is linked with it may have another one.
+// libFuzzer has its own `main`, so nothing that is linked with it may have another one.
 if Context.environment["DLD_FUZZ"] != nil {
     package.products.removeAll { $0.name == "dlctl" }
     package.targets.removeAll { $0.name == "dlctl" }

@@ -2,8 +2,9 @@ import TransferModel
 
 /// How far one request got, and when, as reported by libcurl and the clock: microseconds since it began.
 package struct RequestSteps: Sendable, Hashable {
-    /// When the request left libcurl's queue, the name was resolved, the connection was made, and TLS (or SSH) was
-    /// agreed on. 0 for steps that did not happen; for a reused connection, libcurl still reports some of them.
+    /// The times at which the request left libcurl's queue, the name was resolved, the connection was made, and the TLS
+    /// (or SSH) handshake was complete. 0 for steps that did not happen. For a reused connection, libcurl still reports
+    /// some.
     package var queued: Int64 = 0
     package var lookedUp: Int64 = 0
     package var connected: Int64 = 0

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// A part file that is no longer wanted but may still exist: its disk was away or did not answer when the task gave it
-/// up, or the task's destination has changed and its part file may not have been moved yet.
+/// A part file that is no longer needed but may still exist. Either its disk was away or did not answer when the task
+/// gave it up, or the task's destination has changed and the file may not have been moved yet.
 package struct LeftPart: Hashable, Sendable {
     package var owner: UserID
     /// Absolute path of its folder.

@@ -22,8 +22,8 @@ enum StoreOpening {
         }
     }
 
-    /// Only in the volatile store, which no migration ever reaches: a client token remembers the session of its removed
-    /// task, so that it can be forgotten with that session (`forgetSession`).
+    /// Makes a client token remember the session of its removed task, so that it can be forgotten with that session
+    /// (`forgetSession`). Used only for the volatile store, to which no later migration applies.
     private static let tokensEndWithTheirSession = "ALTER TABLE client_token ADD COLUMN session INTEGER"
 
     /// A new database that exists only in memory.

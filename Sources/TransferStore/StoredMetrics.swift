@@ -1,7 +1,7 @@
 import TransferModel
 
-/// The metrics of a task's exchanges in the form that the store keeps: encoded outside the only thread that writes to
-/// the store, in a third of the space of a JSON document, and without a number turned into text.
+/// The metrics of a task's exchanges in the form that the store keeps. They are encoded before they reach the store's
+/// writing thread. They take a third of the space of a JSON document, and no number is converted to text.
 ///
 /// One byte for the format, the number of older entries that were dropped, then the entries, each after its length.
 /// Numbers have seven bits per byte, the low ones first (LEB128); negative numbers do not occur and are stored as 0.

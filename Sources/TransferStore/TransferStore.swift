@@ -61,10 +61,11 @@ package final class TransferStore: Sendable {
             inPlace: inPlace)
     }
 
-    /// Makes an empty store that is gone when it is closed: nothing of it ever reaches a disk.
+    /// Makes an empty store in memory, which ends when it is closed. Nothing in it is ever written to disk.
     /// - Parameters:
-    ///   - isVolatile: the store is for volatile sessions. Events are passed on without a number and not kept; what one
-    ///     owner may keep in it is bounded.
+    ///   - isVolatile: the store is for volatile sessions. Events are passed on without a number and not kept. Limits
+    ///     apply
+    ///     to what each owner keeps in it.
     ///   - first: the first id of its tasks and questions, if it is volatile.
     package static func inMemory(
         inPlace: Bool = false, isVolatile: Bool = false, from first: TaskID = .firstVolatile
@@ -196,8 +197,9 @@ package final class TransferStore: Sendable {
     /// exist. It is called on any thread, and must not use the store.
     package func onTrouble(_ body: @escaping @Sendable (StoreNews) -> Void) { health.observe(body) }
 
-    /// Calls `body` after each commit that appended events, in commit order and before the writers are resumed, on the
-    /// writer's thread: it must be quick and must not wait for a write. Set before the first write.
+    /// Calls `body` after each commit that appended events, in the order of commits. The calls are made on the writer's
+    /// thread before the callers are resumed, so `body` must be quick and must not wait for a write. Call this before
+    /// the first write.
     package func onCommit(_ body: @escaping @Sendable ([EventRecord]) -> Void) {
         committer.observeCommits(body)
     }

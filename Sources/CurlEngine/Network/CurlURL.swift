@@ -85,8 +85,8 @@ struct CurlURL: Hashable, Sendable {
         host.utf8.contains { $0 >= 0x80 } ? HostName.ascii(host) : host
     }
 
-    /// libcurl's reading of the origins that it has seen, as they were written, without path. libcurl takes ten times
-    /// as long to read a URL as the check for plain paths.
+    /// The origins that libcurl has read, by their original text, without path. Reading a URL with libcurl takes ten
+    /// times as long as the check for plain paths.
     private static let known = Guarded<[String: CurlURL]>([:])
     private static let mostKnown = 256
 
@@ -100,8 +100,8 @@ struct CurlURL: Hashable, Sendable {
         }
     }
 
-    /// Where the path begins, if libcurl leaves it unchanged and the rest is an origin: nothing needs encoding, no
-    /// segment begins with a dot, and there is no user info, which belongs to one URL only.
+    /// Where the path begins, if libcurl would not change it and the text before it is an origin: nothing needs
+    /// encoding, and no segment begins with a dot. Not for URLs with user info, because that belongs to one URL only.
     private static func plainPath(in text: String) -> Int? {
         text.bytes { bytes in
             guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),

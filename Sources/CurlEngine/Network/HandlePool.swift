@@ -32,8 +32,8 @@ struct HandlePool {
 
     private static let limit = 64
 
-    /// A used handle, or a new one if the used one refuses the request: if a handle left a connection that others still
-    /// share (HTTP/2), it keeps its buffer, and 7.88 then refuses CURLOPT_BUFFERSIZE.
+    /// A used handle, or a new one if the used handle refuses the request. If a handle has left a connection that
+    /// others still share (HTTP/2), it keeps its buffer, and libcurl 7.88 then refuses CURLOPT_BUFFERSIZE.
     mutating func take(for transfer: Transfer, userAgent: String) -> (UnsafeMutableRawPointer?, CURLcode) {
         transfer.recipe = HandleRecipe(transfer)
         if let (used, recipe) = idle.popLast() {

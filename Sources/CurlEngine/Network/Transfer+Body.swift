@@ -3,8 +3,8 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// The work of libcurl's callbacks. They run on the reactor's thread inside curl calls, so they must not call the multi
-/// handle: they note an end or a hold, and the reactor acts on it afterwards.
+/// The work of libcurl's callbacks. They run on the reactor's thread, inside calls of libcurl, so they must not use the
+/// multi handle. They only note an end or a hold, and the reactor acts on it afterwards.
 extension Transfer {
     /// Reads a header line. Returns how many bytes were taken; any other number than `count` ends the transfer.
     func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Keeps the socket of a request's body open, to read what the server said before it reset the connection. libcurl
-/// gives up at the first byte that it cannot send, although the answer may be in the socket by then.
+/// Keeps the socket of a request's body open, to read an answer that the server sent before it reset the connection.
+/// libcurl fails at the first byte that it cannot send, although the answer may already be in the socket.
 final class LastWords {
     /// The most bytes to read: a header and the beginning of a body.
     private static let most = 128 << 10

@@ -54,9 +54,9 @@ package enum CacheRules {
         "proxy-authentication-info", "proxy-authorization", "trailer",
     ]
 
-    /// URLs whose answers are dropped after this answer to a request that may change something (section 4.4): the
-    /// request's own, and those of the same origin that Location and Content-Location name.
-    /// - Parameter url: that was asked, as a key of the cache.
+    /// The URLs whose answers are dropped after this answer to an unsafe request (section 4.4): the request's own URL,
+    /// and those of the same origin in Location and Content-Location.
+    /// - Parameter url: the requested URL, as a key of the cache.
     package static func invalidated(by head: ResponseHead, method: String, url: String) -> [String] {
         guard !isSafe(method), let status = head.status, (200..<400).contains(status) else { return [] }
         guard let own = try? URLRules.parse(url) else { return [url] }

@@ -130,10 +130,12 @@ package struct CookieJar: Sendable {
 
     // MARK: Give way
 
-    /// If a site exceeds its bound, its cookies that are not `Secure` go first. (Names below a site share the bound, so
-    /// that invented names gain nothing.) If the bound of all cookies is exceeded, expired cookies go first, then
-    /// cookies of the site that has most. Among these, the cookie that was not used for longest goes. This is the
-    /// section's order, but one site's flood never costs another site a cookie.
+    /// Removes cookies beyond the bounds.
+    ///
+    /// If a site exceeds its bound, its cookies that are not `Secure` are removed first. All names below a site share
+    /// the bound, so inventing names is useless. If the bound of all cookies is exceeded, expired cookies are removed
+    /// first, then cookies of the site with the most. Among these, the least recently used cookie is removed. This is
+    /// the order of the section, except that one site cannot displace another site's cookies.
     private mutating func evictExcess(of site: String, at now: Timestamp) -> [Change] {
         var changes: [Change] = []
         while let entries = sites[site], entries.count > Bounds.cookiesOfDomain {

@@ -1,6 +1,6 @@
-/// The positions of the parts of a URL that needs no further checks: over HTTP, with scheme and host in lower case,
-/// without user info, query and fragment, and with nothing that would be encoded, decoded or left out. Most URLs are
-/// like this, and each byte is read once.
+/// The positions of the parts of a URL that needs no further checks. Its scheme is http or https, scheme and host are
+/// in lower case, there is no user info, query or fragment, and nothing has to be encoded, decoded or removed. Most
+/// URLs are like this, and reading them takes one pass.
 struct PlainURL {
     let scheme: URLScheme
     /// As written; nil if none is written.

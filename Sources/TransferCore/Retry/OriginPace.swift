@@ -13,8 +13,8 @@ package struct OriginPace: Sendable, Hashable {
     package static let highestRate = 64.0
     /// A pace ends after this long without a refusal.
     package static let memory: Seconds = 600
-    /// During a longer hold, one task in this time tries whether the origin answers after all: one URL of an origin
-    /// must not shut out the others for a day.
+    /// During a longer hold, one task per this interval tries the origin anyway, because one URL of an origin must not
+    /// block the others for a day.
     package static let longestSilence: Seconds = 60
 
     private var heldUntil: Int64

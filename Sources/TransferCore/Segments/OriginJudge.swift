@@ -2,9 +2,9 @@ import TransferModel
 
 extension Exchange {
     /// - Parameters:
-    ///   - origin: the mirror that is asked, as a checkpoint names it; accepted answers carry it. nil = the task's own
-    ///     URL.
-    ///   - size: the length that the whole file must have; a mirror with another length is refused.
+    ///   - origin: the name of the requested mirror, as in checkpoints; nil = the task's own URL. Accepted answers get
+    ///     it.
+    ///   - size: the length that the whole file must have. A mirror with another length is refused.
     func answered(by origin: String?, size: ByteCount?) -> Exchange {
         guard origin != nil || size != nil else { return self }
         var exchange = self

@@ -55,9 +55,9 @@ package struct Origins: Sendable, Hashable {
 }
 
 extension Origins {
-    /// The checkpoint, with the name that its mirror has among those of a changed task. If a new URL replaces the one
-    /// that the bytes come from, it must prove that it has the same version, if only by the last byte of a whole file.
-    /// A removed mirror has no successor.
+    /// The checkpoint, with the name that its mirror has in the changed task. If a new URL replaces the one that the
+    /// bytes come from, it must prove that it has the same version. So if the whole file is held, the last byte is given
+    /// up and requested from it. A removed mirror has no successor.
     /// - Returns: nil if nothing changes.
     package static func renamed(_ held: Checkpoint, from old: TaskSpec, to new: TaskSpec) -> Checkpoint? {
         let (before, after) = (Origins(old), Origins(new))

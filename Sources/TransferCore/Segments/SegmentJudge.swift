@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Judges the answer to a request for one segment while others of the file are fetched: only the requested range of
-/// exactly this version may be written, at exactly its offset.
+/// Judges the answer to a request for one segment while other segments of the file are fetched. Only the requested
+/// range of the same version may be written, and only at its offset.
 struct SegmentJudge: ResponseJudge, Hashable {
     /// What is known of the version; its offset is where the segment begins.
     var held: HeldBytes

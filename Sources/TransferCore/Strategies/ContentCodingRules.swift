@@ -1,8 +1,8 @@
 import TransferModel
 
-/// Decides what happens to a coded body (RFC 9110 section 8.4). The answer to a data task is decoded. If a download
-/// came coded although identity was requested, known codings are decoded at delivery, and the file's name tells those
-/// that remain: under a plain name there is plain content.
+/// Decides what happens to a coded body (RFC 9110 section 8.4). The answer to a data task is decoded. If a download is
+/// coded although identity was requested, known codings are decoded at delivery. Unknown codings remain, and the file's
+/// name tells them. So a file with a plain name has plain content.
 package enum ContentCodingRules {
     /// A coding that the daemon can decode, by its name in HTTP; in the order in which codings are requested.
     package enum Undoable: String, Sendable, Hashable, CaseIterable {
@@ -47,8 +47,8 @@ package enum ContentCodingRules {
 
     /// Codings in the order in which they were applied; nil if there is none (RFC 9110 section 8.4).
     ///
-    /// The innermost coding does not count if the media type names its format: servers say that a `.tar.gz` has type
-    /// `application/gzip` and is coded with gzip, and mean the same thing by both.
+    /// The innermost coding does not count if the media type names the same format. Some servers say that a `.tar.gz`
+    /// has the type `application/gzip` and also the coding gzip, although it is compressed once.
     package static func coding(of head: ResponseHead) -> String? {
         let fields = head.values("content-encoding")
         guard !fields.isEmpty else { return nil }

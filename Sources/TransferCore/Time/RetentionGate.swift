@@ -2,8 +2,9 @@ import TransferModel
 
 /// Decides whether the wall clock can be trusted for deletions that are final.
 ///
-/// A clock that is wrong by years, for a minute before it is set or after a battery failed, must not delete the
-/// history, or events that a client has not fetched. So a forward leap must first last for a while on the boot clock.
+/// A clock can be wrong by years, for example until it is set after a battery failed. Such a clock must not cause the
+/// deletion of history, or of events that a client has not fetched. So a forward leap counts only after it has lasted
+/// for a while on the boot clock.
 package struct RetentionGate: Sendable {
     /// A leap too small to wait for: it deletes only what was due soon anyway.
     package static let harmlessLeap: Seconds = 604_800

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Uploads in chunks with Content-Range and 308 answers, as Google Cloud Storage does: a POST opens a session, unless
-/// the URL already is one; an empty PUT asks how much the server has.
+/// Uploads in chunks with Content-Range and 308 answers, as Google Cloud Storage defines them. A POST opens a session,
+/// unless the URL already is that of a session. An empty PUT asks how much the server has.
 package struct ContentRangeUpload: TransferStrategy {
     /// Every chunk but the last is a multiple of this.
     static let unit = ByteCount.kibibytes(256)

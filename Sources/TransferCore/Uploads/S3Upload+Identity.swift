@@ -23,9 +23,9 @@ extension S3Upload {
 }
 
 extension TaskSpec {
-    /// Progress of a multipart upload that a client has begun at the store, before a part is sent; it ends the upload
-    /// if the task never runs. nil for other uploads, which begin with their first request, and if there is no URL to
-    /// end it.
+    /// The progress of a multipart upload that a client has begun at the store, before any part is sent. With it, the
+    /// upload can be ended at the store if the task never runs. nil if there is no URL to end it, and for other
+    /// uploads, which begin with their first request.
     package func s3Progress(of source: SourceIdentity?, at now: Timestamp) -> UploadProgress? {
         guard kind == .upload, s3?.abortURL != nil, let url = try? URLRules.parse(url ?? "") else { return nil }
         return UploadProgress(uploadProtocol: .s3Multipart, source: source, createdAt: now).begun(at: url)

@@ -1,8 +1,8 @@
 import Threading
 import TransferModel
 
-/// Remembers the long configurations of sessions. Each task of a session asks for its configuration, and a database
-/// from before the bounds may hold one of megabytes: decoding it for every task would delay all tasks.
+/// Remembers long configurations of sessions. Each task needs the configuration of its session, and in a database from
+/// before the bounds one configuration may have megabytes. Decoding it for every task would delay all tasks.
 enum KnownConfigurations {
     private struct Known {
         var text: String

@@ -3,9 +3,9 @@ import TransferModel
 extension StoreSnapshot {
     /// The best queued tasks of the sessions whose turn it is.
     ///
-    /// The lanes of each session are walked in the order of their heads, and the walk ends once no further head can be
-    /// in the answer: its cost depends on the limits, not on the length of the queue. The index that it walks contains
-    /// no lanes that are marked as held.
+    /// It reads the lanes of each session in the order of their first tasks, and stops when no further lane can
+    /// contribute. So its cost depends on the limits, not on the length of the queue. The index that it reads does not
+    /// contain lanes that are marked as held.
     package func candidates(_ query: CandidateQuery) throws -> Candidates {
         let open = try openSessions()
         let chosen = query.order(open.map(\.key)).prefix(query.sessions)

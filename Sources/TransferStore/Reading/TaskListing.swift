@@ -61,8 +61,8 @@ extension KeyOrder {
     }
 }
 
-/// Walks the tasks of a query in their order, however many there are: one section of an index for each session, state
-/// and kind that can hold a match, read in small pieces and merged.
+/// Reads the tasks of a query in their order, no matter how many there are. It reads one section of an index for each
+/// session, state and kind that can have a match, in small pieces, and merges the sections.
 struct TaskListing {
     struct Cell: Hashable {
         var session: Int64

@@ -50,8 +50,9 @@ extension StoreTransaction {
             count, last, owner.rawValue)
     }
 
-    /// Forgets up to `limit` invalidated sessions made before `time` that have no tasks left, and no stored event for
-    /// the end of a task, which may still start their programs.
+    /// Forgets up to `limit` invalidated sessions that were created before `time` and have no tasks left. A session
+    /// stays while there is a stored event for the end of one of its tasks, because that event may still start its
+    /// program.
     /// - Returns: how many.
     package func expireSessions(before time: Timestamp, limit: Int) throws -> Int {
         let expired = try rows(

@@ -10,9 +10,9 @@ package struct SetAsideTask: Sendable, Hashable {
 }
 
 extension StoreTransaction {
-    /// Makes a task readable again whose row cannot be read: a disk or another program has damaged it, and every read
-    /// of it would fail, together with everything that is read in the same call. Its documents are dropped; a task that
-    /// had not ended has failed. It keeps its URL only if it had completed, so that nothing of it is sent by accident.
+    /// Makes a damaged row of a task readable again. A disk or another program has damaged it, and every read of it
+    /// would fail, together with everything that is read in the same call. Its documents are dropped. If the task had
+    /// not ended, it fails. It keeps its URL only if it had completed, so that nothing of it is sent by accident.
     /// - Returns: nil if there is no such task.
     package func setAside(_ id: TaskID, because error: TransferError, at now: Timestamp) throws -> SetAsideTask? {
         let row = try rows(

@@ -108,9 +108,9 @@ extension StoreTransaction {
         }
     }
 
-    /// A position before or after all tasks of the same session and priority that have not ended, and all that will be
-    /// added: a new task's position is its id, and a time in milliseconds is larger than every id. If the clock stands
-    /// still or goes back, the outermost position so far counts.
+    /// A position before or after all unfinished tasks of the same session and priority, including those that will be
+    /// added later. The position of a new task is its id, and a time in milliseconds is larger than every id. If the
+    /// clock stands still or goes back, the outermost position so far counts.
     /// - Throws: `task.not_found`.
     package func outermostPosition(of id: TaskID, isLast: Bool, at now: Timestamp) throws -> Double {
         guard

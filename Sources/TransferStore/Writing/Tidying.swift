@@ -1,8 +1,8 @@
 import Threading
 
-/// Gives unused space back to the file system when little is written. First come the pages of deleted rows, in steps of
-/// some milliseconds that queue up like any other write, so that no write waits for more than one of them; then the
-/// log.
+/// Gives unused space back to the file system when little is written: first the pages of deleted rows, then the log.
+/// The pages are freed in steps of some milliseconds, which queue like other writes. So no write waits for more than
+/// one step.
 final class Tidying: Sendable {
     private struct State {
         var task: Task<Void, Never>?

@@ -4,9 +4,9 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// One attempt at one upload or data task: opens the source, checks that it is the one that the task was added with,
-/// and makes the requests that the strategy names until the server has all of it. The whole answer to a data task is
-/// stored with it, or goes to its client as it arrives.
+/// One attempt at one upload or data task. It opens the source and checks that it has not changed since the task was
+/// added. Then it makes the requests that the strategy names, until the server has everything. The complete answer to a
+/// data task is stored with the task, or goes to the client as it arrives.
 final class RequestAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy

@@ -204,10 +204,10 @@ final class RunRecorder: TransferObserver {
         if !rest.isEmpty { handle(await keep(rest, isLast: true)) }
     }
 
-    /// Ends the recording before the complete `part` gets its name. If the daemon dies between the rename and its
-    /// record, the file is recognised by device, inode and length. If the store does not have these (for a body of
-    /// unknown length, a decoded or gathered one, a part file that was gone, or after a failure of the store), they are
-    /// stored now.
+    /// Ends the recording before the complete `part` is renamed. If the daemon dies between the rename and its record,
+    /// the file is recognised by device, inode and length. If the store lacks these values, they are stored now. It
+    /// lacks them for a body of unknown length, a decoded or gathered body, a part file that was gone, and after a
+    /// failure of the store.
     /// - Parameter size: syncs `part` and returns its length.
     /// - Returns: what is not stored, for the transaction that ends the run.
     /// - Throws: what `size` and the store throw.

@@ -10,7 +10,8 @@ enum ControlledTask: Sendable {
     case skipped(TaskID, ErrorCode)
 }
 
-/// Clients' changes of many tasks: decided by their heads, and stored with few statements, whatever their specs say.
+/// Clients' changes of many tasks. They are decided without reading the tasks' specifications, and stored with few
+/// statements.
 extension TaskTransitions {
     /// - Parameters:
     ///   - wasFinal: for tasks whose part files were handled before. If another request has ended or restarted such a
