@@ -2,7 +2,7 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Where supervision reads the time from; tests hand in a manual one.
+/// The source of supervision's time. Tests use a manual one.
 package protocol TimeSource: Sendable {
     func reading() -> ClockReading
 }

@@ -1,20 +1,20 @@
 import TransferModel
 
-/// What one origin says of a setting.
+/// The value that one origin gives to a setting.
 package struct SettingStatement: Hashable, Sendable {
     package var origin: SettingOrigin
     package var place: ConfigurationProblem.Place
     package var value: JSONValue
 }
 
-/// The configuration in force: typed values, and which origin each came from.
+/// The configuration in force: typed values, and the origin of each.
 package struct Configuration: Hashable, Sendable {
     package let settings: DaemonSettings
-    /// What was said of each setting, by its name; the last is in force. Absent = default.
+    /// The values of each setting by its name, weakest origin first. The last one is in force. Absent = default.
     package let statements: [String: [SettingStatement]]
     /// Files that were read, strongest first.
     package let files: [String]
-    /// What was left out without stopping the start, such as a stored value that is no longer accepted.
+    /// Values that are ignored although the daemon starts, such as a stored value that is no longer accepted.
     package let warnings: [ConfigurationProblem]
     package let paths: Paths
     /// Absolute path of the state folder.
@@ -29,13 +29,13 @@ package struct Configuration: Hashable, Sendable {
     /// Absolute path of the known_hosts file.
     package var knownHosts: String { settings.knownHosts.map(paths.expanded) ?? paths.knownHosts }
 
-    /// Folder of downloads that name no destination; nil in system mode, where it depends on the owner.
+    /// The folder of downloads without a destination; nil in system mode, because it then depends on the owner.
     package var downloadDirectory: String? {
         settings.session.directory.map(paths.expanded) ?? (paths.system ? nil : paths.downloads)
     }
 
-    /// A session's configuration with its open members filled from the defaults, paths absolute.
-    /// - Parameter findsDirectory: false leaves the folder open, for which a file may have to be read.
+    /// A session's configuration with its unset members filled from the defaults, and with absolute paths.
+    /// - Parameter findsDirectory: false leaves the folder unset, because finding it may mean reading a file.
     package func filled(_ session: SessionConfiguration, findsDirectory: Bool = true) -> SessionConfiguration {
         var defaults = settings.session
         defaults.directory = findsDirectory ? downloadDirectory : nil
@@ -43,7 +43,7 @@ package struct Configuration: Hashable, Sendable {
         return defaults.filling(session)
     }
 
-    /// What holds for settings whose default is no fixed value.
+    /// The value in force, also for settings whose default is not a fixed value.
     package func effectiveValue(of setting: Setting) -> JSONValue {
         let value = setting.read(settings)
         guard value == .null else { return value }

@@ -1,4 +1,4 @@
-/// Everything that is wrong with the configuration, so that one look is enough to repair all of it.
+/// All mistakes in the configuration, so that they can be corrected together.
 package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConvertible {
     package var problems: [ConfigurationProblem]
 
@@ -8,7 +8,7 @@ package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConve
     package var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// One mistake: where it stands, which setting it is about, what is wrong and what to do.
+/// One mistake: its place, the setting, what is wrong and what to do.
 package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
     package enum Place: Hashable, Sendable {
         case file(String, line: Int?)
@@ -18,16 +18,16 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         case flag(String)
         /// A value stored by `settings.set`.
         case runtime
-        /// Nobody says anything else.
+        /// No origin sets the value.
         case byDefault
     }
 
     package var place: Place
-    /// Name of the setting; empty if the whole file is meant.
+    /// The name of the setting; empty if the whole file is at fault.
     package var name: String
     package var message: String
 
-    /// One line; what a terminal would obey of what a file says is replaced.
+    /// One line, in which characters that control a terminal are replaced.
     package var description: String {
         let text = written
         guard text.unicodeScalars.contains(where: Self.isControl) else { return text }

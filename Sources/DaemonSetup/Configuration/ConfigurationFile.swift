@@ -7,12 +7,12 @@ struct ConfigurationFile {
     let origin: SettingOrigin
     let scope: Scope
 
-    /// Which settings a file speaks for.
+    /// The settings that a file may set.
     enum Scope {
         case everything
-        /// What /etc says to a user's daemon: nothing that only makes sense for one daemon.
+        /// Those that /etc may set for a user's daemon: none that make sense for one daemon only.
         case allUsers
-        /// What /etc says to a user's daemon that reads another file in its place.
+        /// Those that /etc sets for a user's daemon even if that daemon reads another file instead.
         case bindingUsers
 
         func includes(_ setting: Setting) -> Bool {
@@ -26,7 +26,7 @@ struct ConfigurationFile {
 
     private static let sizeLimit = 1 << 20
 
-    /// - Parameter required: whether a missing file is a mistake (`--config`) or just says nothing.
+    /// - Parameter required: whether a missing file is a mistake (`--config`).
     /// - Returns: nil if the file does not exist.
     package func read(required: Bool) -> ConfigurationLayer? {
         var layer = ConfigurationLayer(origin: origin)
@@ -45,7 +45,7 @@ struct ConfigurationFile {
     private func take(_ text: String, into layer: inout ConfigurationLayer) {
         let root: YAMLNode
         do {
-            // A file without a document says nothing.
+            // A file without a document sets nothing.
             guard let document = try YAMLDocument.parse(text) else { return }
             root = document
         } catch {
@@ -54,7 +54,7 @@ struct ConfigurationFile {
         }
         switch root.content {
         case .mapping(let members): take(members, prefix: "", into: &layer)
-        // A document of comments only is an empty scalar.
+        // A document with only comments is an empty scalar.
         case .scalar("", _): break
         case .scalar, .sequence: layer.note(problem("is not a list of `name: value` lines.", line: root.line))
         }

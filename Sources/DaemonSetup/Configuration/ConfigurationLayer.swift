@@ -1,16 +1,16 @@
 import TransferModel
 
-/// What one origin says: checked values by setting name, and what was wrong with the rest.
+/// The values of one origin: checked values by the name of the setting, and the mistakes in the others.
 struct ConfigurationLayer: Sendable {
     let origin: SettingOrigin
     private(set) var values: [String: JSONValue] = [:]
-    /// Where each of `values` is said.
+    /// The place of each of `values`.
     private(set) var places: [String: ConfigurationProblem.Place] = [:]
     private(set) var problems: [ConfigurationProblem] = []
 
     init(origin: SettingOrigin) { self.origin = origin }
 
-    /// Takes `text` as the value of `setting`, or notes why not.
+    /// Takes `text` as the value of `setting`, or notes why it is refused.
     mutating func take(_ setting: Setting, text: String, at place: ConfigurationProblem.Place) {
         guard let value = setting.kind.value(ofText: text) else {
             refuse(setting, shown: setting.kind == .proxy ? "the value" : "\"\(text)\"", at: place)
@@ -20,7 +20,7 @@ struct ConfigurationLayer: Sendable {
         places[setting.name] = place
     }
 
-    /// Takes a value that is JSON already, or notes why not.
+    /// Takes a JSON value, or notes why it is refused.
     mutating func take(_ setting: Setting, value: JSONValue, at place: ConfigurationProblem.Place) {
         guard let value = setting.kind.checked(value) else {
             refuse(setting, shown: "the value", at: place)
@@ -34,7 +34,7 @@ struct ConfigurationLayer: Sendable {
 
     mutating func remove(_ name: String) { values[name] = nil }
 
-    /// Proxies may carry a password, so `shown` is not always the value itself.
+    /// `shown` may differ from the value, because a proxy may contain a password.
     private mutating func refuse(_ setting: Setting, shown: String, at place: ConfigurationProblem.Place) {
         let unit = setting.kind.unit
         let article = unit == "none" ? "" : " (unit: \(unit))"
@@ -46,7 +46,7 @@ struct ConfigurationLayer: Sendable {
 }
 
 extension ConfigurationLayer {
-    /// Reads every `DLD_…` variable that names a setting. Others are left to whoever knows them.
+    /// Reads every `DLD_…` variable that names a setting, and ignores all others.
     static func environment(_ variables: [String: String]) -> ConfigurationLayer {
         var layer = ConfigurationLayer(origin: .environment)
         for setting in SettingsTable.all {
@@ -58,7 +58,8 @@ extension ConfigurationLayer {
         return layer
     }
 
-    /// Variables that were probably meant to be one of ours. Others that begin with DLD_ belong to somebody else.
+    /// Variables whose names are probably mistyped names of settings. Other variables with DLD_ belong to other
+    /// programs.
     static func mistyped(_ variables: [String: String]) -> [ConfigurationProblem] {
         let known = SettingsTable.all.map(\.environmentName)
         return variables.keys.sorted().compactMap { variable in
@@ -70,7 +71,7 @@ extension ConfigurationLayer {
         }
     }
 
-    /// Reads what `settings.set` stored. A value of another version that is no longer accepted is left out and noted.
+    /// Reads the values that `settings.set` stored. A value that this version does not accept is ignored and noted.
     static func runtime(_ stored: [String: JSONValue]) -> ConfigurationLayer {
         var layer = ConfigurationLayer(origin: .runtime)
         for setting in SettingsTable.all {

@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults. For limits of
-/// users /etc is the strongest in a user's daemon.
+/// Combines the layers, strongest first: flags, environment, settings.set, the user's file, the file in /etc, defaults.
+/// In a user's daemon, /etc is the strongest for the limits per user.
 package struct ConfigurationLoader: Sendable {
-    /// What one existing file says.
+    /// The values of one existing file.
     struct FileLayer: Sendable {
         package let path: String
         let layer: ConfigurationLayer
@@ -24,7 +24,7 @@ package struct ConfigurationLoader: Sendable {
         paths = Paths(system: arguments.system, environment: environment)
     }
 
-    /// The strongest file, whether it exists or not.
+    /// The strongest file, which need not exist.
     var file: String { arguments.configFile ?? (arguments.system ? systemFile : paths.userFile) }
 
     package static func load(
@@ -33,20 +33,20 @@ package struct ConfigurationLoader: Sendable {
         try ConfigurationLoader(arguments: arguments, environment: environment).load(runtime: runtime)
     }
 
-    /// - Parameter runtime: what `settings.set` stored, by `SettingName`.
+    /// - Parameter runtime: the values that `settings.set` stored, by `SettingName`.
     /// - Throws: every mistake in files, environment and flags at once.
     package func load(runtime: [String: JSONValue] = [:]) throws(ConfigurationErrors) -> Configuration {
         try load(runtime: runtime, files: readFiles())
     }
 
-    /// The same with files as they were read earlier.
+    /// The same with files that were read earlier.
     func load(runtime: [String: JSONValue], files: [FileLayer]) throws(ConfigurationErrors) -> Configuration {
         let (configuration, problems) = combined(runtime: runtime, files: files)
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return configuration
     }
 
-    /// What is good of the layers, and every mistake in them.
+    /// The correct values of the layers, and all mistakes in them.
     private func combined(
         runtime: [String: JSONValue], files: [FileLayer]
     ) -> (configuration: Configuration, problems: [ConfigurationProblem]) {
@@ -78,7 +78,8 @@ package struct ConfigurationLoader: Sendable {
         problems += contradictions(settings, statements)
         let stateDirectory = settings.stateDirectory.map(paths.expanded) ?? paths.stateDirectory
         let socket = settings.socket.map(paths.expanded) ?? paths.socket(stateDirectory: stateDirectory)
-        // In the state folder the programs reach a longer one too; whoever names a path means it for others as well.
+        // The programs can reach a longer path if it is in the state folder. Other clients cannot, so any other path
+        // must fit.
         if socket != "\(stateDirectory)/\(ListeningPlaces.stateName)", let fault = Paths.socketPathFault(socket) {
             let place = statements["socket"]?.last?.place ?? .environment("XDG_RUNTIME_DIR")
             problems.append(ConfigurationProblem(place: place, name: "socket", message: fault))
@@ -90,13 +91,13 @@ package struct ConfigurationLoader: Sendable {
         return (configuration, problems)
     }
 
-    /// Also tries what the configuration names, as a start would use it; changes nothing.
+    /// Also checks the groups, units, files and folders that the configuration names. Changes nothing.
     /// - Throws: every mistake at once.
     package func tried() throws(ConfigurationErrors) -> Configuration {
         let files = readFiles()
         var (configuration, problems) = combined(runtime: [:], files: files)
         let layers = files.map(\.layer) + [.environment(environment), .flags(arguments)]
-        // A setting of which something is wrong already stands at its default here.
+        // A setting with a mistake has its default here.
         let wrong = Set(problems.map(\.name))
         for (name, message) in ConfigurationTrial(configuration: configuration, searchPath: environment["PATH"])
             .problems() where !wrong.contains(name)
@@ -120,7 +121,7 @@ package struct ConfigurationLoader: Sendable {
         let shared = ConfigurationFile(
             path: systemFile, origin: .systemFile, scope: arguments.system ? .everything : .allUsers)
         if let layer = shared.read(required: false) { found.append(FileLayer(path: systemFile, layer: layer)) }
-        // The system daemon is nobody's: it has no user file.
+        // The system daemon has no user, and so no user's file.
         if !arguments.system {
             let own = ConfigurationFile(path: paths.userFile, origin: .userFile, scope: .everything)
             if let layer = own.read(required: false) { found.append(FileLayer(path: paths.userFile, layer: layer)) }
@@ -128,7 +129,7 @@ package struct ConfigurationLoader: Sendable {
         return found
     }
 
-    /// What /etc says whatever file a user names; nothing if it says nothing of that kind.
+    /// The values of /etc that apply no matter which file a user names; empty if there are none.
     private func bindingFile() -> [FileLayer] {
         let shared = ConfigurationFile(path: systemFile, origin: .systemFile, scope: .bindingUsers)
         guard let layer = shared.read(required: false), !layer.values.isEmpty || !layer.problems.isEmpty else {
@@ -137,7 +138,7 @@ package struct ConfigurationLoader: Sendable {
         return [FileLayer(path: systemFile, layer: layer)]
     }
 
-    /// Settings of which /etc has the last word.
+    /// The settings for which /etc takes precedence over everything.
     private func bindingNames(_ layers: [ConfigurationLayer]) -> Set<String> {
         guard !arguments.system else { return [] }
         let names = layers.filter { $0.origin == .systemFile }.flatMap(\.values.keys)
@@ -158,7 +159,8 @@ package struct ConfigurationLoader: Sendable {
         ]
     }
 
-    /// Values that are fine alone but not together. The one that somebody set is at fault; if both are, the first.
+    /// Values that are valid alone but not together. The fault is attributed to the one that was set; if both were, to
+    /// the first.
     private func contradictions(
         _ settings: DaemonSettings, _ statements: [String: [SettingStatement]]
     ) -> [ConfigurationProblem] {

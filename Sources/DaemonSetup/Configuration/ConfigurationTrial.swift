@@ -5,16 +5,17 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Tries what a configuration names, for `--check-config`: groups, units, files and folders, with the rights of whoever asks.
+/// Checks for `--check-config` the groups, units, files and folders that a configuration names, with the rights of the
+/// user who runs it.
 struct ConfigurationTrial {
     let configuration: Configuration
-    /// PATH as a daemon would have it; nil for none.
+    /// The PATH of a daemon; nil if there is none.
     var searchPath: String?
 
     private var settings: DaemonSettings { configuration.settings }
     private var isSystem: Bool { configuration.paths.system }
 
-    /// Settings, in the table's order, and what is wrong with what they name.
+    /// The settings whose group, unit, file or folder cannot be used, in the table's order, each with the reason.
     func problems() -> [(name: String, message: String)] {
         let found: [String: String?] = [
             "socket": socketFault,
@@ -23,7 +24,7 @@ struct ConfigurationTrial {
             "session.directory": directoryFault, "session.caFile": certificateFault,
             "credentialHelper": isSystem ? nil : helperFault, "maximumConnectionsPerUser": connectionsFault,
         ]
-        // The folders of the system daemon are systemd's to make, for another user than the one who asks.
+        // systemd creates the folders of the system daemon, for another user than the one who runs this check.
         let passedOver: Set = isSystem ? ["socket", "stateDirectory"] : []
         return SettingsTable.all.compactMap { setting in
             if passedOver.contains(setting.name), configuration.origin(of: setting.name) == .default { return nil }
@@ -31,7 +32,7 @@ struct ConfigurationTrial {
         }
     }
 
-    /// A socket of a daemon that ended without removing it is no mistake.
+    /// Why the socket cannot be used. A socket that a killed daemon left behind is not a mistake.
     private var socketFault: String? {
         let path = configuration.socket
         var status = stat()
@@ -51,7 +52,8 @@ struct ConfigurationTrial {
         }
     }
 
-    /// Whether `place` is in proc(5) or sysfs(5). Their folders look writable to root, but nobody can make a file there.
+    /// A fault if `place` is in proc(5) or sysfs(5). Their folders look writable to root, but no file can be created
+    /// there.
     private static func kernelsFault(_ path: String, _ place: String) -> String? {
         func device(_ path: String) -> dev_t? {
             var status = stat()
@@ -70,7 +72,7 @@ struct ConfigurationTrial {
         return "\(own) is more than maximumConnections (\(all)), which also holds for one user; make it at most that."
     }
 
-    /// The default's group may be missing: then root alone administers.
+    /// The default group may be missing. Then only root is an administrator.
     private var groupFault: String? {
         guard isSystem, configuration.origin(of: "adminGroup") != .default,
             !GroupMembership.exists(settings.adminGroup)
@@ -84,7 +86,7 @@ struct ConfigurationTrial {
         }
     }
 
-    /// A name without a slash is searched for as the daemon would.
+    /// A name without a slash is looked up in the daemon's PATH.
     private var helperFault: String? {
         guard let program = settings.credentialHelper?.split(separator: " ").first.map(String.init) else { return nil }
         if program.contains("/") { return programFault(program) }
@@ -103,7 +105,7 @@ struct ConfigurationTrial {
         return nil
     }
 
-    /// The system daemon makes folders of users below its own.
+    /// Not for the system daemon, which creates the users' folders below its own.
     private var directoryFault: String? {
         isSystem || settings.session.directory == nil ? nil : configuration.downloadDirectory.flatMap(folderFault)
     }
@@ -119,7 +121,7 @@ struct ConfigurationTrial {
         }
     }
 
-    /// Whether some block of base64 begins as a certificate in DER does; RFC 7468.
+    /// Whether a block of base64 (RFC 7468) begins like a certificate in DER.
     static func holdsCertificate(_ text: String) -> Bool {
         let blocks = text.split(separator: "-----BEGIN ").dropFirst()
         return blocks.contains { block in
@@ -138,7 +140,7 @@ struct ConfigurationTrial {
         return access(path, R_OK) == 0 ? nil : "\(path) cannot be read: \(errorText(errno))."
     }
 
-    /// What keeps this user from making a folder, or from writing in one that is there.
+    /// Why this user cannot create the folder, or cannot write to it if it exists.
     private func folderFault(_ path: String) -> String? {
         var place = path
         while true {
@@ -164,7 +166,7 @@ private enum PathFolder {
         return String(path[..<slash])
     }
 
-    /// The nearest folder above that exists, or the path itself.
+    /// The path itself, or else the nearest existing folder above it.
     static func existing(_ path: String) -> String {
         var place = path
         while access(place, F_OK) != 0, place.count > 1 { place = above(place) }

@@ -1,4 +1,4 @@
-/// The options of `dld` that configuration depends on, as the command line gave them.
+/// The options of `dld` that affect the configuration, as given on the command line.
 package struct DaemonArguments: Hashable, Sendable {
     /// One daemon for all users, instead of one for this user.
     package var system = false
@@ -12,7 +12,7 @@ package struct DaemonArguments: Hashable, Sendable {
 
     package init() {}
 
-    /// Option, setting, value.
+    /// The option, the setting and the value of each.
     var settingFlags: [(flag: String, name: String, text: String)] {
         let named = [
             ("--state-dir", "stateDirectory", stateDirectory.map(Self.absolute)),

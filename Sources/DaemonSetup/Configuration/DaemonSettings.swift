@@ -2,7 +2,7 @@ import JSONRPC
 import Logging
 import TransferModel
 
-/// Every setting of the daemon as a typed value; what stands here before a layer is read is the documented default.
+/// Every setting of the daemon as a typed value. The initial values are the documented defaults.
 ///
 /// `SettingsTable` names, documents and checks each of them.
 package struct DaemonSettings: Hashable, Sendable {
@@ -11,21 +11,21 @@ package struct DaemonSettings: Hashable, Sendable {
     /// Folder of the database, the journal and, in system mode, the users' files; nil = the rules of `Paths`.
     package var stateDirectory: String?
     package var logLevel: Logger.Level = .info
-    /// Group whose members see and control everybody's tasks, in system mode.
+    /// In system mode, the group whose members see and control all users' tasks.
     package var adminGroup = "dld-admin"
     /// Full names of the units that sessions may start in system mode.
     package var allowedUnits: [String] = []
-    /// Connections to the socket held at one time.
+    /// The most connections to the socket at a time.
     package var maximumConnections = RPCLimits().connections
-    /// Connections of one user (root excepted) held at one time.
+    /// The most connections of one user at a time. root has no such limit.
     package var maximumConnectionsPerUser = RPCLimits().connectionsPerUser
     package var userAgent: String?
     /// OpenSSH known_hosts file for sftp; nil = the rules of `Paths`.
     package var knownHosts: String?
     package var credentialHelper: String?
-    /// What `settings.get` and `settings.set` speak of.
+    /// The settings of `settings.get` and `settings.set`.
     package var global = GlobalSettings()
-    /// What a session that sets nothing itself falls back to.
+    /// The defaults of sessions.
     package var session = SessionDefaults()
 
     package init() {}
@@ -50,13 +50,12 @@ package struct SessionDefaults: Hashable, Sendable {
     package var proxy: String?
     package var caFile: String?
     package var tlsMinimumVersion: TLSVersion = .v12
-    /// Whether a session can only lower what is named `maximum` here: its users are not the ones who configure this
-    /// daemon.
+    /// Whether a session can only lower the maximums, because its users are not those who configure this daemon.
     package var maximumsAreCeilings = false
 
     package init() {}
 
-    /// `configuration` with every member it leaves open taken from these defaults.
+    /// `configuration` with its unset members taken from these defaults.
     package func filling(_ configuration: SessionConfiguration) -> SessionConfiguration {
         var filled = configuration
         filled.directory = filled.directory ?? directory

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// A small text file's content, or why there is none, without an exception for the ordinary case of no file.
+/// The content of a small text file, or why there is none. A missing file is a normal case, not an exception.
 package enum FileText {
     case missing
     case failed(String)
@@ -14,7 +14,7 @@ package enum FileText {
             return errno == ENOENT || errno == ENOTDIR ? .missing : .failed(String(cString: strerror(errno)))
         }
         defer { close(descriptor) }
-        // A FIFO without a writer, and /dev/null, would read as an empty file; others might never end.
+        // A FIFO without a writer, and /dev/null, would look like an empty file. Other special files might never end.
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return .failed(String(cString: strerror(errno))) }
         guard status.st_mode & S_IFMT == S_IFREG else { return .failed("it is not a regular file") }

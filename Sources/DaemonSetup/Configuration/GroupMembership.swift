@@ -2,15 +2,15 @@ import Glibc
 
 /// Asks the system who is in which group: getgrnam_r(3), getpwuid_r(3), getgrouplist(3). Blocks.
 package enum GroupMembership {
-    /// Bytes of one entry: a group of a hundred thousand members has some.
+    /// The largest entry in bytes. A group with a hundred thousand members has megabytes.
     private static let largestEntry = 16 << 20
-    /// As many as the kernel lets a process have (NGROUPS_MAX).
+    /// The most groups of a process (NGROUPS_MAX).
     private static let mostGroups = 65536
 
     /// - Parameters:
-    ///   - primary: the peer's own gid, which need not be the one of its entry.
-    ///   - entry: bytes to begin with for one entry.
-    ///   - groups: how many groups to begin with.
+    ///   - primary: the peer's own gid, which may differ from the gid in its entry.
+    ///   - entry: the first size of the buffer for one entry, in bytes.
+    ///   - groups: the first size of the list of groups.
     package static func holds(
         of uid: UInt32, primary: UInt32, in groupName: String, entry: Int = 65536, groups: Int = 256
     ) -> Bool {
@@ -20,7 +20,7 @@ package enum GroupMembership {
             var user = passwd()
             var result: UnsafeMutablePointer<passwd>?
             let code = getpwuid_r(uid, &user, buffer, size, &result)
-            // The name lies in the buffer.
+            // The name is in the buffer, so it is read before the buffer is freed.
             guard code == 0, result != nil, let name = user.pw_name else { return (code, nil) }
             return (0, hasGroup(wanted, name: name, primary: user.pw_gid, from: groups))
         }
@@ -38,7 +38,7 @@ package enum GroupMembership {
         }
     }
 
-    /// What `look` finds with a buffer that is doubled while it says ERANGE; nil if it finds nothing or fails.
+    /// The result of `look`, whose buffer is doubled as long as it returns ERANGE; nil if it finds nothing or fails.
     private static func reading<Value>(
         from first: Int, _ look: (UnsafeMutablePointer<CChar>, _ size: Int) -> (code: Int32, value: Value?)
     ) -> Value? {
@@ -61,7 +61,7 @@ package enum GroupMembership {
             var list = [gid_t](repeating: 0, count: room)
             var count = Int32(room)
             if getgrouplist(name, primary, &list, &count) >= 0 { return list.prefix(Int(count)).contains(wanted) }
-            // It says how many there are.
+            // The call returns the number of groups.
             room = max(Int(count), 2 * room, 1)
         }
         return false

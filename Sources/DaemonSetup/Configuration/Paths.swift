@@ -3,11 +3,11 @@ import Glibc
 /// Where the daemon's folders are: the XDG base directory specification, systemd.exec(5)'s variables, protocol.md.
 package struct Paths: Hashable, Sendable {
     package let system: Bool
-    /// The user's home folder; `/` where neither $HOME nor the user database has one.
+    /// The user's home folder; `/` if neither $HOME nor the user database names one.
     package let home: String
     private let environment: [String: String]
 
-    /// `sun_path` less its terminating NUL; unix(7).
+    /// The size of `sun_path` without its terminating NUL (unix(7)).
     package static let socketPathLimit = 107
     package static let systemFile = "/etc/dld/dld.yaml"
 
@@ -28,7 +28,7 @@ package struct Paths: Hashable, Sendable {
         return system ? "/var/lib/dld" : "\(Self.absolute(environment["XDG_STATE_HOME"]) ?? home + "/.local/state")/dld"
     }
 
-    /// Where the socket is unless a setting says otherwise.
+    /// The path of the socket if no setting names it.
     package func socket(stateDirectory: String) -> String {
         if system { return "/run/dld/dld.sock" }
         if let runtime = runtimeFolder, unusableRuntimeFolder == nil { return runtime + Self.runtimeSocketName }
@@ -37,8 +37,9 @@ package struct Paths: Hashable, Sendable {
 
     private static let runtimeSocketName = "/dld/dld.sock"
 
-    /// `$XDG_RUNTIME_DIR` where it is passed over, and why. Another user's, as `su` and `sudo` leave it behind: a socket there
-    /// would be out of this user's reach, or in the way of the other one's daemon. Or one that is too long for a socket.
+    /// `$XDG_RUNTIME_DIR` if it is ignored, and why. It may be another user's, because `su` and `sudo` keep the
+    /// variable. This user could then not reach a socket there, or the socket would collide with that of the other
+    /// user's daemon. Or the path may be too long for a socket.
     package var unusableRuntimeFolder: (path: String, reason: String)? {
         guard !system, let runtime = runtimeFolder else { return nil }
         var status = stat()
@@ -52,7 +53,7 @@ package struct Paths: Hashable, Sendable {
 
     private var runtimeFolder: String? { Self.absolute(environment["XDG_RUNTIME_DIR"]) }
 
-    /// Folder of downloads that name none, in user mode: xdg-user-dirs' DOWNLOAD, else ~/Downloads.
+    /// In user mode, the folder of downloads without a destination: DOWNLOAD of xdg-user-dirs, else ~/Downloads.
     package var downloads: String {
         if let given = Self.absolute(environment["XDG_DOWNLOAD_DIR"]) { return given }
         if case .text(let text) = FileText.read("\(configHome)/user-dirs.dirs", limit: 65536),
@@ -85,13 +86,13 @@ package struct Paths: Hashable, Sendable {
         for line in text.split(separator: "\n") where line.hasPrefix("XDG_DOWNLOAD_DIR=\"") && line.hasSuffix("\"") {
             let value = line.dropFirst("XDG_DOWNLOAD_DIR=\"".count).dropLast()
             let path = value.hasPrefix("$HOME") ? home + value.dropFirst("$HOME".count) : String(value)
-            // The home folder itself means that the user switched this folder off.
+            // The home folder itself means that the user has no such folder.
             return path.hasPrefix("/") && path != home && path != home + "/" ? path : nil
         }
         return nil
     }
 
-    /// The specifications say to ignore relative values.
+    /// Relative values are ignored, as the specifications require.
     private static func absolute(_ path: String?) -> String? {
         guard var path, path.hasPrefix("/") else { return nil }
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }

@@ -1,28 +1,28 @@
 import TransferModel
 
-/// One row of `SettingsTable`: how a setting is named, checked, documented and stored in `DaemonSettings`.
+/// One row of `SettingsTable`: the name of a setting, its check, its documentation and its place in `DaemonSettings`.
 package struct Setting: Sendable {
     /// When a changed value takes effect.
     package enum Effect: Sendable {
-        /// At once, on running transfers too; after a file was edited, on reload.
+        /// At once, also for running transfers; if a file was edited, on reload.
         case reload
         case restart
     }
 
-    /// As in the file, with dots between sections: `session.retry.attempts`.
+    /// The name as in the file, with dots between sections: `session.retry.attempts`.
     package let name: String
     package let kind: SettingKind
     package let documentation: String
-    /// As a file writes it; never the default.
+    /// A value as in the file; never the default.
     package let example: String
-    /// What holds where no layer says anything and the default is no fixed value.
+    /// Describes the default if it is not a fixed value.
     package let defaultText: String?
     package let effect: Effect
-    /// False if /etc speaks for the system daemon only.
+    /// False if the value in /etc applies only to the system daemon.
     package let sharedFileHoldsForUsers: Bool
-    /// Whether a user's own daemon takes the value of /etc over everything that its user says.
+    /// Whether the value in /etc takes precedence in a user's daemon over everything that the user sets.
     package let sharedFileBindsUsers: Bool
-    /// The name in `settings.set`; nil if only files, environment and flags set it.
+    /// The name in `settings.set`; nil if only files, environment and flags can set it.
     package let runtimeName: SettingName?
 
     package let read: @Sendable (DaemonSettings) -> JSONValue
@@ -50,7 +50,7 @@ package struct Setting: Sendable {
 }
 
 extension Setting {
-    /// The column that a setting's value is stored in: its keypath and the way to JSON and back.
+    /// The place of a setting's value in `DaemonSettings`, and its conversion to JSON and back.
     struct Column: Sendable {
         package let read: @Sendable (DaemonSettings) -> JSONValue
         let write: @Sendable (JSONValue, inout DaemonSettings) -> Void
@@ -76,7 +76,7 @@ extension Setting {
     }
 }
 
-/// A place in `DaemonSettings`; the intersection lets the table be shared between threads.
+/// A place in `DaemonSettings`. It is `Sendable`, so that threads can share the table.
 package typealias Place<Value> = WritableKeyPath<DaemonSettings, Value> & Sendable
 
 extension Setting.Column {
@@ -94,7 +94,7 @@ extension Setting.Column {
             write: { value, settings in settings[keyPath: path] = value.integerValue.map { Int($0) } })
     }
 
-    /// A limit that 0 lifts.
+    /// A limit for which 0 means none.
     static func limit(_ path: Place<Int?>) -> Self {
         Self(
             read: { .integer(Int64($0[keyPath: path] ?? 0)) },

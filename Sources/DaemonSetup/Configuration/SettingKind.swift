@@ -1,7 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// What values a setting takes: one place that checks text (files, environment, flags) and JSON (`settings.set`).
+/// The values that a setting accepts. It checks text (files, environment, flags) and JSON (`settings.set`) in one
+/// place.
 package enum SettingKind: Hashable, Sendable {
     case integer(ClosedRange<Int64>)
     /// Bytes.
@@ -64,7 +65,7 @@ package enum SettingKind: Hashable, Sendable {
         }
     }
 
-    /// The value that `text` stands for; nil if this kind does not accept it.
+    /// The value of `text`; nil if this kind does not accept it.
     package func value(ofText text: String) -> JSONValue? {
         switch self {
         case .integer: Int64(text).flatMap { checked(.integer($0)) }
@@ -105,7 +106,7 @@ package enum SettingKind: Hashable, Sendable {
         }
     }
 
-    /// `value` as a configuration file writes it.
+    /// `value` in the form of a configuration file.
     package func text(of value: JSONValue) -> String {
         switch (self, value) {
         case (.size, .integer(let number)), (.rate, .integer(let number)): QuantityText.text(bytes: number)
@@ -123,7 +124,7 @@ package enum SettingKind: Hashable, Sendable {
         text.utf8.count <= limit && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
     }
 
-    /// YAML would read these as a number or a truth.
+    /// Whether YAML would read the text as a number or a boolean.
     private static func needsQuotes(_ text: String) -> Bool {
         Double(text) != nil || ["true", "false", "null", "yes", "no", "on", "off"].contains(text)
     }

@@ -2,9 +2,10 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Every setting as `settings.list` shows it: what is in force, what says so, and what waits for a reload or a restart.
+/// Every setting as `settings.list` shows it: the value in force, its origin, and values that wait for a reload or a
+/// restart.
 package enum SettingsList {
-    /// - Parameter edited: what a daemon that starts now would have in force; nil if it would refuse to start.
+    /// - Parameter edited: the configuration of a daemon that would start now; nil if it would refuse to start.
     package static func result(
         _ current: Configuration, _ edited: Configuration?, problem: String? = nil
     ) -> ListSettings.Result {

@@ -1,20 +1,20 @@
 import Threading
 import TransferModel
 
-/// Holds the configuration that is in force, for every thread, and says what a change may touch.
+/// Holds the configuration in force, for all threads, and decides which changes are allowed.
 package final class SettingsRegistry: Sendable {
-    /// What a reload did, by setting name.
+    /// The result of a reload, by the names of settings.
     package struct Reload: Hashable, Sendable {
         package var applied: [String]
         /// Changed in the files, but in force only after a restart.
         package var needsRestart: [String]
-        /// Changed in the files, but `settings.set` has the last word.
+        /// Changed in the files, but a value of `settings.set` takes precedence.
         package var hidden: [String]
     }
 
     private struct State {
         var configuration: Configuration
-        /// As of the start or the last reload: `settings.set` does not read them again.
+        /// The files as they were at the start or the last reload. `settings.set` does not read them again.
         var files: [ConfigurationLoader.FileLayer]
         var runtime: [String: JSONValue]
     }
@@ -22,7 +22,7 @@ package final class SettingsRegistry: Sendable {
     private let loader: ConfigurationLoader
     private let state: Guarded<State>
 
-    /// - Parameter runtime: what the store holds from earlier `settings.set`.
+    /// - Parameter runtime: the values that earlier calls of `settings.set` stored.
     /// - Throws: every mistake in files, environment and flags.
     package init(
         loader: ConfigurationLoader, runtime: [String: JSONValue]
@@ -35,7 +35,8 @@ package final class SettingsRegistry: Sendable {
 
     package var current: Configuration { state.withLock { $0.configuration } }
 
-    /// Checks a `settings.set` before it is stored: known names, accepted values, none pinned by a stronger origin.
+    /// Checks a `settings.set` before it is stored: names must be known, values accepted, and no stronger origin may
+    /// set them.
     ///
     /// - Returns: the values in their normal form; null removes the stored one.
     /// - Throws: `request.unknown_field` or `request.bad_field` that names the setting.
@@ -67,8 +68,8 @@ package final class SettingsRegistry: Sendable {
 
     /// Puts stored changes in force.
     ///
-    /// - Parameter changes: what `check` returned, after the store has it.
-    /// - Returns: the configuration that holds now.
+    /// - Parameter changes: the result of `check`, after it was stored.
+    /// - Returns: the configuration that is in force now.
     @discardableResult
     package func set(runtime changes: [SettingName: JSONValue]) throws(ConfigurationErrors) -> Configuration {
         try state.withLock { state throws(ConfigurationErrors) in
@@ -76,7 +77,7 @@ package final class SettingsRegistry: Sendable {
             for (name, value) in changes where value != .null { runtime[name.rawValue] = value }
             for (name, value) in changes where value == .null { runtime.removeValue(forKey: name.rawValue) }
             let next = try loader.load(runtime: runtime, files: state.files)
-            // What the last reload could not apply still waits for a restart.
+            // Values that the last reload could not apply still wait for a restart.
             let configuration = state.configuration.adopting(
                 next, settings: SettingsTable.all.filter { $0.runtimeName.map { changes[$0] != nil } ?? false })
             state = State(configuration: configuration, files: state.files, runtime: runtime)
@@ -84,9 +85,9 @@ package final class SettingsRegistry: Sendable {
         }
     }
 
-    /// Reads files again and applies what can change while running.
+    /// Reads the files again and applies the changes that are possible while the daemon runs.
     ///
-    /// - Throws: every mistake; then everything stays as it was.
+    /// - Throws: every mistake. Then nothing changes.
     package func reload() throws(ConfigurationErrors) -> Reload {
         try state.withLock { state throws(ConfigurationErrors) in
             let files = loader.readFiles()
@@ -113,12 +114,12 @@ package final class SettingsRegistry: Sendable {
         }
     }
 
-    /// What would be in force if the daemon read its files now and started anew. Reads the files: blocks.
+    /// The configuration that would be in force after a restart. Reads the files, and blocks.
     package func edited() throws(ConfigurationErrors) -> Configuration {
         try loader.load(runtime: state.withLock { $0.runtime }, files: loader.readFiles())
     }
 
-    /// The file that is edited most.
+    /// The file that is edited most often.
     package var file: String { loader.file }
 
     private func pin(_ origin: SettingOrigin, _ setting: Setting) -> String? {
@@ -142,7 +143,7 @@ package final class SettingsRegistry: Sendable {
             .unknownField, "\(name): no setting of settings.set; \(advice)", details: ["field": .string(name)])
     }
 
-    /// On the wire quantities are numbers, without the file's suffixes.
+    /// On the wire, quantities are numbers without the suffixes of files.
     private static func wireForm(_ kind: SettingKind) -> String {
         switch kind {
         case .size(let range): "a number of bytes from \(range.lowerBound) to \(range.upperBound)"

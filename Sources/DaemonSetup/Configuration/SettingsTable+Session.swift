@@ -2,7 +2,7 @@ import FileKit
 import TransferModel
 
 extension SettingsTable {
-    /// Defaults of every session; a session's own configuration and a task's own fields are stronger.
+    /// Defaults of all sessions. A session's own configuration and a task's own fields take precedence.
     static let session: [Setting] = [
         Setting(
             "session.directory", .path, .optionalText(\.session.directory), example: "~/Downloads/incoming",

@@ -2,8 +2,8 @@ import FileKit
 import Logging
 import TransferModel
 
-/// The one list of settings: configuration files, environment, `settings.get`, config/dld.yaml and
-/// docs/configuration.md are all read or written from it.
+/// The list of all settings. Configuration files, environment and `settings.get` are read and written by it, and
+/// config/dld.yaml and docs/configuration.md are generated from it.
 package enum SettingsTable {
     package static let all: [Setting] = places + access + limits + retention + pace + session
 

@@ -1,6 +1,6 @@
-/// Finds the name that a mistyped one was probably meant to be.
+/// Finds the name that was probably meant by a mistyped one.
 package enum Suggestion {
-    /// The nearest of `names`, if it is near enough to be meant.
+    /// The most similar of `names`, if it is similar enough.
     package static func nearest(to typed: String, among names: [String]) -> String? {
         let lowered = typed.lowercased()
         let scored = names.map { name in
@@ -8,12 +8,12 @@ package enum Suggestion {
             return (name, min(distance(lowered, name.lowercased()), distance(lowered, last.lowercased())))
         }
         guard let best = scored.min(by: { $0.1 < $1.1 }) else { return nil }
-        // A section that both are in says nothing of the rest.
+        // Only the last part of the name determines how many mistakes are allowed. A long section must not allow more.
         let own = typed.split(separator: ".").last?.count ?? 0
         return best.1 <= max(2, own / 3) ? best.0 : nil
     }
 
-    /// Insertions, deletions and replacements between the two (Levenshtein).
+    /// The number of insertions, deletions and replacements between the two (Levenshtein).
     static func distance(_ a: String, _ b: String) -> Int {
         let a = Array(a.utf8)
         let b = Array(b.utf8)

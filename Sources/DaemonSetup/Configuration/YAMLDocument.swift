@@ -27,9 +27,10 @@ struct YAMLError: Error {
     var line: Int?
 }
 
-/// Reads one YAML document with libyaml, whose parser gives events; mappings and sequences are built here.
+/// Reads one YAML document with libyaml. libyaml's parser produces events, from which this type builds mappings and
+/// sequences.
 struct YAMLDocument {
-    /// Settings are nested three levels deep.
+    /// The deepest nesting that is read. Settings have three levels.
     static let deepest = 64
 
     private let parser: UnsafeMutablePointer<yaml_parser_t>
@@ -41,7 +42,7 @@ struct YAMLDocument {
         let bytes = Array(text.utf8)
         // libyaml refuses a null pointer.
         guard !bytes.isEmpty else { return nil }
-        // The parser keeps its own address.
+        // The parser stores its own address, so it must not move.
         let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         defer { parser.deallocate() }
         guard yaml_parser_initialize(parser) == 1 else { throw YAMLError(message: "there is not enough memory") }
@@ -119,7 +120,7 @@ extension YAMLDocument {
         enum Kind {
             case scalar(String, isPlain: Bool)
             case alias, sequenceStart, mappingStart
-            /// Of a sequence or a mapping.
+            /// The end of a sequence or a mapping.
             case end
             case documentStart, streamEnd, other
         }
@@ -161,7 +162,7 @@ extension YAMLDocument {
         guard parser.pointee.error == YAML_READER_ERROR else {
             return YAMLError(message: problem, line: Int(parser.pointee.problem_mark.line) + 1)
         }
-        // A reader's problem has an offset instead of a mark.
+        // A problem of libyaml's reader has an offset instead of a line.
         let before = text.prefix(parser.pointee.problem_offset)
         return YAMLError(message: problem, line: before.count { $0 == UInt8(ascii: "\n") } + 1)
     }

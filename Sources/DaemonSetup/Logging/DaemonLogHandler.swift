@@ -4,20 +4,21 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// swift-log's way to standard error: journal lines under systemd, readable ones else.
+/// Writes swift-log's messages to standard error: as journal lines under systemd, otherwise as readable lines.
 package struct DaemonLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
     private let destination: LogDestination
     private let ceiling: Logger.Level
 
-    /// - Parameter ceiling: what is more severe is told as this: of tasks that only who debugs may hear of.
+    /// - Parameter ceiling: more severe messages are written at this level. Used for tasks that only a debugging log
+    ///   may mention.
     package init(_ destination: LogDestination, ceiling: Logger.Level = .critical) {
         self.destination = destination
         self.ceiling = ceiling
     }
 
-    /// One threshold for all loggers of the destination, so that a reload reaches those that exist already.
+    /// All loggers of the destination share one threshold, so that a reload also affects existing loggers.
     package var logLevel: Logger.Level {
         get { destination.level }
         set { destination.level = newValue }
@@ -39,14 +40,15 @@ package struct DaemonLogHandler: LogHandler {
     }
 }
 
-/// Where the process's log goes, in which form, and from which level on.
+/// The destination of the process's log, its form, and its lowest level.
 package final class LogDestination: Sendable {
     package let sink: LogSink
     package let format: LogFormat
     private let time: any TimeSource
     private let threshold: Guarded<Logger.Level>
     private let repeats = Guarded(LogRepeats())
-    /// The journal finds a unit by the process that sent an entry; the stream on standard error outlives the process.
+    /// Whether entries with fields are sent. The journal finds the unit of such an entry by its process, which must
+    /// still exist. The stream on standard error does not depend on the process.
     private let hasFields: Guarded<Bool>
 
     package init(
@@ -59,8 +61,8 @@ package final class LogDestination: Sendable {
         hasFields = Guarded(format == .journal)
     }
 
-    /// Writes the line, or counts it with those of its kind. Who asks for `debug` wants all; what ends the daemon is told
-    /// in any case.
+    /// Writes the line, or counts it with others of its kind. Lines at `debug` and `trace`, and `critical` lines, which
+    /// are about the end of the daemon, are always written.
     func write(level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) {
         let now = time.reading()
         guard level >= .info, level < .critical else { return put(level, message, metadata, now) }
@@ -75,13 +77,14 @@ package final class LogDestination: Sendable {
         if isWritten { put(level, message, metadata, now) }
     }
 
-    /// Tells of lines that were held back and whose window is over.
+    /// Writes summaries of lines that were held back and whose window is over.
     package func writeDue() {
         let now = time.reading()
         for summary in repeats.withLock({ $0.due(at: now.boot) }) { put(summary, now) }
     }
 
-    /// Tells of everything that was held back. What comes after this goes to standard error alone.
+    /// Writes summaries of all lines that were held back. These and later lines go only to standard error, without
+    /// fields.
     package func writeLast() {
         hasFields.withLock { $0 = false }
         let now = time.reading()

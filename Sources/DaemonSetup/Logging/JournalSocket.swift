@@ -1,13 +1,13 @@
 import FileKit
 import Glibc
 
-/// One entry of the journal with fields of its own (systemd.journal-fields(7)).
+/// One entry of the journal with its own fields (systemd.journal-fields(7)).
 struct JournalEntry: Sendable {
     /// Names are upper case letters, digits and underscores.
     var fields: [(name: String, value: String)]
 
-    /// In the form of <https://systemd.io/JOURNAL_NATIVE_PROTOCOL>. Every value comes with its length, so that no
-    /// character in it can begin another field.
+    /// The entry in the form of <https://systemd.io/JOURNAL_NATIVE_PROTOCOL>. Every value is preceded by its length, so
+    /// that no character in it can begin another field.
     var datagram: [UInt8] {
         var bytes: [UInt8] = []
         for (name, value) in fields {
@@ -20,7 +20,8 @@ struct JournalEntry: Sendable {
         return bytes
     }
 
-    /// `DLD_TASK` of `task`, `DLD_FILE_NAME` of `fileName`; what no field name may hold becomes an underscore.
+    /// `DLD_TASK` for `task`, `DLD_FILE_NAME` for `fileName`. Characters that a field name must not have become
+    /// underscores.
     static func fieldName(of key: String) -> String {
         var name = "DLD_"
         for byte in key.utf8 {
@@ -35,8 +36,8 @@ struct JournalEntry: Sendable {
     }
 }
 
-/// The journal's own socket, for entries with fields. Whoever sends to it may be held up by a journal that is behind:
-/// only the log's thread does.
+/// The journal's socket, for entries with fields. Sending may block if the journal is slow, so only the log's thread
+/// sends.
 final class JournalSocket: Sendable {
     package static let path = "/run/systemd/journal/socket"
 
@@ -53,7 +54,7 @@ final class JournalSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// False if nobody took the entry; then the line belongs on standard error.
+    /// Returns false if the journal did not accept the entry. The line must then go to standard error.
     func send(_ entry: JournalEntry) -> Bool {
         let datagram = entry.datagram
         return address.withSocketAddress { pointer, length in

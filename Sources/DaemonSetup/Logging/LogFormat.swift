@@ -1,11 +1,12 @@
 import Logging
 import TransferModel
 
-/// Writes one message as one line, whatever it contains: a server's text must not forge log lines or steer a terminal.
+/// Writes one message as one line, whatever it contains. A server's text must not forge log lines or control a
+/// terminal.
 package enum LogFormat: Hashable, Sendable {
     /// For a person: time, level, message.
     case readable
-    /// For the journal, which has the time itself: `<6>` prefixes as in sd-daemon(3).
+    /// For the journal, which adds the time itself: with a prefix such as `<6>` (sd-daemon(3)).
     case journal
 
     package func line(
@@ -19,7 +20,7 @@ package enum LogFormat: Hashable, Sendable {
         return start + Self.text(message, Self.fields(metadata)) + "\n"
     }
 
-    /// The line for standard error; for the journal also the same as an entry with fields, if there are any.
+    /// The line for standard error. For the journal, also the same as an entry with fields, if there are any.
     func record(
         level: Logger.Level, message: String, metadata: Logger.Metadata, at time: Timestamp
     ) -> LogRecord {
@@ -38,13 +39,13 @@ package enum LogFormat: Hashable, Sendable {
         fields.reduce(bounded(escaped(message), longestMessage)) { "\($0) \($1.key)=\(quoted($1.value))" }
     }
 
-    /// In the order of their keys, without anything that could forge or steer.
+    /// The fields in the order of their keys, with all control characters escaped.
     private static func fields(_ metadata: Logger.Metadata) -> [(key: String, value: String)] {
         metadata.sorted { $0.key < $1.key }.map { (escaped($0.key), bounded(escaped("\($0.value)"), longestValue)) }
     }
 
-    /// Bytes. The journal cuts lines on standard error at 48 KiB (LineMax=, journald.conf(5)), and what comes after a cut
-    /// would have a priority of its own.
+    /// The longest value in bytes. The journal cuts lines on standard error at 48 KiB (LineMax=, journald.conf(5)), and
+    /// the text after the cut would be a line with its own priority.
     private static let longestValue = 4096
     private static let longestMessage = 16384
 
@@ -53,7 +54,7 @@ package enum LogFormat: Hashable, Sendable {
         return String(decoding: text.utf8.prefix(limit), as: UTF8.self) + "…"
     }
 
-    /// syslog(3).
+    /// The priority of syslog(3).
     static func priority(of level: Logger.Level) -> Int {
         switch level {
         case .trace, .debug: 7
@@ -65,7 +66,7 @@ package enum LogFormat: Hashable, Sendable {
         }
     }
 
-    /// - Parameter plain: escaped already.
+    /// - Parameter plain: text that is already escaped.
     private static func quoted(_ plain: String) -> String {
         let isMarked = plain.utf8.contains { byte in
             byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "=")

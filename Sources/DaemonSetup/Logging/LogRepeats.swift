@@ -2,14 +2,14 @@ import Logging
 import TransferCore
 import TransferModel
 
-/// What makes two log lines the same kind: what is said, at which level, and about whom.
+/// Two log lines are of the same kind if message, level, code, owner and host are the same.
 package struct LogKind: Hashable, Sendable {
     package var level: Logger.Level
     package var message: String
     package var code: String?
-    /// nil stands for every owner once too many kinds are known.
+    /// nil stands for all owners, if too many kinds are known.
     package var owner: String?
-    /// nil stands for every host once too many kinds are known.
+    /// nil stands for all hosts, if too many kinds are known.
     package var host: String?
 
     package init(
@@ -22,7 +22,7 @@ package struct LogKind: Hashable, Sendable {
         self.host = host
     }
 
-    /// Itself first, then what it is counted with if there is no room for it.
+    /// The kind itself, then the wider kinds with which it is counted if there is no room for it.
     fileprivate var levels: [LogKind] {
         var ofOwner = self
         ofOwner.host = nil
@@ -32,19 +32,20 @@ package struct LogKind: Hashable, Sendable {
     }
 }
 
-/// Decides which log lines are written: of each kind the first few, then per window one as an example and a summary.
+/// Decides which log lines are written: the first few of each kind, and after that one example and a summary per
+/// window.
 ///
-/// It remembers a bounded number of kinds, however many hosts and owners there are: `message` and `code` come from the
-/// program, never from outside.
+/// The number of kinds that it remembers is limited, no matter how many hosts and owners there are. `message` and
+/// `code` come from the program, never from outside.
 package struct LogRepeats: Sendable {
     /// Lines that were held back.
     package struct Summary: Hashable, Sendable {
         package var kind: LogKind
-        /// Held back since the last summary; 0 when the storm is over.
+        /// The lines held back since the last summary; 0 when no more lines come.
         package var count: Int
-        /// Of the whole storm, written lines included.
+        /// All lines since `since`, including written ones.
         package var total: Int
-        /// When the first line of the storm came.
+        /// When the first of these lines came.
         package var since: Timestamp
         /// Whether a whole window passed without such a line.
         package var isOver: Bool
@@ -52,12 +53,12 @@ package struct LogRepeats: Sendable {
 
     fileprivate struct Storm {
         var since: Timestamp
-        /// Boot clock, milliseconds.
+        /// The end of the window, in milliseconds of the boot clock.
         var windowEnd: Int64
         var total = 0
-        /// In this window.
+        /// The lines written in this window.
         var written = 0
-        /// In this window.
+        /// The lines held back in this window.
         var held = 0
         /// Whether lines were held back in a window before this one.
         var isKnown = false
@@ -71,19 +72,19 @@ package struct LogRepeats: Sendable {
 
     /// Lines of one kind that are written before the rest is counted.
     package static let most = 10
-    /// Milliseconds.
+    /// The length of a window in milliseconds.
     package static let window: Int64 = 60_000
-    /// Kinds with their host, and kinds of one owner, that are told apart.
+    /// The most kinds with a host, and the most kinds with an owner only, that are counted separately.
     package static let mostKinds = 64
 
-    /// By how much of the kind counts: all of it, without the host, without host and owner.
+    /// One table each for complete kinds, kinds without the host, and kinds without host and owner.
     private var storms: [[LogKind: Storm]] = [[:], [:], [:]]
-    /// Boot clock; never later than the end of any window.
+    /// The next time to check, on the boot clock; never later than the end of any window.
     private var nextLook = Int64.max
 
     package init() {}
 
-    /// Kinds that are remembered.
+    /// The number of kinds that are remembered.
     package var count: Int { storms.reduce(0) { $0 + $1.count } }
 
     /// Whether this line is written; otherwise it is counted.
@@ -123,18 +124,19 @@ package struct LogRepeats: Sendable {
         return summaries.inOrder
     }
 
-    /// Everything that was held back and not told, for the end of the process.
+    /// The summaries of all lines that were held back and not yet reported, for the end of the process.
     package mutating func all() -> [Summary] {
         defer { self = LogRepeats() }
         return storms.joined().filter { $0.value.held > 0 }.map { Summary($0.key, $0.value) }.inOrder
     }
 
-    /// The last place takes every kind: the program has few messages and codes.
+    /// Whether the table has room for another kind. The last table always has, because the program has few messages and
+    /// codes.
     private mutating func hasRoom(for kind: LogKind, in place: Int, at boot: Int64) -> Bool {
         guard place < storms.count - 1, storms[place][kind] == nil, storms[place].count >= Self.mostKinds else {
             return true
         }
-        // Nothing can have become quiet before a window is over.
+        // No kind can be forgotten before a window is over.
         guard boot >= nextLook else { return false }
         storms[place] = storms[place].filter { !$0.value.isQuiet || $0.value.windowEnd > boot }
         return storms[place].count < Self.mostKinds

@@ -1,18 +1,18 @@
 import Glibc
 import Threading
 
-/// One log line, and the same as an entry with fields for a journal that takes them.
+/// One log line, and the same as an entry with fields for the journal.
 struct LogRecord: Sendable {
     var line: String
     var entry: JournalEntry?
 }
 
-/// Takes log lines to a file descriptor on a thread of its own, so that a terminal or pipe that nobody reads never
-/// stops a transfer: past a bound, lines are dropped and counted.
+/// Writes log lines to a file descriptor on its own thread, so that a terminal or pipe that nobody reads never stops a
+/// transfer. If too many lines wait, further lines are dropped and counted.
 package final class LogSink: Sendable {
     private struct State {
         var pending: [LogRecord] = []
-        /// Bytes of `pending`.
+        /// The size of `pending` in bytes.
         var size = 0
         var dropped = 0
         var isWriting = false
@@ -23,17 +23,17 @@ package final class LogSink: Sendable {
     private let journal: JournalSocket?
     private let state = ConditionLock(State())
 
-    /// - Parameter limit: bytes that may wait to be written.
+    /// - Parameter limit: the most bytes that may wait to be written.
     package convenience init(descriptor: Int32, limit: Int = 1 << 20) {
         self.init(descriptor: descriptor, limit: limit, journal: nil)
     }
 
-    /// - Parameter journal: takes the records that have fields.
+    /// - Parameter journal: gets the records that have fields.
     init(descriptor: Int32, limit: Int = 1 << 20, journal: JournalSocket?) {
         self.descriptor = descriptor
         self.limit = limit
         self.journal = journal
-        // The thread keeps the sink alive: a sink lives as long as its process.
+        // The thread keeps the sink alive, so a sink lives as long as its process.
         _ = NamedThread.start("dld-log") { self.run() }
     }
 
@@ -55,7 +55,7 @@ package final class LogSink: Sendable {
         state.broadcast()
     }
 
-    /// Waits until everything is written, at most `milliseconds`: for the moment before the process ends.
+    /// Waits until everything is written, at most `milliseconds`. For use before the process ends.
     package func flush(milliseconds: Int = 500) {
         _ = state.wait(milliseconds: milliseconds) { $0.isWriting || !$0.pending.isEmpty ? nil : true }
     }
@@ -70,15 +70,15 @@ package final class LogSink: Sendable {
             writeAll(records, dropped: dropped)
             state.withLock { $0.isWriting = false }
             state.broadcast()
-            // Lines that come in quick succession are written together, without a wake-up for each.
+            // Lines in quick succession are written together, without one wake-up for each.
             usleep(Self.gathering)
         }
     }
 
-    /// Microseconds that a line may wait for others.
+    /// How long a line waits for others, in microseconds.
     private static let gathering: UInt32 = 5000
 
-    /// Lines that follow each other are written together.
+    /// Writes consecutive lines together.
     private func writeAll(_ records: [LogRecord], dropped: Int) {
         var bytes: [UInt8] = []
         for record in records {
@@ -93,7 +93,7 @@ package final class LogSink: Sendable {
         writeAll(bytes)
     }
 
-    /// A descriptor that is closed or broken takes nothing: the lines are lost, the daemon continues.
+    /// If the descriptor is closed or broken, the lines are lost, and the daemon continues.
     private func writeAll(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer in
             var offset = 0

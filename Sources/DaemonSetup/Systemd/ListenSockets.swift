@@ -18,8 +18,8 @@ package struct ListenSockets: Sendable {
 
     /// Takes over the descriptors, so that programs started later do not inherit them.
     ///
-    /// - Parameter first: 3 but in tests.
-    /// - Throws: `internal` if a descriptor is not a listening Unix stream socket: the socket unit is wrong.
+    /// - Parameter first: the first descriptor; 3 except in tests.
+    /// - Throws: `internal` if a descriptor is not a listening Unix stream socket, because the socket unit is wrong.
     package init(
         environment: [String: String], process: Int32 = getpid(), first: Int32 = firstDescriptor
     ) throws(TransferError) {
@@ -40,12 +40,12 @@ package struct ListenSockets: Sendable {
         sockets = adopted
     }
 
-    /// The variables that must not reach programs the daemon starts.
+    /// The variables that programs started by the daemon must not get.
     package static let variables = [
         "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
     ]
 
-    /// Removes them from the process's environment; call it while there is one thread only.
+    /// Removes them from the process's environment. Call it while the process has only one thread.
     package static func clearEnvironment() { for name in variables { unsetenv(name) } }
 
     private static func adopt(_ descriptor: Int32) throws(TransferError) {

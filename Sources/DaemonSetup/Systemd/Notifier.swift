@@ -1,24 +1,26 @@
 import FileKit
 import Glibc
 
-/// Tells the service manager how the daemon is, as sd_notify(3) does, without libsystemd.
+/// Reports the daemon's state to the service manager, as sd_notify(3) does, without libsystemd.
 package final class Notifier: Sendable {
     private let socket: NotifySocket?
 
-    /// - Parameter environment: of the process; NOTIFY_SOCKET names the manager's socket. Without it nothing is sent.
+    /// - Parameter environment: the process's environment. NOTIFY_SOCKET names the manager's socket. Without it,
+    ///   nothing is sent.
     package init(environment: [String: String]) {
         socket = environment["NOTIFY_SOCKET"].flatMap { NotifySocket(address: $0) }
     }
 
-    /// Whether anybody listens.
+    /// Whether there is a manager that listens.
     package var isConnected: Bool { socket != nil }
 
-    /// Start is complete: clients are served.
+    /// Reports that the start is complete and clients are served.
     package func ready(status: String) { send(["READY=1", "STATUS=\(status)", "MAINPID=\(getpid())"]) }
 
     package func status(_ text: String) { send(["STATUS=\(text)"]) }
 
-    /// Configuration is being read again; `ready` ends it. The time lets the manager tell one reload from the next.
+    /// Reports that the configuration is being read again, until `ready`. The time distinguishes one reload from the
+    /// next.
     package func reloading() {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
@@ -29,7 +31,7 @@ package final class Notifier: Sendable {
 
     package func watchdog() { send(["WATCHDOG=1"]) }
 
-    /// A line break in a value would begin another assignment.
+    /// Replaces line breaks, because a line break in a value would begin another assignment.
     private func send(_ assignments: [String]) {
         let lines = assignments.map { $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
         socket?.send(Array(lines.joined(separator: "\n").utf8))
@@ -41,7 +43,7 @@ final class NotifySocket: Sendable {
     private let descriptor: Int32
     private let address: UnixAddress
 
-    /// Nil if the address is neither, or no socket is to be had: notification is a courtesy, not a duty.
+    /// nil if the address is neither, or if no socket can be created. Notification is optional.
     init?(address: String) {
         guard let address = UnixAddress(address) else { return nil }
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -52,7 +54,7 @@ final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Never waits: a manager that does not read misses a message rather than stopping the daemon.
+    /// Never waits. If the manager does not read, it misses the message.
     func send(_ message: [UInt8]) {
         address.withSocketAddress { pointer, length in
             _ = sendto(
@@ -67,7 +69,8 @@ struct UnixAddress: Hashable, Sendable {
     private let bytes: [UInt8]
     private static let capacity = 108
 
-    /// - Parameter text: an absolute path, or `@name` in the abstract namespace; nil for anything else or too long.
+    /// - Parameter text: an absolute path, or `@name` in the abstract namespace. nil for any other text, and if it is
+    ///   too long.
     init?(_ text: String) {
         var bytes = Array(text.utf8)
         guard bytes.count > 1, !bytes.contains(0) else { return nil }
@@ -76,7 +79,7 @@ struct UnixAddress: Hashable, Sendable {
             bytes[0] = 0
             guard bytes.count <= Self.capacity else { return nil }
         case UInt8(ascii: "/"):
-            // The terminating NUL of a path counts.
+            // The length of a path includes its terminating NUL.
             bytes.append(0)
             guard bytes.count <= Self.capacity else { return nil }
         default: return nil
