@@ -31,14 +31,14 @@ final class RunTable: Sendable {
     var all: [TransferRun] { runs.withLock { Array($0.holding.values) + $0.ending.values } }
     var count: Int { runs.withLock { $0.holding.count + $0.ending.count } }
 
-    /// The runs that hold a slot, or left it until their client makes them go on.
+    /// The runs that hold a slot, or left it until their client lets them continue.
     var withSlot: [TransferRun] { runs.withLock { Array($0.holding.values) } }
     /// The runs whose end is not committed yet.
     var pendingEnds: [TransferRun] { runs.withLock { Array($0.ending.values) } }
 
     func insert(_ run: TransferRun) { runs.withLock { $0.holding[run.task] = run } }
 
-    /// Runs that only wait for their client leave their slots, and those that go on take them back.
+    /// Lets runs that only wait for their client leave their slots, and runs that continue take them back.
     /// - Parameter boot: milliseconds of the boot clock.
     /// - Returns: whether a slot became free.
     func settleSlots(at boot: Int64) -> Bool {

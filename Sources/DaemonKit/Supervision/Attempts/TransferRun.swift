@@ -207,7 +207,7 @@ final class TransferRun: Sendable {
     /// The body goes to the client of its session.
     func streams(to stream: BodyStream) { state.withLock { $0.stream = stream } }
 
-    /// Only the client can make it go on: it is asked about an answer, or does not take the body of a stream.
+    /// Only the client can make it continue: the client is asked about an answer, or does not take the body of a stream.
     /// - Parameter boot: milliseconds of the boot clock.
     func waitsForClient(at boot: Int64) -> Bool {
         let (phase, stream) = state.withLock { ($0.figures.phase, $0.stream) }

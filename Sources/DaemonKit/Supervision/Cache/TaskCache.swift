@@ -369,7 +369,7 @@ final class TaskCache: Sendable {
         return .outcome(outcome)
     }
 
-    /// Stores the answer where the client has decided.
+    /// Stores the answer in the place that the client chose.
     /// - Parameter action: nil to follow the protocol.
     func decided(_ action: DecisionAction?) {
         let known = state.withLock { state in

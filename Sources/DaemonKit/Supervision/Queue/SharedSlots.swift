@@ -24,7 +24,7 @@ package final class SharedSlots: Sendable {
         return table
     }
 
-    /// All runs that hold a slot, or left it until their client makes them go on, in any supervision.
+    /// All runs, in any supervision, that hold a slot or left it until their client lets them continue.
     var holders: [TransferRun] { gathered(\.withSlot) }
 
     /// How many runs left their slots, or took them back and may exceed the limits. For checks.
