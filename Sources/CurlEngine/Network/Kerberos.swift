@@ -44,7 +44,7 @@ package final class Kerberos: Sendable {
         tokens.post(on: UInt64(owner.rawValue)) { [hasTickets] in
             // The request no longer waits for its token. A realm that does not answer must not delay later requests.
             guard ContinuousClock.now - begun < .nanoseconds(Reactor.tokenPatience) else {
-                return then(wanted.map { _ in .failure(KerberosFailure("too many requests wait for it")) })
+                return then(wanted.map { _ in .failure(KerberosFailure("too many requests wait for the realm")) })
             }
             then(wanted.map { Self.token(for: $0.host, $0.login, hasTickets: hasTickets) })
         }
@@ -99,7 +99,7 @@ package final class Kerberos: Sendable {
             }
             Task {
                 try? await Task.sleep(for: Self.longestLook)
-                answer("what keeps the tickets does not answer")
+                answer("the ticket cache does not answer")
             }
         }
     }

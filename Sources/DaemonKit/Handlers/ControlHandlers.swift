@@ -87,7 +87,7 @@ struct ControlHandlers {
         if let session = selection.session { scopes.append(.session(session)) }
         if selection.all == true { scopes.append(.all) }
         guard let scope = scopes.first, scopes.count == 1 else {
-            throw TransferError(.badField, "Say exactly one of ids, range, session and all (true).")
+            throw TransferError(.badField, "Give exactly one of ids, range, session and all (true).")
         }
         var owner = try context.scope(selection.owner)
         // An id names one task, whoever owns it. Wider selections mean the caller's own tasks.

@@ -38,7 +38,7 @@ package enum GitCredential {
             default: break
             }
         }
-        guard isRead else { return .failed("It said something other than lines of key=value.") }
+        guard isRead else { return .failed("Its output has other lines than key=value.") }
         guard let username, !username.isEmpty, let password else {
             return .failed("It gave \(username?.isEmpty == false ? "no password" : "no user name").")
         }

@@ -26,7 +26,7 @@ package enum Negotiation {
         let goesOn = challenges.contains { $0.scheme == "negotiate" && $0.hasToken }
         return KerberosFailure(
             goesOn
-                ? "It does not accept the ticket as it is, and wants a dialogue that dld does not hold"
+                ? "It does not accept the ticket alone, and wants a dialogue, which dld does not support"
                 : "It does not accept the ticket", isRefusal: true)
     }
 

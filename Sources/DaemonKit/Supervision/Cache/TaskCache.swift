@@ -85,7 +85,7 @@ final class TaskCache: Sendable {
     /// The error of a task that must not use the network and has no stored answer.
     static let miss = AttemptFailure(
         error: TransferError(
-            .cacheMiss, "Nothing is stored that answers this request; choose a requestCachePolicy that may load it."),
+            .cacheMiss, "No stored answer fits this request; choose a requestCachePolicy that may load it."),
         disposition: .permanent)
 
     /// Tells whether a server may be asked if the cache takes no part in the request.

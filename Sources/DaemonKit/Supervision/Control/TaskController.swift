@@ -40,7 +40,7 @@ struct TaskController: TaskControlling {
     }
 
     private static let losesAll =
-        "It cannot continue from what it has done so far: after resume it begins again from 0."
+        "It cannot resume at its current offset: after resume it begins again from 0."
 
     /// Tasks in one transaction. That takes the writer a few milliseconds, and each commit is lasting progress.
     private static let chunkSize = 256

@@ -20,8 +20,8 @@ struct TaskReader: TaskReading {
         guard let live = live(record.id), live.rate == 0, let need = disks.need(of: record),
             await !conditions.disk.answers(need)
         else { return nil }
-        return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task goes on "
-            + "by itself when it does."
+        return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task "
+            + "continues when it answers."
     }
 
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord {

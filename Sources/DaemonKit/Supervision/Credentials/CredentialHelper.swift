@@ -72,7 +72,7 @@ package struct CredentialHelper: Sendable {
         let words = words
         guard !words.isEmpty else { return .failure(TransferError(.internal, "There is none.")) }
         guard let input else {
-            return .failure(TransferError(.internal, "Its protocol cannot say what it is to be asked."))
+            return .failure(TransferError(.internal, "Its protocol cannot express a line break or NUL."))
         }
         let call = Call()
         let limit = Task {
@@ -86,7 +86,7 @@ package struct CredentialHelper: Sendable {
                 turns.enter(ifWanted: { start(call, words + [action], input) })
             }
         } onCancel: {
-            call.end(.failure(TransferError(.cancelled, "Its answer is not wanted any more.")))
+            call.end(.failure(TransferError(.cancelled, "Its answer is no longer needed.")))
         }
         if case .failure(let error) = result, error.code != .cancelled { complain(action, error.message) }
         return result
@@ -117,7 +117,7 @@ package struct CredentialHelper: Sendable {
     ) throws(TransferError) -> [UInt8] {
         let child = try PipedProcess(argv, given: input, environment: environment)
         guard let output = child.answer(atMost: mostOutput, until: .now + .seconds(patience), while: isWanted) else {
-            throw TransferError(.internal, "It did not end within \(patience) s, or said too much; it was ended.")
+            throw TransferError(.internal, "It did not end within \(patience) s, or wrote too much; it was ended.")
         }
         switch output.status {
         case 0: return output.bytes

@@ -44,7 +44,7 @@ struct CredentialOffer: Sendable {
 extension CredentialOffer.Helper {
     fileprivate var sentence: String {
         switch self {
-        case .nothing: "The credential helper has nothing for it."
+        case .nothing: "The credential helper has no credential for it."
         case .refused: "The credential helper gave what was refused."
         case .failed: "The credential helper failed; the daemon's log says why."
         }
