@@ -173,13 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|hsts|cache|limit|settings|stats|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|hsts|trust|cache|limit|settings|stats|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential hsts cache limit settings stats info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential hsts trust cache limit settings stats info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -1617,6 +1617,64 @@ _dlctl_hsts_list() {
 }
 
 _dlctl_hsts_remove() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_trust() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __dlctl_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    list|remove)
+        # Offer subcommand argument completions
+        "_dlctl_trust_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'list remove' -- "${cur}"))
+        ;;
+    esac
+}
+
+_dlctl_trust_list() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--host --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--host')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_trust_remove() {
     repeating_flags=()
     non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
     repeating_options=()

@@ -106,6 +106,14 @@ function __dlctl_parse_tokens -S
             case 'remove'
                 __dlctl_parse_subcommand 1 'all' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
             end
+        case 'trust'
+            __dlctl_parse_subcommand 0 'version' 'h/help'
+            switch $unparsed_tokens[1]
+            case 'list'
+                __dlctl_parse_subcommand 0 'host=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            case 'remove'
+                __dlctl_parse_subcommand 1 'all' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            end
         case 'cache'
             __dlctl_parse_subcommand 0 'version' 'h/help'
             switch $unparsed_tokens[1]
@@ -204,6 +212,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" 
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'cookies' -d 'List, import, export and remove the cookies that the daemon keeps for you.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'credential' -d 'Your user names and passwords that the daemon keeps.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'hsts' -d 'Hosts that your tasks reach over https alone, because they asked for it (HSTS).'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'trust' -d 'TLS servers whose keys you trust for good.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'cache' -d 'Your answers to data tasks that the daemon keeps.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'limit' -d 'Show or change rate limits and slots, also for running transfers.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'settings' -d 'Show settings in force and their origins, or change global settings.'
@@ -531,7 +540,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl a
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" u user' -s 'u' -l 'user' -d 'User name; dlctl asks for the password, or see below.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" certificate' -l 'certificate' -d 'PEM certificate to show; dlctl asks for the pass phrase of its key.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" key' -l 'key' -d 'PEM key of --certificate, if it is in another file.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" persistence' -l 'persistence' -d 'How long trust or a credential lasts: none (this task) or session; for a credential also permanent (all your tasks).' -rfka 'none session permanent'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" persistence' -l 'persistence' -d 'How long trust or a credential lasts: none (this task), session or permanent (all your tasks).' -rfka 'none session permanent'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" for-session' -l 'for-session' -d 'Use the credential for all tasks of the session, like --persistence session.'
@@ -724,6 +733,26 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl hsts remove" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl trust" -eq 1' -fa 'list' -d 'List the servers and their keys.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl trust" -eq 1' -fa 'remove' -d 'Trust servers no longer.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" host' -l 'host' -d 'Only the servers of this host.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" q quiet' -l 'quiet' -s 'q' -d 'Print only results, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust list" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" all' -l 'all' -d 'Trust none of the servers any more.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" q quiet' -l 'quiet' -s 'q' -d 'Print only results, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl trust remove" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cache" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cache" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl cache" -eq 1' -fa 'info' -d 'Show how much is stored.'

@@ -178,6 +178,7 @@ package final class Daemon: Sendable {
             : CredentialHelper(environment: environment, logger: logger) { settings.current.settings.credentialHelper }
         let credentials = CredentialKeeper(store: store, helper: helper, kerberos: kerberos, logger: logger)
         let hsts = HSTSKeeper(store: store, time: time)
+        let trust = TrustKeeper(store: store)
         func makeSupervision(
             of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
         ) -> Supervision {
@@ -185,7 +186,7 @@ package final class Daemon: Sendable {
                 store: store, engine: exchanges, access: access, pool: pool,
                 conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
                 slots: slots, cookies: cookies, cache: cache, credentials: credentials, hsts: hsts,
-                helpers: helperFolders, configuration: { settings.current }, time: time, logger: logger)
+                trust: trust, helpers: helperFolders, configuration: { settings.current }, time: time, logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
@@ -228,7 +229,7 @@ package final class Daemon: Sendable {
         let listening = Guarded<[String]>([])
         let services = Services(
             durable: TaskServices(supervision), volatile: volatile, cookies: cookies, cache: cache,
-            credentials: credentials, hsts: hsts, feed: feed,
+            credentials: credentials, hsts: hsts, trust: trust, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
                 volatileSupervision.settingsChanged()

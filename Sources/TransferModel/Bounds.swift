@@ -131,7 +131,7 @@ package enum Bounds {
     package static let decisionSpaces = 8
     /// Credentials that one server may refuse before clients are no longer asked for another.
     package static let credentialFailures = 20
-    /// Servers whose keys one session trusts.
+    /// Servers whose keys one session trusts, and servers whose keys one user trusts for good.
     package static let trustedKeys = 1000
     /// Trusted keys of one server.
     package static let keysOfServer = 8

@@ -49,6 +49,7 @@ package enum ProtocolWords {
         case "credentials.set": "dlctl credential add"
         case "credentials.remove": "dlctl credential remove"
         case "hsts.remove": "dlctl hsts remove"
+        case "trust.remove": "dlctl trust remove"
         case "task.resumeData": "dlctl cancel --resume-data"
         case "session.open": "dlctl session open"
         case "settings.set": "dlctl settings"

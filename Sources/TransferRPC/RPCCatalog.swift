@@ -13,6 +13,7 @@ public let allMethods: [any RPCMethod.Type] = [
     CacheInfo.self, RemoveCached.self,
     ListCredentials.self, SetCredential.self, RemoveCredentials.self,
     ListHSTS.self, RemoveHSTS.self,
+    ListTrust.self, RemoveTrust.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 

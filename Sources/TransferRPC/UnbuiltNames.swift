@@ -55,6 +55,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case decisionsNTLM = "decisions.challenge.ntlm"
     case decisionsNegotiate = "decisions.challenge.negotiate"
     case decisionsServerTrust = "decisions.challenge.serverTrust"
+    case decisionsPermanentTrust = "decisions.challenge.serverTrust.permanent"
     case decisionsClientCertificate = "decisions.challenge.clientCertificate"
     case sessionsBackground = "sessions.background"
     case sessionsDefault = "sessions.default"

@@ -49,7 +49,7 @@ struct Dlctl: AsyncParsableCommand {
                 name: "Daemon",
                 subcommands: [
                     SessionCommand.self, CookiesCommand.self, CredentialCommand.self, HSTSCommand.self,
-                    CacheCommand.self,
+                    TrustCommand.self, CacheCommand.self,
                     LimitCommand.self, SettingsCommand.self,
                     StatsCommand.self,
                     InfoCommand.self,

@@ -92,6 +92,7 @@ extension EndToEnd.Serving {
                 ("task.add", ["tasks": [["url": "http://x/a\r\nHost: y"]]], "request.bad_url"),
                 ("hsts.remove", ["domain": "http://a.org/"], "request.bad_field"),
                 ("hsts.list", ["domain": "a.org:80"], "request.bad_field"),
+                ("trust.remove", ["host": "https://a.org/"], "request.bad_field"),
                 ("task.add", ["tasks": [["requestCachePolicy": "x", "url": "http://x/"]]], "request.bad_field"),
                 ("session.get", ["id": "nobody"], "session.not_found"),
             ]

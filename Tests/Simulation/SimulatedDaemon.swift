@@ -68,7 +68,8 @@ final class SimulatedDaemon: @unchecked Sendable {
         volatileSupervision = Supervision(
             store: volatileStore, engine: network, access: access, pool: pool, conditions: conditions,
             launches: NoLaunches(), streams: streams, slots: slots, cookies: supervision.cookies, cache: cache,
-            credentials: supervision.credentials, configuration: { configuration }, logger: logger)
+            credentials: supervision.credentials, trust: supervision.trust, configuration: { configuration },
+            logger: logger)
         volatileSessions = VolatileSessions(
             services: TaskServices(volatileSupervision), streams: streams, bindings: bindings, logger: logger)
         log = SimulatedLog(store, world)

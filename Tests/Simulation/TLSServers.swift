@@ -6,13 +6,15 @@ import TransferModel
 import TransferRPC
 
 /// The TLS servers of a world. No certificate verifies, keys change, and some servers want a certificate. A request may be
-/// sent only with what a client has given in an answer, for its task or its session.
+/// sent only with what a client has given in an answer, for its task, its session or all its user's tasks.
 final class TLSServers {
     /// What a client has given, or may have given: its answer may be lost.
     private struct Grant: Hashable {
         enum Holder: Hashable {
             case task(TaskID)
             case session(SessionKey)
+            /// All tasks but those of ephemeral sessions.
+            case user
         }
 
         var holder: Holder
@@ -29,6 +31,10 @@ final class TLSServers {
     private unowned let world: World
     private var servers: [String: Server] = [:]
     private var grants: Set<Grant> = []
+    /// The keys whose trust for good was acknowledged.
+    private var acknowledged: Set<Grant> = []
+    /// Those that the running daemon knew when it started.
+    private var lasting: Set<Grant> = []
 
     /// Several machines behind one name take turns.
     private static let keys = 0..<3
@@ -47,17 +53,28 @@ final class TLSServers {
     // MARK: What clients give
 
     /// A client is about to answer a question.
-    func grant(_ asked: DecisionView, _ answer: AnswerDecision.Parameters, in session: SessionKey) {
+    func grant(
+        _ asked: DecisionView, _ answer: AnswerDecision.Parameters, in session: SessionKey, isEphemeral: Bool = false
+    ) {
         guard let space = asked.question.protectionSpace else { return }
         switch answer.action {
         case .trust:
             grants.insert(Grant(holder: .task(asked.task), origin: space.origin, key: asked.question.key))
             guard answer.persistence != CredentialPersistence.none else { return }
-            grants.insert(Grant(holder: .session(session), origin: space.origin, key: asked.question.key))
+            let lasts = answer.persistence == .permanent && !isEphemeral
+            grants.insert(
+                Grant(holder: lasts ? .user : .session(session), origin: space.origin, key: asked.question.key))
         case .useCredential where answer.credential?.certificate != nil:
             grants.insert(Grant(holder: .task(asked.task), origin: space.origin, key: nil))
         default: break
         }
+    }
+
+    /// The daemon took the answer: trust for good outlives the daemon.
+    func acknowledged(_ asked: DecisionView, _ answer: AnswerDecision.Parameters) {
+        guard answer.action == .trust, answer.persistence == .permanent, let space = asked.question.protectionSpace
+        else { return }
+        acknowledged.insert(Grant(holder: .user, origin: space.origin, key: asked.question.key))
     }
 
     /// A question shows what the server has shown.
@@ -74,6 +91,7 @@ final class TLSServers {
 
     /// The daemon died: other tasks will have the ids of its volatile tasks.
     func crashed() {
+        lasting = acknowledged
         grants = grants.filter { grant in
             guard case .task(let task) = grant.holder else { return true }
             return !task.isVolatile
@@ -95,6 +113,10 @@ final class TLSServers {
         let trusted = place?.key?.split(separator: ";").contains { $0 == key } ?? false
         let isUnpinned = world.plant == .unpinned && place?.key != nil
         guard trusted || isUnpinned else {
+            let isForgotten = lasting.contains(Grant(holder: .user, origin: origin, key: key))
+            if isForgotten, decisions?.isAsked == true, !world.volatiles.isEphemeral(context) {
+                world.violate("task \(context.task) does not trust \(origin), whose key its user trusts for good")
+            }
             let wish = TLSChallenge.Wish.trust(
                 key: key, reason: "self-signed certificate", isAnother: place?.key != nil, certificates: [[0x30, 0]])
             return refused(
@@ -121,7 +143,9 @@ final class TLSServers {
     }
 
     private func checkGranted(_ key: String?, at origin: String, _ context: TransferContext) {
-        let holders = [Grant.Holder.task(context.task), .session(context.session)]
+        let holders =
+            [Grant.Holder.task(context.task), .session(context.session)]
+            + (key == nil || world.volatiles.isEphemeral(context) ? [] : [.user])
         let isGranted = holders.contains { grants.contains(Grant(holder: $0, origin: origin, key: key)) }
         world.note("handshake of \(context.task) with \(origin)")
         if !isGranted {

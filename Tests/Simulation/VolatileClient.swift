@@ -251,8 +251,9 @@ final class VolatileClient: @unchecked Sendable {
                     do {
                         var parameters = AnswerDecision.Parameters(id: asked.decision, action: answer)
                         if answer == .trust { parameters.persistence = Client.persistence(of: asked.decision) }
-                        world.tls.grant(asked, parameters, in: key)
+                        world.tls.grant(asked, parameters, in: key, isEphemeral: kind == .ephemeral)
                         _ = try await decisions.answer(parameters, by: Client.peer)
+                        if kind == .default { world.tls.acknowledged(asked, parameters) }
                         if answers[asked.decision, default: answer] != answer {
                             world.violate("question \(asked.decision) took two answers")
                         }

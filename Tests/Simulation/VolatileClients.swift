@@ -1,4 +1,5 @@
 import CSimulation
+import CurlEngine
 import DaemonKit
 import FileKit
 import Foundation
@@ -34,6 +35,12 @@ final class VolatileClients: @unchecked Sendable {
     func wantsQuiet(_ task: TaskID) -> Bool {
         guard let client = owners[task], let known = client.tasks[task] else { return false }
         return known.isStopped && known.open == 0 && !client.isGone
+    }
+
+    /// Whether the task is one of an ephemeral session, as far as its client is known.
+    func isEphemeral(_ context: TransferContext) -> Bool {
+        guard context.task.isVolatile else { return false }
+        return clients.last { $0.key == context.session }?.kind == .ephemeral
     }
 
     // MARK: What happens

@@ -26,7 +26,7 @@ struct ReferenceTests {
                 "task.resumeData", "task.body", "task.credit", "decision.list", "decision.answer", "cookies.list",
                 "cookies.set", "cookies.remove", "cache.info", "cache.remove",
                 "cookies.set", "cookies.remove", "credentials.list", "credentials.set", "credentials.remove",
-                "hsts.list", "hsts.remove",
+                "hsts.list", "hsts.remove", "trust.list", "trust.remove",
                 "events.subscribe", "events.ack", "events.list", "events.forget",
                 "events.unsubscribe",
             ])

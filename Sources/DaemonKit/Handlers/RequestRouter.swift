@@ -27,6 +27,7 @@ package final class RequestRouter: RequestHandler {
         CacheHandlers(services: services).register(in: &table)
         CredentialHandlers(services: services).register(in: &table)
         HSTSHandlers(services: services).register(in: &table)
+        TrustHandlers(services: services).register(in: &table)
         ControlHandlers(services: services).register(in: &table)
         EventHandlers(services: services).register(in: &table)
         handlers = table.handlers

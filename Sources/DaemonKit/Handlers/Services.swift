@@ -43,6 +43,7 @@ package struct Services: Sendable {
     package var cache: CacheKeeper
     package var credentials: CredentialKeeper
     package var hsts: HSTSKeeper
+    package var trust: TrustKeeper
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
@@ -52,6 +53,7 @@ package struct Services: Sendable {
     package init(
         durable: TaskServices, volatile: VolatileSessions, cookies: CookieKeeper? = nil,
         cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil, hsts: HSTSKeeper? = nil,
+        trust: TrustKeeper? = nil,
         feed: EventFeed,
         settings: any SettingsServing,
         facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
@@ -62,6 +64,7 @@ package struct Services: Sendable {
         self.cache = cache ?? CacheKeeper(disk: nil)
         self.credentials = credentials ?? CredentialKeeper(store: durable.store, logger: Logger(label: "dld"))
         self.hsts = hsts ?? HSTSKeeper(store: durable.store)
+        self.trust = trust ?? TrustKeeper(store: durable.store)
         self.feed = feed
         self.settings = settings
         self.facts = facts

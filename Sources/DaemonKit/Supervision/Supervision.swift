@@ -39,6 +39,7 @@ package struct Supervision: Sendable {
     package let cookies: CookieKeeper
     package let credentials: CredentialKeeper
     package let hsts: HSTSKeeper
+    package let trust: TrustKeeper
     private let time: any TimeSource
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
@@ -48,7 +49,7 @@ package struct Supervision: Sendable {
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
         cookies: CookieKeeper? = nil, cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil,
-        hsts: HSTSKeeper? = nil, helpers: HelperFolders? = nil,
+        hsts: HSTSKeeper? = nil, trust: TrustKeeper? = nil, helpers: HelperFolders? = nil,
         configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
@@ -78,6 +79,8 @@ package struct Supervision: Sendable {
         self.credentials = credentials
         let hsts = hsts ?? HSTSKeeper(store: store, time: time)
         self.hsts = hsts
+        let trust = trust ?? TrustKeeper(store: store)
+        self.trust = trust
         let followUp = FollowUp(leftParts: leftParts, launches: launches, cookies: cookies, logger: logger)
         (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
 
@@ -99,7 +102,7 @@ package struct Supervision: Sendable {
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
             rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal), cookies: cookies,
-            credentials: credentials, hsts: hsts, followUp: followUp, signal: signal, logger: logger)
+            credentials: credentials, hsts: hsts, trust: trust, followUp: followUp, signal: signal, logger: logger)
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,
             settings: { configuration().settings }, logger: logger,
@@ -131,7 +134,7 @@ package struct Supervision: Sendable {
             signal: signal, logger: logger)
         decisions = DecisionService(
             store: store, runs: runs, stops: stops, transitions: transitions, files: files, leftParts: leftParts,
-            followUp: followUp, configuration: configuration, signal: signal, logger: logger)
+            followUp: followUp, trust: trust, configuration: configuration, signal: signal, logger: logger)
         (controller, self.reader, sessions) = (tasks, reader, sessionController)
 
         clock = ClockKeeper(store: store, schedules: schedules, time: time, logger: logger)
@@ -141,7 +144,7 @@ package struct Supervision: Sendable {
             store: store, stops: stops, transitions: transitions, leftParts: leftParts, clock: clock,
             configuration: configuration, time: time, logger: logger)
         endings = UploadEndings(
-            patience: patience, engine: engine, files: files, credentials: credentials, hsts: hsts,
+            patience: patience, engine: engine, files: files, credentials: credentials, hsts: hsts, trust: trust,
             policy: { policies.policies(in: $1, kind: $2).policy(of: Boxed(wrappedValue: $0)) }, time: time,
             logger: logger
         ) { signal.timesChanged() }
@@ -183,6 +186,7 @@ package struct Supervision: Sendable {
         try await cookies.load()
         try await credentials.load()
         try await hsts.load()
+        try await trust.load()
         try await sessionController.recallPauses()
         let interrupted = try await store.read { try $0.runningIDs() }
         for chunk in interrupted.chunked(500) {

@@ -88,7 +88,7 @@ extension SettledDecisions {
             guard place.declinesTrust != true else { return nil }
             question.default = .reject
             question.key = key
-            question.reason = reason
+            question.reason = isAnother ? "the pinned key has changed (\(reason))" : reason
             question.keyChanged = isAnother
             question.certificates = certificates.map(\.base64)
         case .certificate(let authorities):

@@ -108,7 +108,7 @@ public enum AnswerDecision: RPCMethod {
             case .persistence:
                 .optional(
                     .oneOf(CredentialPersistence.self),
-                    "With `trust`: how long the key is trusted. `session` (default): by every task of the session while the session asks for challenges, until it ends (`shared` never does). `none`: by this task alone. `permanent` is not built."
+                    "With `trust`: how long the key is trusted. `session` (default): by every task of the session while the session asks for challenges, until it ends (`shared` never does). `none`: by this task alone. `permanent`: by every task of the owner whose session asks for challenges, until `trust.remove`; in an `ephemeral` session the same as `session`."
                 )
             case .request:
                 .optional(.object(TaskRequest.self), "With `followWith` and `newRequest`; only the owner may give it.")

@@ -30,8 +30,8 @@ enum LimitsReference {
                 "\(Bounds.decisionSpaces); \(Bounds.listedDecisions) questions, and \(size(Bounds.pageBytes)), but at least one",
             ],
             [
-                "servers whose keys one session trusts; certificates of one question (Base64)",
-                "\(Bounds.trustedKeys); 32 KiB",
+                "servers whose keys one session trusts, or one user for good; keys of one server; certificates of one question (Base64)",
+                "\(Bounds.trustedKeys); \(Bounds.keysOfServer), the oldest go; 32 KiB",
             ],
             [
                 "credentials of one user and the user's sessions, those that were refused included",

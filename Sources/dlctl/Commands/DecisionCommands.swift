@@ -103,7 +103,7 @@ struct AnswerCommand: DaemonCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long trust or a credential lasts: none (this task) or session; for a credential also permanent (all your tasks).",
+            "How long trust or a credential lasts: none (this task), session or permanent (all your tasks).",
             valueName: "time"))
     var persistence: CredentialPersistence?
 

@@ -189,6 +189,7 @@ final class Bench {
     let sessions: VolatileSessions
     let feed: EventFeed
     let hsts: HSTSKeeper
+    let trust: TrustKeeper
     let router: RequestRouter
 
     static let user = Peer(uid: UserID(1000), gid: 1000, pid: 1, isAdmin: false)
@@ -220,10 +221,11 @@ final class Bench {
             version: "9.9", mode: mode, sockets: { ["/run/dld.sock", "/state/dld.sock"] }, stateDirectory: folder,
             startedAt: SystemTime().reading(), libcurl: "8", sqlite: "3")
         hsts = HSTSKeeper(store: store)
+        trust = TrustKeeper(store: store)
         router = RequestRouter(
             services: Services(
-                durable: supervision.services, volatile: sessions, hsts: hsts, feed: feed, settings: FakeSettings(),
-                facts: facts),
+                durable: supervision.services, volatile: sessions, hsts: hsts, trust: trust, feed: feed,
+                settings: FakeSettings(), facts: facts),
             peers: PeerDirectory(adminGroup: nil), logger: logger)
     }
 

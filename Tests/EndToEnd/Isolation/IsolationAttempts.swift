@@ -86,6 +86,7 @@ extension IsolationAttempt {
                 .own { _ in [:] }, .own { _ in ["domain": "localhost"] },
                 .likeUnknown { ["session": .string($0.session)] },
             ]
+        case ListTrust.name, RemoveTrust.name: [.own { _ in [:] }, .own { _ in ["host": "localhost"] }]
         case ListCredentials.name:
             [.own { _ in [:] }, .likeUnknown { ["session": .string($0.session)] }]
         case SetCredential.name:

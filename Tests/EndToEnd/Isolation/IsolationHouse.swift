@@ -153,7 +153,7 @@ struct AnnasThings {
         for (method, parameters) in [
             ("session.list", [:]), ("task.list", ["limit": 1000]), ("events.list", ["after": "start", "limit": 1000]),
             ("decision.list", [:]), ("cookies.list", ["secrets": true]), ("cache.info", [:]),
-            ("credentials.list", [:]), ("hsts.list", [:]),
+            ("credentials.list", [:]), ("hsts.list", [:]), ("trust.list", [:]),
         ] as [(String, JSONValue)] {
             var members = try await probe.call(method, parameters).members
             members["head"] = nil

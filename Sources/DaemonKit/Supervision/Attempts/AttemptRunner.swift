@@ -19,6 +19,7 @@ final class AttemptRunner: Sendable {
     private let cookies: CookieKeeper
     private let credentials: CredentialKeeper
     private let hsts: HSTSKeeper
+    private let trust: TrustKeeper
     private let followUp: FollowUp
     private let signal: SupervisionSignal
     private let logger: Logger
@@ -29,7 +30,8 @@ final class AttemptRunner: Sendable {
     init(
         tools: AttemptTools, runs: RunTable, policies: TaskPolicies, conditions: Conditions, disks: DiskWaits,
         gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, cookies: CookieKeeper,
-        credentials: CredentialKeeper, hsts: HSTSKeeper, followUp: FollowUp, signal: SupervisionSignal, logger: Logger
+        credentials: CredentialKeeper, hsts: HSTSKeeper, trust: TrustKeeper, followUp: FollowUp,
+        signal: SupervisionSignal, logger: Logger
     ) {
         self.tools = tools
         self.runs = runs
@@ -42,6 +44,7 @@ final class AttemptRunner: Sendable {
         self.cookies = cookies
         self.credentials = credentials
         self.hsts = hsts
+        self.trust = trust
         self.followUp = followUp
         self.signal = signal
         self.logger = logger
@@ -67,7 +70,7 @@ final class AttemptRunner: Sendable {
         let user = CredentialKeeper.User(claimed, policy)
         policy.mayHaveCredentials = credentials.mayAnswer(user)
         policy.mayHaveTickets = credentials.mayNegotiate(user, policy, claimed.spec)
-        let record = credentials.lookingUp(claimed, user)
+        let record = trust.adding(to: credentials.lookingUp(claimed, user), policy)
         if let settled = record.settled { policy.apply(settled) }
         let unproven = record.settled?.unproven ?? []
         let proxy = policy.network.proxy

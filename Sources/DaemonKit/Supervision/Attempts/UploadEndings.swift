@@ -25,6 +25,7 @@ final class UploadEndings: Sendable {
     private let files: TransferFiles
     private let credentials: CredentialKeeper
     private let hsts: HSTSKeeper
+    private let trust: TrustKeeper
     private let policy: @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy
     private let time: any TimeSource
     private let logger: Logger
@@ -34,7 +35,8 @@ final class UploadEndings: Sendable {
 
     init(
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, credentials: CredentialKeeper,
-        hsts: HSTSKeeper, policy: @escaping @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy,
+        hsts: HSTSKeeper, trust: TrustKeeper,
+        policy: @escaping @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy,
         time: any TimeSource, logger: Logger, onEnd: @escaping @Sendable () -> Void
     ) {
         self.patience = patience
@@ -42,6 +44,7 @@ final class UploadEndings: Sendable {
         self.files = files
         self.credentials = credentials
         self.hsts = hsts
+        self.trust = trust
         self.policy = policy
         self.time = time
         self.logger = logger
@@ -86,7 +89,7 @@ final class UploadEndings: Sendable {
             let kind = session?.kind ?? (ending.task.isVolatile ? .ephemeral : .background)
             var policy = policy(ending.spec, session?.configuration ?? SessionConfiguration(), kind)
             policy.network.tls?.isAsked = false
-            var settled = SettledDecisions().adding(trusted)
+            var settled = SettledDecisions().adding(trusted + trust.keys(for: ending.session, policy))
             policy.apply(settled)
             let isOver = session.map { $0.state == .invalidated } ?? true
             let hosts = hsts.hosts(of: ending.session, policy, isOver: isOver)

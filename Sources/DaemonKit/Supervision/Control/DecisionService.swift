@@ -15,6 +15,7 @@ struct DecisionService: DecisionServing {
     let files: TransferFiles
     let leftParts: LeftParts
     let followUp: FollowUp
+    let trust: TrustKeeper
     let configuration: @Sendable () -> Configuration
     let signal: SupervisionSignal
     let logger: Logger
@@ -57,6 +58,7 @@ struct DecisionService: DecisionServing {
         case .useCredential, .trust, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
             .allow, .continue, .newRequest, .store, .memoryOnly, .doNotStore:
             stored = try await store(answer, to: id)
+            try await keepTrust(answer, known)
             // The task holds its answer. If the same decision was made before, it may hold another one by now.
             if stored.isNew, known.question.isAboutHeldAnswer { runs[known.task]?.isDecided(answer.action) }
         }
@@ -69,6 +71,17 @@ struct DecisionService: DecisionServing {
         }
         return AnswerDecision.Result(decision: id, task: known.task, action: answer.action)
     }
+
+    /// The store on the disk has the key of a permanent answer since that was stored. For a session in memory it is stored
+    /// now, also if an answer is repeated, because it could not be stored before.
+    private func keepTrust(_ answer: DecisionAnswer, _ known: DecisionRecord) async throws {
+        guard answer.persistence == .permanent, let server = known.question.trustedServer(at: now) else { return }
+        guard store.isInMemory else { return try await trust.load() }
+        let kind = try await store.read { try $0.session(known.session)?.kind }
+        if kind == .default { try await trust.trust(server, of: known.session.owner) }
+    }
+
+    private var now: Timestamp { transitions.time.reading().wall }
 
     /// The part file is removed first, as for any cancellation.
     private func cancelled(
@@ -129,8 +142,7 @@ struct DecisionService: DecisionServing {
         _ answer: DecisionAnswer, to id: DecisionID, leaving left: [LeftPart] = [],
         also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
     ) async throws -> Stored {
-        let transitions = transitions
-        let now = transitions.time.reading().wall
+        let (transitions, now, isInMemory) = (transitions, now, store.isInMemory)
         return try await store.write { transaction -> Stored in
             guard let decision = try transaction.decision(id) else { throw TransferError.gone(id) }
             guard decision.state == .open, let record = try transitions.readable(decision.task, in: transaction)
@@ -143,8 +155,15 @@ struct DecisionService: DecisionServing {
             var settled = decision.settled
             settled.answered(decision.question, with: answer)
             try transaction.answer(id, answer, settled: settled)
-            if answer.persistence == .session, let trusted = decision.question.trusted {
-                try transaction.trust(trusted, in: decision.session, at: now)
+            if let server = decision.question.trustedServer(at: now) {
+                switch answer.persistence {
+                case .session: try transaction.trust(server.key, in: decision.session, at: now)
+                case .permanent where !isInMemory: try transaction.trust(server, owner: decision.session.owner)
+                // Nothing of an ephemeral session outlives it.
+                case .permanent where try transaction.session(decision.session)?.kind == .ephemeral:
+                    try transaction.trust(server.key, in: decision.session, at: now)
+                case .permanent, .some(.none), nil: break
+                }
             }
             try transaction.note(left)
             try body(transaction)
@@ -171,10 +190,10 @@ extension Question {
         }
     }
 
-    /// The key that `trust` trusts.
-    fileprivate var trusted: TrustedKey? {
-        guard let origin = protectionSpace?.origin, let key else { return nil }
-        return TrustedKey(origin: origin, key: key)
+    /// The server and the key that `trust` trusts.
+    fileprivate func trustedServer(at now: Timestamp) -> TrustedServer? {
+        guard let space = protectionSpace, let key else { return nil }
+        return TrustedServer(host: space.host, port: space.port, keys: [key], trusted: now)
     }
 }
 
@@ -224,11 +243,6 @@ extension AnswerDecision.Parameters {
             throw Self.bad("persistence", "is only for trust; for a credential it is credential.persistence.")
         }
         if action == .trust {
-            guard persistence != .permanent else {
-                throw TransferError(
-                    .unsupported, "persistence: `none` and `session` are built; daemon.info.features lists what is.",
-                    details: ["field": "persistence"])
-            }
             guard credential == nil else { throw Self.bad("credential", "goes with useCredential.") }
             return DecisionAnswer(action, persistence: persistence ?? .session)
         }

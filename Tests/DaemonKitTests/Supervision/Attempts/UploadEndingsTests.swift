@@ -35,6 +35,7 @@ struct UploadEndingsTests {
             files: TransferFiles(
                 access: FileAccess(mode: .user), storeID: "s", stateFolder: nil, pool: pool, time: fixture.time),
             credentials: credentials, hsts: HSTSKeeper(store: fixture.store, time: fixture.time),
+            trust: TrustKeeper(store: fixture.store),
             policy: { spec, session, kind in
                 var policy = EffectivePolicy(spec: spec, session: session, kind: kind)
                 policy.network.proxy = ""
