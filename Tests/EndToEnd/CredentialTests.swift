@@ -40,6 +40,24 @@ extension EndToEnd.Serving {
             return scene.origin.requests(path).count { $0.request.header("Authorization") == value }
         }
 
+        /// A redirect to another origin and back drops the task's own credential. Its server has not refused it.
+        @Test(.timeLimit(.minutes(1))) func whatARedirectDroppedIsNotRefused() async throws {
+            let scene = try await Scene()
+            let other = try MisbehavingOrigin()
+            serve(scene)
+            scene.origin.serve("/start", .redirect(to: other.url("/away")))
+            other.serve("/away", .redirect(to: scene.origin.url("/file")))
+            let login: [String: JSONValue] = ["username": "anna", "password": "Zq7right7qZ"]
+            let task = try await scene.probe.wait(for: try await scene.add("/start", login), "completed")
+            #expect(task["attempts"] == 2 && sent(scene, "Zq7right7qZ") == 1, "\(task)")
+            #expect(other.requests("/away").allSatisfy { $0.request.header("Authorization") == nil })
+            // A wrong one is refused once.
+            let wrong: [String: JSONValue] = ["username": "anna", "password": "wrong"]
+            let id = try await scene.add("/start", to: "wrong", wrong)
+            let refused = try await scene.probe.wait(for: id, "failed")
+            #expect(refused.errorCode == "auth.required" && refused["attempts"] == 2, "\(refused)")
+        }
+
         /// The store answers for tasks without credentials, also after `kill -9`, and no client is asked.
         @Test(.timeLimit(.minutes(1))) func theStoreAnswersWhereNobodyIsAsked() async throws {
             var scene = try await Scene()

@@ -195,6 +195,7 @@ extension Transfer {
             var head = ResponseHead(
                 url: request.url.text, status: parser.status, httpVersion: parser.httpVersion, reason: parser.reason,
                 headers: parser.headers, redirects: request.redirects)
+            head.isForeign = request.isForeign
             head.letPass = letPass
             head.kerberosFailure = parser.status == 407 ? tokens?.proxyFailure : tokens?.failure
             if let origin = letsPass { head.letPass.append(origin) }

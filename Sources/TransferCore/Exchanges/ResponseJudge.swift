@@ -15,6 +15,8 @@ package struct ResponseHead: Sendable, Hashable {
     /// Modification time by means of the protocol, seconds since 1970.
     package var modificationTime: Int64?
     package var redirects: Int
+    /// A redirect on the way led to another origin, so this request had nothing that the task has of its own.
+    package var isForeign = false
     /// The origins (`ProtectionSpace.origin`) of this exchange whose servers accepted credentials that came from
     /// answers, the store or the helper.
     package var letPass: [String] = []

@@ -57,7 +57,9 @@ extension CredentialKeeper {
         let own = TaskTransitions.ownCredential(of: record, for: demands[0], policy).map {
             FoundCredential(username: $0.username, password: $0.password ?? "", source: .task)
         }
-        let isOwnSpent = isSpent(own, demands, vain)
+        let isOwnDropped =
+            !strongest.isProxy && (head.isForeign || record.settled?.standing?.isForeign == true)
+        let isOwnSpent = isSpent(own, demands, vain, isSentByItself: !isOwnDropped)
         // If the realm did not answer, the task's own credential was not refused.
         let isUnused = vain.sent?.source == .task && vain.kerberos?.isRefusal == false
         if let own, isOwnSpent, !isUnused { vain.refused.append(own) }
@@ -65,6 +67,7 @@ extension CredentialKeeper {
 
         var offer = CredentialOffer(space: demands[0])
         offer.wasOwnSent = isOwnSpent
+        offer.isOwnDropped = isOwnDropped
         offer.kerberos = vain.kerberos?.reason
         offer.isStoredRefused = isRefused(demands[0], in: user.places, of: vain.username)
         if let own, vain.allows(own, demands[0]) {
@@ -109,9 +112,14 @@ extension CredentialKeeper {
 
     /// Whether the task's own credential has been sent. libcurl sends it unasked if Basic or Digest is offered.
     /// Otherwise it is sent once, in answer to a demand.
-    private func isSpent(_ own: FoundCredential?, _ demands: [ProtectionSpace], _ vain: Vain) -> Bool {
+    /// - Parameter isSentByItself: false if a redirect has dropped it.
+    private func isSpent(
+        _ own: FoundCredential?, _ demands: [ProtectionSpace], _ vain: Vain, isSentByItself: Bool
+    ) -> Bool {
         guard own != nil else { return false }
-        if demands.contains(where: { $0.method == .httpBasic || $0.method == .httpDigest }) { return true }
+        if isSentByItself, demands.contains(where: { $0.method == .httpBasic || $0.method == .httpDigest }) {
+            return true
+        }
         return !vain.leavesNegotiate && (vain.sent != nil || vain.place?.failures ?? 0 > 0)
     }
 

@@ -13,6 +13,8 @@ struct CredentialOffer: Sendable {
     var found: FoundCredential?
     /// The task's own credential has been sent.
     var wasOwnSent = false
+    /// A redirect led here through another origin, so nothing of the task's own was sent by itself.
+    var isOwnDropped = false
     /// Why Kerberos failed: its own message.
     var kerberos: String?
     /// The user name of a stored credential that may be proposed to the client.

@@ -105,7 +105,8 @@ extension TaskTransitions {
         let now = time.reading().wall
         let question: Question? = offer.flatMap { offer in
             let own = Self.ownCredential(of: record, for: offer.space, policy)
-            if own == nil || offer.wasOwnSent, offer.space.isProxy || Self.isOwn(offer.space, of: record, policy) {
+            let isRefused = own == nil && !offer.isOwnDropped || offer.wasOwnSent
+            if isRefused, offer.space.isProxy || Self.isOwn(offer.space, of: record, policy) {
                 settled.refuseOwn(by: offer.space)
             }
             return settled.challenged(

@@ -310,7 +310,29 @@ struct CredentialKeeperTests {
             ($0.network.username, $0.network.password) = ("anna", "p")
         }
         let offer = await keeper.offer(after: refusal, of: record(nil), policy)
-        #expect(offer != nil && offer?.found == nil)
+        #expect(offer != nil && offer?.found == nil && offer?.wasOwnSent == true)
+    }
+
+    /// A redirect through another origin dropped the task's own credential: it was not refused, and answers now, once.
+    @Test func whatARedirectDroppedIsNotRefused() async throws {
+        let (_, policy) = user { ($0.network.username, $0.network.password) = ("anna", "p") }
+        let head = refusal.challenge.map { head -> ResponseHead in
+            var head = head
+            head.isForeign = true
+            return head
+        }
+        let failure = FailureClassifier.answered(try #require(head), now: Timestamp(milliseconds: 0))
+        let first = try #require(await keeper.offer(after: failure, of: record(nil), policy))
+        #expect(first.found?.source == .task && !first.wasOwnSent && first.isOwnDropped)
+        var settled = SettledDecisions()
+        settled.use(try #require(first.found), for: Self.demand)
+        let second = try #require(await keeper.offer(after: failure, of: record(settled), policy))
+        #expect(second.found == nil && second.wasOwnSent)
+        // The redirect may be older than the attempt.
+        var standing = SettledDecisions()
+        standing.standing = StandingRequest(TaskRequest(url: "https://a.org/x"), isForeign: true)
+        let later = try #require(await keeper.offer(after: refusal, of: record(standing), policy))
+        #expect(later.found?.source == .task && !later.wasOwnSent)
     }
 
     /// One owner's credentials are limited across all sessions, and cost another owner nothing.
