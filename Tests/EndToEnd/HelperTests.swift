@@ -6,7 +6,7 @@ import TransferModel
 extension EndToEnd.Serving {
     /// The promises of docs/helpers.md, with scripted helpers of both kinds.
     struct Helpers {
-        private static let kinds = ["many", "single"]
+        static let kinds = ["many", "single"]
 
         @Test(.timeLimit(.minutes(1)), arguments: kinds)
         func aHelperServesItsScheme(_ kind: String) async throws {
@@ -277,30 +277,6 @@ extension EndToEnd.Serving {
             let id = try await bench.probe.add(
                 loop.replacing("many:", with: "loop:"), to: bench.scene.file("d"), Scene.quickRetry)
             #expect(try await bench.probe.wait(for: id, "failed").errorCode == "http.redirect_limit")
-        }
-
-        @Test(.timeLimit(.minutes(1)), arguments: kinds)
-        func aChallengeIsAnsweredOrAsked(_ kind: String) async throws {
-            let bench = try await HelperScene(kind)
-            let right: [String: JSONValue] = ["username": "anna", "password": "right"]
-            let own = try await bench.add(kind, ["do": "challenge"], to: "own", right)
-            try await bench.probe.wait(for: own, "completed")
-            #expect(bench.hasArrived("own") && bench.loads.count == 1)
-            let wrong = try await bench.add(
-                kind, ["do": "challenge"], to: "wrong", ["username": "anna", "password": "no"])
-            #expect(try await bench.probe.wait(for: wrong, "failed").errorCode == "auth.required")
-            let none = try await bench.add(kind, ["do": "challenge"], to: "none")
-            #expect(try await bench.probe.wait(for: none, "failed").errorCode == "auth.required")
-
-            try await bench.scene.openAsking(["challenge"])
-            let asked = try await bench.add(kind, ["do": "challenge"], to: "asked", session: "s")
-            let question = try await bench.scene.question(asked)
-            #expect(
-                question["protectionSpace", "realm"] == "demo"
-                    && question["protectionSpace", "protocol"] == .string(kind))
-            try await bench.scene.answer(question, "useCredential", ["credential": .object(right)])
-            try await bench.probe.wait(for: asked, "completed")
-            #expect(bench.hasArrived("asked"))
         }
 
         // MARK: Other kinds of tasks

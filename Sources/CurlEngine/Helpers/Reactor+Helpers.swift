@@ -170,11 +170,13 @@ extension Reactor {
         }
     }
 
-    /// Sends a known credential once. If the helper wants another one, the exchange ends as after a server's 401.
+    /// Sends a known credential once, and once that there is none, if a client has said so. Otherwise the exchange ends as
+    /// after a server's 401.
     private func challenged(
         _ realm: String?, _ method: AuthenticationMethod, _ transfer: Transfer, _ talk: HelperTalk
     ) {
-        if !talk.hasAnswered, let credential = transfer.exchange.credentialForHelper {
+        let credential = transfer.exchange.credentialForHelper
+        if !talk.hasAnswered, credential != nil || transfer.exchange.$network.wrappedValue.declinesCredentials {
             talk.hasAnswered = true
             talk.conversation?.answer(credential)
             return

@@ -239,7 +239,10 @@ extension EffectivePolicy {
             tls.places = places
             network.tls = tls
         }
-        if settled.declinesCredentials == true { (mayHaveCredentials, mayHaveTickets) = (false, false) }
+        if settled.declinesCredentials == true {
+            (mayHaveCredentials, mayHaveTickets) = (false, false)
+            network.declinesCredentials = true
+        }
         if settled.spaces.contains(where: { $0.refusesOwn == true && !$0.isProxy }) { network.refuseOwn() }
         let known = settled.spaces.filter { $0.username != nil }
         let servers = known.filter { !$0.isProxy }.map {

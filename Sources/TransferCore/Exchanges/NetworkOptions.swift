@@ -15,6 +15,8 @@ package struct NetworkOptions: Sendable, Hashable {
     package var answered: [OriginCredential] = []
     /// The same for the proxy.
     package var proxyCredential: OriginCredential?
+    /// A client has said that there are none: a helper that wants some is told to go on without.
+    package var declinesCredentials = false
     /// nil if clients are not asked about TLS servers and nothing has been decided.
     @BoxedOptional package var tls: TLSDecisions?
     /// The paths that task or session name; `certificates` has the content of the files.

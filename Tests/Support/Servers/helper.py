@@ -90,6 +90,9 @@ def serve(order):
             say("challenge", id=name, protectionSpace={"realm": "demo", "method": "httpBasic"})
             if ANSWERS[name].get()["decision"] != "useCredential":
                 return say("failed", id=name, code="auth.required", message="no credential", retryable=False)
+    if word == "optional":
+        say("challenge", id=name, protectionSpace={"realm": "demo", "method": "httpBasic"})
+        ANSWERS[name].get()
     if "body" in order:
         body = order["body"]
         given = base64.b64decode(body["base64"]) if "base64" in body else open(body["file"], "rb").read()
