@@ -111,7 +111,7 @@ package struct AuthenticationChallenge: Hashable, Sendable {
 
 extension ProtectionSpace {
     /// The demands of a 401 or 407 that a user name and a password can answer, the strongest method first: Negotiate,
-    /// then the first of Digest, NTLM and Basic that is offered. Empty if there are none.
+    /// Digest, NTLM, Basic. Empty if there are none.
     /// - Parameters:
     ///   - url: the URL that answered.
     ///   - proxy: URL of the proxy; nil if none is known.
@@ -157,13 +157,9 @@ extension ProtectionSpace {
         var ways: [(method: AuthenticationMethod, realm: String?)] = []
         if first("negotiate") != nil { ways.append((.negotiate, nil)) }
         // libcurl reads only the first challenge of Digest.
-        if let digest = first("digest"), digest.isAnswerable {
-            ways.append((.httpDigest, digest.realm))
-        } else if first("ntlm") != nil {
-            ways.append((.ntlm, nil))
-        } else if let basic = first("basic") {
-            ways.append((.httpBasic, basic.realm))
-        }
+        if let digest = first("digest"), digest.isAnswerable { ways.append((.httpDigest, digest.realm)) }
+        if first("ntlm") != nil { ways.append((.ntlm, nil)) }
+        if let basic = first("basic") { ways.append((.httpBasic, basic.realm)) }
         return ways
     }
 

@@ -36,7 +36,7 @@ struct ChallengeProbe: Probe {
                 "\(shown(field.value)) has a scheme that is no token")
         }
         let spaces = self.spaces(fields)
-        try hold(spaces.count <= 2 && Set(spaces.map(\.method)).count == spaces.count, "\(spaces.map(\.method))")
+        try hold(spaces.count <= 4 && Set(spaces.map(\.method)).count == spaces.count, "\(spaces.map(\.method))")
         for space in spaces { try check(space) }
         var head = ResponseHead(url: "https://example.org/a", status: 401, headers: fields)
         try hold(Negotiation.failure(head).isRefusal, "a refused token is no refusal")

@@ -100,7 +100,7 @@ final class UploadEndings: Sendable {
             let places = policy.asks.contains(.challenge) ? [user.own] : user.places
             let demands = refusal.map { ProtectionSpace.demands($0, proxy: policy.network.proxy) } ?? []
             // The way that needs nobody else goes first.
-            for demand in demands.reversed() {
+            for demand in demands.filter({ $0.method != .negotiate }) + demands.filter({ $0.method == .negotiate }) {
                 let username = CredentialKeeper.username(in: ending.spec, for: demand)
                 guard let found = credentials.found(for: demand, in: places, of: username) else { continue }
                 settled.use(found, for: demand)

@@ -313,6 +313,29 @@ struct CredentialKeeperTests {
         #expect(offer != nil && offer?.found == nil && offer?.wasOwnSent == true)
     }
 
+    /// A weaker method takes a credential that is stored for it alone, and none that a stronger one refused.
+    @Test func aWeakerMethodHasItsOwnCredential() async throws {
+        let failure = refused(with: "NTLM, Basic realm=\"r\"")
+        let (_, policy) = user { $0.mayHaveCredentials = true }
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
+        let first = try #require(await keeper.offer(after: failure, of: record(nil), policy))
+        #expect(first.space.method == .ntlm && first.found?.username == "anna")
+        var settled = SettledDecisions()
+        settled.use(try #require(first.found), for: first.space)
+        let claimed = keeper.lookingUp(record(settled), user().0)
+        let second = try #require(await keeper.offer(after: failure, of: claimed, policy))
+        #expect(second.found == nil && second.space.method == .ntlm)
+        var basic = credential("bert")
+        (basic.space.method, basic.space.realm) = (.httpBasic, "r")
+        try await keeper.set(basic, isDefault: nil, in: .shared(Self.anna))
+        let third = try #require(await keeper.offer(after: failure, of: record(nil), policy))
+        #expect(third.space.method == .httpBasic && third.found?.username == "bert")
+        // The task's own goes by itself where Basic is offered: it was sent, and is not sent by NTLM.
+        let (_, own) = user { ($0.network.username, $0.network.password) = ("carl", "p") }
+        let last = try #require(await keeper.offer(after: failure, of: record(nil), own))
+        #expect(last.wasOwnSent && last.found?.source != .task)
+    }
+
     /// A redirect through another origin dropped the task's own credential: it was not refused, and answers now, once.
     @Test func whatARedirectDroppedIsNotRefused() async throws {
         let (_, policy) = user { ($0.network.username, $0.network.password) = ("anna", "p") }
