@@ -54,6 +54,11 @@ package enum ProtocolReference {
                     $0.summary,
                 ]
             })
+        page.add(
+            """
+            `auth.required` says in its `details` where credentials were looked for, and why Kerberos (`details.kerberos`) or the \
+            credential helper was no help. [protocol.md](protocol.md#errors) describes the `details` of all codes.
+            """)
         return page.text
     }
 
@@ -122,8 +127,9 @@ package enum ProtocolReference {
         \(CertificateFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). In \
         `destination.not_writable`, `details.tooLarge` is true if the folder, or the daemon's limit, does not allow a file of that \
         size. In `auth.required`, `details.protectionSpace` is the scheme, host and port that credentials were looked for (of a \
-        proxy if `details.isProxy` is true), `details.storedCredential` is `refused` if what is stored for it was refused, and \
-        `details.credentialHelper` is `nothing`, `refused` or `failed` if a helper was asked in vain. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. If HSTS turned http into https \
+        proxy if `details.isProxy` is true), `details.storedCredential` is `refused` if what is stored for it was refused, \
+        `details.kerberos` is what Kerberos said, in its own words, if it was no help, and `details.credentialHelper` is `nothing`, \
+        `refused` or `failed` if a helper was asked in vain. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. If HSTS turned http into https \
         for a server that cannot be reached, `details.hsts` is `{"domain": …, "learned": …}`: the host that asked for https, and when \
         it did so last. Any method may return \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).

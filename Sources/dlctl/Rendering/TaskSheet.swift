@@ -13,6 +13,7 @@ enum TaskSheet {
         handling(task, &sheet, now: now)
         times(task, &sheet, now: now)
         request(task.spec, &sheet)
+        if let current = task.currentRequest { request(inPlaceOfOwn: current, &sheet) }
         response(task, &sheet)
         return TaskSummary(task, events: events, asking: question, in: session, now: now).render(width: width) + [""]
             + sheet.render(width: width)
@@ -27,7 +28,7 @@ enum TaskSheet {
         sheet.add("protocol", spec.uploadProtocol.map(Printable.text))
         if spec.kind != .upload { sheet.add("body", spec.body?.file.map(Printable.text)) }
         // The daemon sends the body only to users who may see it.
-        sheet.add("body", spec.body?.text.map(oneLine) ?? spec.body?.base64.map { _ in "binary; see --json" })
+        sheet.add("body", spec.body.flatMap(shown))
         sheet.add("description", spec.description.map(Printable.text))
         sheet.add("tags", spec.tags.map { Printable.text($0.joined(separator: ", ")) })
         sheet.add("answer", task.response?.body?.text.map(Self.oneLine))
@@ -123,6 +124,23 @@ enum TaskSheet {
         sheet.add("certificate", spec.clientCertificate.map { Printable.text($0.certificate) })
     }
 
+    /// What is requested since a client answered a question; present only with the credentials.
+    private static func request(inPlaceOfOwn request: TaskRequest, _ sheet: inout Sheet) {
+        let parts = [request.method, request.url].compactMap { $0.map(Printable.text) }
+        sheet.add("now requests", parts.joined(separator: " "))
+        for header in request.headers ?? [] { add(header, &sheet) }
+        sheet.add("  body", request.body.flatMap { shown($0) ?? $0.size.map(exact) })
+    }
+
+    private static func shown(_ body: RequestBody) -> String? {
+        body.text.map(oneLine) ?? body.base64.map { _ in "binary; see --json" }
+    }
+
+    /// A field of the header of the lines before.
+    private static func add(_ header: HeaderField, _ sheet: inout Sheet) {
+        sheet.add("  \(Printable.text(header.name, limit: 30))", Printable.text(header.value))
+    }
+
     private static func response(_ task: TaskView, _ sheet: inout Sheet) {
         guard let response = task.response else { return }
         if let status = response.status {
@@ -134,9 +152,7 @@ enum TaskSheet {
         }
         sheet.add("type", response.mimeType.map(Printable.text))
         sheet.add("charset", response.textEncoding.map(Printable.text))
-        for header in response.headers {
-            sheet.add("  \(Printable.text(header.name, limit: 30))", Printable.text(header.value))
-        }
+        for header in response.headers { add(header, &sheet) }
     }
 
     private static func oneLine(_ text: String) -> String {

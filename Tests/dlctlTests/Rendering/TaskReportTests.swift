@@ -162,6 +162,22 @@ import TransferRPC
     }
 
     /// Waiting for the next attempt does not help against a server that has no https.
+    /// `show --secrets` of a task that a client has sent elsewhere.
+    @Test func theRequestInPlaceOfTheTasksOwnIsShown() {
+        var view = Sample.view(7)
+        #expect(!text(TaskSheet.render(view, events: [], now: Sample.now)).contains("now requests"))
+        var body = RequestBody()
+        body.text = "a\nb"
+        view.currentRequest = TaskRequest(
+            url: "https://elsewhere.example/x\u{1B}", method: "PUT", headers: [HeaderField("X-Token", "s3cret\u{9B}")],
+            body: body)
+        let lines = TaskSheet.render(view, events: [], now: Sample.now).map(\.plain)
+        #expect(lines.contains { $0.hasPrefix("now requests") && $0.contains("PUT https://elsewhere.example/x") })
+        #expect(lines.contains { $0.contains("  X-Token") && $0.contains("s3cret") })
+        #expect(lines.contains { $0.contains("  body") && $0.contains("a b") })
+        #expect(!lines.contains { $0.unicodeScalars.contains { "\u{1B}\u{9B}".unicodeScalars.contains($0) } })
+    }
+
     @Test func whatHSTSTurnedIntoHTTPSCanBeForgotten() {
         var view = Sample.view(7, .waiting)
         view.reason = .retry
