@@ -176,7 +176,8 @@ package final class Daemon: Sendable {
             isSystem
             ? nil
             : CredentialHelper(environment: environment, logger: logger) { settings.current.settings.credentialHelper }
-        let credentials = CredentialKeeper(store: store, helper: helper, kerberos: kerberos, logger: logger)
+        let credentials = CredentialKeeper(
+            store: store, helper: helper, kerberos: kerberos, logger: logger, time: time)
         let hsts = HSTSKeeper(store: store, time: time)
         let trust = TrustKeeper(store: store)
         func makeSupervision(

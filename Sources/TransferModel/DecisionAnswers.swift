@@ -117,6 +117,8 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var persistence: CredentialPersistence?
         /// Where they come from, if no client gave them for this task.
         public var source: CredentialSource?
+        /// What the helper gave with them, in the words of git's protocol: when they expire, for example.
+        public var attributes: [String: String]?
         /// They are for one realm of this server. After a redirect within the server, they are sent only to `urls`.
         public var isOfRealm: Bool?
         /// The URLs whose challenges named that realm.

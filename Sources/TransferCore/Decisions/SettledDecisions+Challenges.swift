@@ -53,6 +53,7 @@ extension SettledDecisions {
         place.method = space.method == .ntlm ? .ntlm : nil
         place.demand = space
         place.source = known.source
+        place.attributes = known.attributes.isEmpty ? nil : known.attributes
         place.isOfRealm = known.isOfRealm && !space.isProxy ? true : nil
         if let url, place.isOfRealm == true {
             place.urls = Array(((place.urls ?? []).filter { $0 != url } + [url]).suffix(Self.mostURLs))
@@ -65,10 +66,10 @@ extension SettledDecisions {
 
     /// A copy with the credentials that the store has now, for one attempt; never stored.
     /// - Parameters:
-    ///   - isRefused: whether a server has refused to another task what a helper gave.
+    ///   - isUseless: whether what a helper gave has expired, or a server has refused it to another task.
     ///   - find: the credential that answers a challenge; nil if none does any more.
     package func lookingUp(
-        isRefused: (FoundCredential, ProtectionSpace) -> Bool = { _, _ in false },
+        isUseless: (FoundCredential, ProtectionSpace) -> Bool = { _, _ in false },
         _ find: (ProtectionSpace) -> FoundCredential?
     ) -> SettledDecisions {
         var copy = self
@@ -80,9 +81,10 @@ extension SettledDecisions {
         }
         for index in copy.spaces.indices where copy.spaces[index].source == .helper {
             guard let demand = copy.spaces[index].demand, let username = copy.spaces[index].username else { continue }
-            let password = copy.spaces[index].password ?? ""
-            guard isRefused(FoundCredential(username: username, password: password, source: .helper), demand)
-            else { continue }
+            var given = FoundCredential(
+                username: username, password: copy.spaces[index].password ?? "", source: .helper)
+            given.attributes = copy.spaces[index].attributes ?? [:]
+            guard isUseless(given, demand) else { continue }
             copy.spaces[index].username = nil
             copy.spaces[index].password = nil
         }
@@ -172,7 +174,7 @@ extension SettledDecisions {
 extension SettledDecisions.Space {
     fileprivate mutating func forgetCredential() {
         (username, password, demand) = (nil, nil, nil)
-        (persistence, source) = (nil, nil)
+        (persistence, source, attributes) = (nil, nil, nil)
         (isOfRealm, urls) = (nil, nil)
     }
 
@@ -191,6 +193,8 @@ package struct FoundCredential: Sendable, Hashable {
     package var source: CredentialSource
     /// It is stored for one realm of its server.
     package var isOfRealm = false
+    /// What a helper gave with the password, in the words of git's protocol.
+    package var attributes: [String: String] = [:]
 
     package init(username: String, password: String, source: CredentialSource) {
         self.username = username

@@ -6,16 +6,20 @@ import TransferModel
 struct GitCredentialProbe: Probe {
     var answer: @Sendable ([UInt8]) -> FoundCredential?
 
+    private static let now = Timestamp(milliseconds: 1_700_000_000_000)
+
     static let target = FuzzTarget(
         "git-credential",
         words: [
             "username=", "password=", "protocol=https", "host=a.org", "quit=1", "quit=true", "\n", "\n\n", "\r\n", "=",
             ":", "\0", "\u{7F}", "\u{301}", "url=", "capability[]=authtype", "password_expiry_utc=1",
+            "password_expiry_utc=2000000000",
+            "oauth_refresh_token=", "ephemeral=1",
         ],
-        GitCredentialProbe { GitCredential.answer($0).credential },
+        GitCredentialProbe { GitCredential.answer($0, at: now).credential },
         // A user name with a colon is cut by the reader of Basic.
         planted: GitCredentialProbe { output in
-            GitCredential.answer(output).credential
+            GitCredential.answer(output, at: now).credential
                 ?? (output.contains(UInt8(ascii: ":"))
                     ? FoundCredential(username: "a:b", password: "c", source: .helper) : nil)
         })
@@ -23,7 +27,7 @@ struct GitCredentialProbe: Probe {
     func check(_ input: [UInt8]) throws {
         if let found = answer(input) {
             try hold(!found.username.isEmpty && !found.username.utf8.contains(UInt8(ascii: ":")), "a name for nobody")
-            for text in [found.username, found.password] {
+            for text in [found.username, found.password] + found.attributes.values {
                 try hold(text.utf8.count <= Bounds.secret, "\(text.utf8.count) bytes")
                 try hold(!text.utf8.contains { $0 < 32 || $0 == 127 }, "\(shown(text)) is sent")
             }

@@ -112,7 +112,7 @@ import TransferModel
         var gift = SettledDecisions()
         gift.use(FoundCredential(username: "anna", password: "given", source: .helper), for: space("a"))
         #expect(policy(gift.lookingUp { _ in nil }).network.answered.map(\.password) == ["given"])
-        let refused = gift.lookingUp(isRefused: { found, _ in found.password == "given" }) { _ in nil }
+        let refused = gift.lookingUp(isUseless: { found, _ in found.password == "given" }) { _ in nil }
         #expect(policy(refused).network.answered.isEmpty)
         // If it is refused, it counts like a credential from a client.
         let again = settled.challenged(space("a"), ownUser: nil, response: nil)

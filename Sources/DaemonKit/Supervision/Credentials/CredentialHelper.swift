@@ -44,12 +44,14 @@ package struct CredentialHelper: Sendable {
     private var words: [String] { (command() ?? "").split(separator: " ").map(String.init) }
 
     /// Asks the program for credentials. A failure or an unusable answer is logged.
-    /// - Parameter username: whose credential it must be; nil for any.
-    func get(for demand: ProtectionSpace, of username: String? = nil) async -> HelperAnswer {
+    /// - Parameters:
+    ///   - username: whose credential it must be; nil for any.
+    ///   - now: what has expired is not used.
+    func get(for demand: ProtectionSpace, of username: String? = nil, at now: Timestamp) async -> HelperAnswer {
         switch await run("get", GitCredential.request(for: demand, username)) {
         case .failure(let error): return .failed(error.message)
         case .success(let output):
-            let answer = GitCredential.answer(output)
+            let answer = GitCredential.answer(output, at: now)
             if case .failed(let reason) = answer { complain("get", reason) }
             if let username, let found = answer.credential, found.username != username { return .nothing }
             return answer
@@ -57,8 +59,11 @@ package struct CredentialHelper: Sendable {
     }
 
     /// Tells the program that its credential was accepted.
-    func store(_ username: String, _ password: String, for demand: ProtectionSpace) async {
-        _ = await run("store", GitCredential.request(for: demand, username, password))
+    /// - Parameter attributes: what it gave with the password.
+    func store(
+        _ username: String, _ password: String, for demand: ProtectionSpace, attributes: [String: String] = [:]
+    ) async {
+        _ = await run("store", GitCredential.request(for: demand, username, password, attributes: attributes))
     }
 
     /// Tells the program that its credential was refused.

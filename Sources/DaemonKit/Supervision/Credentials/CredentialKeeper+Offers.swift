@@ -141,7 +141,7 @@ extension CredentialKeeper {
             return
         }
         asking()
-        switch await helper.get(for: demand, of: vain.username) {
+        switch await helper.get(for: demand, of: vain.username, at: time.reading().wall) {
         case .nothing: offer.helper = .nothing
         case .failed: offer.helper = .failed
         case .credential(let given) where vain.allows(given, demand) && !isRefused(given, demand, user):

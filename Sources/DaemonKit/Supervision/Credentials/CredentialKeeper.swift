@@ -41,18 +41,21 @@ package final class CredentialKeeper: Sendable {
     let helper: CredentialHelper?
     let kerberos: Kerberos?
     private let logger: Logger
+    let time: any TimeSource
 
     /// - Parameters:
     ///   - store: the store on the disk.
     ///   - helper: nil if there is none, as in a system daemon.
     ///   - kerberos: nil if this machine has none.
     package init(
-        store: TransferStore, helper: CredentialHelper? = nil, kerberos: Kerberos? = nil, logger: Logger
+        store: TransferStore, helper: CredentialHelper? = nil, kerberos: Kerberos? = nil, logger: Logger,
+        time: any TimeSource = SystemTime()
     ) {
         self.store = store
         self.helper = helper
         self.kerberos = Kerberos.isInstalled ? kerberos : nil
         self.logger = logger
+        self.time = time
     }
 
     /// Reads the stored credentials. Must be called before any other function.
@@ -110,7 +113,10 @@ package final class CredentialKeeper: Sendable {
     func lookingUp(_ claimed: TaskRecord, _ user: User) -> TaskRecord {
         guard let settled = claimed.settled else { return claimed }
         var record = claimed
-        record.settled = settled.lookingUp(isRefused: { isRefused($0, $1, user) }) {
+        let now = time.reading().wall
+        record.settled = settled.lookingUp(
+            isUseless: { isRefused($0, $1, user) || GitCredential.isExpired($0.attributes, at: now) }
+        ) {
             found(for: $0, in: user.places, of: Self.username(in: claimed.spec, for: $0))
         }
         return record
@@ -170,8 +176,9 @@ package final class CredentialKeeper: Sendable {
             guard let username = space.username, let password = space.password, let demand = space.demand else {
                 continue
             }
-            if space.source == .helper {
-                Task { [helper] in await helper?.store(username, password, for: demand) }
+            let attributes = space.attributes ?? [:]
+            if space.source == .helper, !GitCredential.isExpired(attributes, at: time.reading().wall) {
+                Task { [helper] in await helper?.store(username, password, for: demand, attributes: attributes) }
             }
             var places: [Place] = []
             switch space.persistence {

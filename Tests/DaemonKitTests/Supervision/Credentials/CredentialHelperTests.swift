@@ -11,6 +11,7 @@ import TransferModel
 struct CredentialHelperTests {
     private static let demand = ProtectionSpace(
         host: "a.org", port: 8443, protocol: "https", realm: "r", method: .httpBasic, isProxy: false)
+    private static let now = Timestamp(milliseconds: 1_700_000_000_000)
     private let folder: TemporaryFolder
     private let lines = Lines()
 
@@ -50,16 +51,16 @@ struct CredentialHelperTests {
         let file = folder.file("credentials")
         let helper = helper("git credential-store --file \(file)")
         #expect(helper.isSet)
-        #expect(await helper.get(for: Self.demand) == .nothing)
+        #expect(await helper.get(for: Self.demand, at: Self.now) == .nothing)
         await helper.store("anna", "p@s s=w", for: Self.demand)
         #expect(try Files.text(file) == "https://anna:p%40s%20s%3dw@a.org%3a8443\n")
-        let found = await helper.get(for: Self.demand)
+        let found = await helper.get(for: Self.demand, at: Self.now)
         #expect(found.credential == FoundCredential(username: "anna", password: "p@s s=w", source: .helper))
         var other = Self.demand
         other.port = 443
-        #expect(await helper.get(for: other) == .nothing)
+        #expect(await helper.get(for: other, at: Self.now) == .nothing)
         await helper.erase("anna", "p@s s=w", for: Self.demand)
-        #expect(await helper.get(for: Self.demand) == .nothing)
+        #expect(await helper.get(for: Self.demand, at: Self.now) == .nothing)
     }
 
     @Test func itIsToldTheActionAndTheDemand() async throws {
@@ -77,17 +78,17 @@ struct CredentialHelperTests {
     @Test func whatFailsHasNone() async throws {
         let none = helper(nil)
         #expect(!none.isSet)
-        #expect(await none.get(for: Self.demand).credential == nil)
-        let missing = await helper("/no/such/program").get(for: Self.demand)
+        #expect(await none.get(for: Self.demand, at: Self.now).credential == nil)
+        let missing = await helper("/no/such/program").get(for: Self.demand, at: Self.now)
         #expect(reason(missing).contains("credentialHelper"), "\(missing)")
         let failing = try script("echo username=a; echo password=p; exit 1\n")
-        #expect(reason(await failing.get(for: Self.demand)).contains("status 1"))
+        #expect(reason(await failing.get(for: Self.demand, at: Self.now)).contains("status 1"))
         let endless = try script("echo username=a; echo password=p; yes\n")
-        #expect(reason(await endless.get(for: Self.demand)).contains("said too much"))
+        #expect(reason(await endless.get(for: Self.demand, at: Self.now)).contains("said too much"))
         let deaf = try script("exec < /dev/null; echo username=a; echo password=p\n")
-        #expect(await deaf.get(for: Self.demand).credential?.username == "a")
+        #expect(await deaf.get(for: Self.demand, at: Self.now).credential?.username == "a")
         let odd = try script("echo Hello.\n")
-        #expect(reason(await odd.get(for: Self.demand)).contains("key=value"))
+        #expect(reason(await odd.get(for: Self.demand, at: Self.now)).contains("key=value"))
         #expect(lines.all.contains { $0.contains("key=value") }, "\(lines.all)")
     }
 
@@ -98,7 +99,7 @@ struct CredentialHelperTests {
         let held = folder.file("held")
         try #require(mkfifo(held, 0o600) == 0)
         let helper = try script("exec 3> \(held); read line < \(fifo)\n")
-        let asking = Task { await helper.get(for: Self.demand) }
+        let asking = Task { await helper.get(for: Self.demand, at: Self.now) }
         // It can be opened for reading after the program has opened it for writing.
         let reader = open(held, O_RDONLY | O_CLOEXEC)
         try #require(reader >= 0)
@@ -107,7 +108,7 @@ struct CredentialHelperTests {
         #expect(await asking.value.credential == nil)
         var byte: UInt8 = 0
         #expect(read(reader, &byte, 1) == 0)
-        let others = (0..<8).map { _ in Task { await helper.get(for: Self.demand) } }
+        let others = (0..<8).map { _ in Task { await helper.get(for: Self.demand, at: Self.now) } }
         for other in others { other.cancel() }
         for other in others { #expect(await other.value.credential == nil) }
     }
@@ -123,14 +124,14 @@ struct CredentialHelperTests {
         let gate = open(fifo, O_RDWR | O_CLOEXEC)
         try #require(gate >= 0)
         defer { close(gate) }
-        let asking = (0..<4).map { _ in Task { await helper.get(for: Self.demand) } }
+        let asking = (0..<4).map { _ in Task { await helper.get(for: Self.demand, at: Self.now) } }
         #expect(await eventually { (try? Files.text(started))?.count == 4 })
-        let others = (0..<20_000).map { _ in Task { await helper.get(for: Self.demand) } }
+        let others = (0..<20_000).map { _ in Task { await helper.get(for: Self.demand, at: Self.now) } }
         for other in others { other.cancel() }
         for other in others { #expect(await other.value.credential == nil) }
         // One line for each running program, and one for the next program.
         try #require(write(gate, "\n\n\n\n\n", 5) == 5)
         for one in asking { #expect(await one.value.credential?.username == "a") }
-        #expect(await helper.get(for: Self.demand).credential?.username == "a")
+        #expect(await helper.get(for: Self.demand, at: Self.now).credential?.username == "a")
     }
 }

@@ -219,12 +219,15 @@ struct CredentialKeeperTests {
         #expect(keeper.list(.session(Self.session)).isEmpty)
     }
 
-    private func helped(_ answer: String) async throws -> (CredentialKeeper, EffectivePolicy) {
+    private func helped(
+        _ answer: String, time: any TimeSource = SystemTime()
+    ) async throws -> (CredentialKeeper, EffectivePolicy) {
         try Files.write(folder.file("helper"), "#!/bin/sh\n" + answer, mode: 0o700)
         let (program, logger) = (folder.file("helper"), Logger(label: "test"))
         let helper = CredentialHelper(environment: [:], logger: logger) { program }
         return (
-            CredentialKeeper(store: store, helper: helper, logger: logger), user { $0.mayHaveCredentials = true }.1
+            CredentialKeeper(store: store, helper: helper, logger: logger, time: time),
+            user { $0.mayHaveCredentials = true }.1
         )
     }
 
@@ -245,6 +248,34 @@ struct CredentialKeeperTests {
         #expect(elsewhere?.found?.username == "anna")
         #expect(try await keeper.remove(at: credential("").space, username: nil, in: .shared(Self.anna)) == 0)
         #expect(await keeper.offer(after: refusal, of: record(nil), policy)?.found?.username == "anna")
+    }
+
+    /// A password that a helper gave is used until it expires. It is stored with its end, unless that has passed.
+    @Test func aGiftIsUsedUntilItExpires() async throws {
+        let time = ManualTime()
+        let end = time.reading().wall.rawValue / 1000 + 60
+        let (keeper, policy) = try await helped(
+            """
+            case $1 in
+            get) echo username=anna; echo password=p; echo password_expiry_utc=\(end) ;;
+            store) cat > \(folder.file("new")) && mv \(folder.file("new")) \(folder.file("stored")) ;;
+            esac
+            """,
+            time: time)
+        var settled = SettledDecisions()
+        let found = try #require(await keeper.offer(after: refusal, of: record(nil), policy)?.found)
+        settled.use(found, for: Self.demand)
+        #expect(keeper.lookingUp(record(settled), user().0).settled?.spaces.map(\.password) == ["p"])
+        keeper.worked(settled.unproven, for: user().0)
+        let isStored = await eventually(within: 30) { (try? Files.text(folder.file("stored"))) != nil }
+        #expect(isStored)
+        #expect(try Files.text(folder.file("stored")).contains("password=p\npassword_expiry_utc=\(end)\n"))
+        time.advance(61)
+        let later = keeper.lookingUp(record(settled), user().0)
+        #expect(later.settled?.spaces.map(\.password) == [nil])
+        // It was not sent, so it was not refused: the helper is asked for another one.
+        let again = try #require(await keeper.offer(after: refusal, of: later, policy))
+        #expect(again.found == nil && again.helper == .failed)
     }
 
     /// The user whom the task names is looked for, in the store and with the helper. Nobody else's credential is sent.
