@@ -23,14 +23,15 @@ package struct BrowserCookies: Sendable, Hashable {
 
     /// - Parameters:
     ///   - profile: a name, or a path that contains a slash; nil for the browser's own choice.
-    ///   - home: the folder in which the browsers keep their profiles.
+    ///   - environment: names the folders in which the browsers keep their profiles (`HOME`, `XDG_CONFIG_HOME`).
     package init(
-        of browser: Browser, profile: String? = nil, home: String, at now: Timestamp
+        of browser: Browser, profile: String? = nil, environment: [String: String], at now: Timestamp
     ) throws(Unreadable) {
         let file =
             switch browser {
-            case .firefox: try Profiles.firefox(profile, home: home) + "/cookies.sqlite"
-            case .chromium: try Profiles.chromium(profile, home: home)
+        let profiles = Profiles(environment)
+            case .firefox: try profiles.firefox(profile) + "/cookies.sqlite"
+            case .chromium: try profiles.chromium(profile)
             }
         try self.init(of: browser, database: file, at: now)
     }

@@ -1,20 +1,32 @@
 import Glibc
 
 /// Finds the profiles of browsers.
-enum Profiles {
+struct Profiles {
     typealias Unreadable = BrowserCookies.Unreadable
+
+    /// The home folder.
+    let home: String
+    /// The folder of configurations (XDG base directory specification). Snaps and flatpaks have their own.
+    let configuration: String
+
+    /// - Parameter environment: `HOME` and `XDG_CONFIG_HOME` count; a relative path in the latter does not.
+    init(_ environment: [String: String]) {
+        home = environment["HOME"] ?? ""
+        let named = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        configuration = named ?? home + "/.config"
+    }
 
     /// The folder of a profile. Without a name, it is the profile that the installed Firefox starts with, or else the
     /// one marked as default in profiles.ini, or else the first.
-    static func firefox(_ profile: String?, home: String) throws(Unreadable) -> String {
+    func firefox(_ profile: String?) throws(Unreadable) -> String {
         if let profile, profile.utf8.contains(UInt8(ascii: "/")) { return profile }
-        let roots = firefoxFolders.map { home + $0 }
+        let roots = firefoxFolders
         guard
             let (root, text) = roots.lazy.compactMap({ root in
-                text(of: root + "/profiles.ini").map { (root, $0) }
+                Self.text(of: root + "/profiles.ini").map { (root, $0) }
             }).first
         else { throw Unreadable(why: "\(roots[0])/profiles.ini cannot be read: is there a profile of Firefox?") }
-        let sections = sections(text)
+        let sections = Self.sections(text)
         let profiles = sections.filter { $0.name.hasPrefix("Profile") }
         let path: String? =
             if let profile {
@@ -31,17 +43,30 @@ enum Profiles {
     }
 
     /// Where Firefox keeps its profiles: by itself, since version 147, as a snap, and as a flatpak.
-    private static let firefoxFolders = [
-        "/.mozilla/firefox", "/.config/mozilla/firefox", "/snap/firefox/common/.mozilla/firefox",
-        "/.var/app/org.mozilla.firefox/.mozilla/firefox",
-    ]
+    private var firefoxFolders: [String] {
+        [
+            "\(home)/.mozilla/firefox", "\(configuration)/mozilla/firefox",
+            "\(home)/snap/firefox/common/.mozilla/firefox", "\(home)/.var/app/org.mozilla.firefox/.mozilla/firefox",
+            "\(home)/.var/app/org.mozilla.firefox/config/mozilla/firefox",
+        ]
+    }
+
+    /// Where Chromium keeps its profiles: by itself, as a snap, and as a flatpak.
+    private var chromiumFolders: [String] {
+        [
+            "\(configuration)/chromium", "\(home)/snap/chromium/common/chromium",
+            "\(home)/.var/app/org.chromium.Chromium/config/chromium",
+        ]
+    }
 
     /// The database of a profile; of `Default` without a name.
-    static func chromium(_ profile: String?, home: String) throws(Unreadable) -> String {
+    func chromium(_ profile: String?) throws(Unreadable) -> String {
         let name = profile ?? "Default"
-        let folder = name.utf8.contains(UInt8(ascii: "/")) ? name : "\(home)/.config/chromium/\(name)"
-        for file in ["\(folder)/Network/Cookies", "\(folder)/Cookies"] where access(file, F_OK) == 0 { return file }
-        throw Unreadable(why: "\(folder) has no file Cookies: is there a profile of Chromium?")
+        let folders = name.utf8.contains(UInt8(ascii: "/")) ? [name] : chromiumFolders.map { "\($0)/\(name)" }
+        for file in folders.flatMap({ ["\($0)/Network/Cookies", "\($0)/Cookies"] }) where access(file, F_OK) == 0 {
+            return file
+        }
+        throw Unreadable(why: "\(folders[0]) has no file Cookies: is there a profile of Chromium?")
     }
 
     private static func sections(_ text: String) -> [(name: String, values: [String: String])] {

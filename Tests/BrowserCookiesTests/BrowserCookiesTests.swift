@@ -13,6 +13,9 @@ struct BrowserCookiesTests {
 
     init() throws { home = try TemporaryFolder() }
 
+    private var environment: [String: String] { ["HOME": home.path] }
+    private var profiles: Profiles { Profiles(environment) }
+
     private static let firefox = """
         CREATE TABLE moz_cookies (id INTEGER PRIMARY KEY, originAttributes TEXT NOT NULL DEFAULT '', name TEXT, value TEXT, \
         host TEXT, path TEXT, expiry INTEGER, lastAccessed INTEGER, creationTime INTEGER, isSecure INTEGER, \
@@ -59,7 +62,7 @@ struct BrowserCookiesTests {
     @Test func firefox() throws {
         let open = try database("cookies.sqlite", Self.firefox)
         defer { sqlite3_close(open) }
-        let found = try BrowserCookies(of: .firefox, profile: home.path + "/", home: "/nowhere", at: Self.now)
+        let found = try BrowserCookies(of: .firefox, profile: home.path + "/", environment: [:], at: Self.now)
         #expect(
             found.cookies == [
                 Cookie(
@@ -81,7 +84,7 @@ struct BrowserCookiesTests {
     @Test func chromium() throws {
         let open = try database("Cookies", Self.chromium)
         defer { sqlite3_close(open) }
-        let found = try BrowserCookies(of: .chromium, profile: home.path + "/", home: "/nowhere", at: Self.now)
+        let found = try BrowserCookies(of: .chromium, profile: home.path + "/", environment: [:], at: Self.now)
         #expect(
             found.cookies == [
                 Cookie(
@@ -112,38 +115,72 @@ struct BrowserCookiesTests {
         let root = home.path + "/.mozilla/firefox"
         for folder in [".mozilla", ".mozilla/firefox"] { try home.folder(folder) }
         try Files.write(root + "/profiles.ini", ini)
-        #expect(try Profiles.firefox(nil, home: home.path) == root + "/abc.default-esr")
-        #expect(try Profiles.firefox("work", home: home.path) == root + "/xyz.work")
-        let error = #expect(throws: BrowserCookies.Unreadable.self) { try Profiles.firefox("play", home: home.path) }
+        #expect(try profiles.firefox(nil) == root + "/abc.default-esr")
+        #expect(try profiles.firefox("work") == root + "/xyz.work")
+        let error = #expect(throws: BrowserCookies.Unreadable.self) { try profiles.firefox("play") }
         #expect(error?.why.contains("work") == true)
     }
 
     @Test(arguments: [
         ".config/mozilla/firefox", "snap/firefox/common/.mozilla/firefox",
-        ".var/app/org.mozilla.firefox/.mozilla/firefox",
+        ".var/app/org.mozilla.firefox/.mozilla/firefox", ".var/app/org.mozilla.firefox/config/mozilla/firefox",
     ])
     func profilesOfEachInstallation(_ place: String) throws {
-        let parts = place.split(separator: "/").map(String.init)
-        for count in 1...parts.count { try home.folder(parts.prefix(count).joined(separator: "/")) }
+        try folders(place)
         try Files.write("\(home.path)/\(place)/profiles.ini", "[Profile0]\nName=one\nPath=abc.one\n")
-        #expect(try Profiles.firefox(nil, home: home.path) == "\(home.path)/\(place)/abc.one")
+        #expect(try profiles.firefox(nil) == "\(home.path)/\(place)/abc.one")
+    }
+
+    private func folders(_ path: String) throws {
+        let parts = path.split(separator: "/").map(String.init)
+        for count in 1...parts.count {
+            let folder = parts.prefix(count).joined(separator: "/")
+            if Files.status(home.file(folder)) == nil { try home.folder(folder) }
+        }
+    }
+
+    @Test(arguments: [
+        ".config/chromium", "snap/chromium/common/chromium", ".var/app/org.chromium.Chromium/config/chromium",
+    ])
+    func chromiumOfEachInstallation(_ place: String) throws {
+        try folders(place + "/Default/Network")
+        try folders(place + "/Profile 1")
+        for file in ["Default/Network/Cookies", "Profile 1/Cookies"] {
+            try Files.write(home.file("\(place)/\(file)"), "")
+        }
+        #expect(try profiles.chromium(nil) == "\(home.path)/\(place)/Default/Network/Cookies")
+        #expect(try profiles.chromium("Profile 1") == "\(home.path)/\(place)/Profile 1/Cookies")
+    }
+
+    /// The folder of configurations may be elsewhere; then `.config` does not count. A relative path is invalid.
+    @Test func theEnvironmentNamesTheFolderOfConfigurations() throws {
+        try folders("conf/chromium/Default")
+        try folders("conf/mozilla/firefox")
+        try Files.write(home.file("conf/chromium/Default/Cookies"), "")
+        try Files.write(home.file("conf/mozilla/firefox/profiles.ini"), "[Profile0]\nName=one\nPath=abc.one\n")
+        let named = Profiles(["HOME": home.path, "XDG_CONFIG_HOME": home.file("conf")])
+        #expect(try named.chromium(nil) == home.file("conf/chromium/Default/Cookies"))
+        #expect(try named.firefox(nil) == home.file("conf/mozilla/firefox/abc.one"))
+        let relative = Profiles(["HOME": home.path, "XDG_CONFIG_HOME": "conf"])
+        let error = #expect(throws: BrowserCookies.Unreadable.self) { try relative.chromium(nil) }
+        #expect(error?.why.contains(home.path + "/.config/chromium/Default") == true)
     }
 
     @Test(arguments: Browser.allCases)
     func whatIsNotThereOrNoDatabaseSaysSo(browser: Browser) throws {
         let missing = #expect(throws: BrowserCookies.Unreadable.self) {
-            try BrowserCookies(of: browser, home: home.path, at: Self.now)
+            try BrowserCookies(of: browser, environment: environment, at: Self.now)
         }
         #expect(missing?.why.contains("profile") == true)
         for name in ["cookies.sqlite", "Cookies"] {
             try Files.write(home.file(name), String(repeating: "x", count: 5000))
         }
         #expect(throws: BrowserCookies.Unreadable.self) {
-            try BrowserCookies(of: browser, profile: home.path + "/", home: "", at: Self.now)
+            try BrowserCookies(of: browser, profile: home.path + "/", environment: [:], at: Self.now)
         }
         for name in ["cookies.sqlite", "Cookies"] { try Files.write(home.file(name), "") }
         let empty = #expect(throws: BrowserCookies.Unreadable.self) {
-            try BrowserCookies(of: browser, profile: home.path + "/", home: "", at: Self.now)
+            try BrowserCookies(of: browser, profile: home.path + "/", environment: [:], at: Self.now)
         }
         #expect(empty?.why.contains("form") == true)
     }

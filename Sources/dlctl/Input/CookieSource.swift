@@ -59,7 +59,7 @@ enum CookieSource: Hashable {
         case .browser(let browser, let profile):
             do {
                 let found = try BrowserCookies(
-                    of: browser, profile: profile, home: session.environment["HOME"] ?? "", at: Timestamp.now())
+                    of: browser, profile: profile, environment: session.environment, at: Timestamp.now())
                 let refusals = found.refusals.filter { refusal in
                     let host = refusal.domain.hasPrefix(".") ? String(refusal.domain.dropFirst()) : refusal.domain
                     return CookieTable.isWithin(host, domain)
