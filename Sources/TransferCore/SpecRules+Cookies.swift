@@ -29,6 +29,10 @@ extension SpecRules {
                 "name and value have 1 to \(Bounds.cookie) bytes together, no control character and no semicolon; the name no equals sign."
             )
         }
+        // A server cannot set them (RFC 6265bis section 5.6, step 5), and HTTP loses or refuses them at the end of a field.
+        for (member, text) in [("name", cookie.name), ("value", cookie.value)] where Self.hasMargin(text) {
+            throw bad("\(field).\(member)", "leave out the blanks and tabs at its beginning and end.")
+        }
         var cookie = cookie
         cookie.domain = HostName.ofCookie(cookie.domain)
         let isHost = cookie.domain.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/;,=@?#".utf8.contains($0) }
@@ -54,5 +58,10 @@ extension SpecRules {
                 field,
                 "`__Secure-`, `__Host-` and `sameSite: none` need `secure`; `__Host-` the path `/` and `hostOnly` too.")
         }
+    }
+
+    private static func hasMargin(_ text: String) -> Bool {
+        guard let first = text.utf8.first, let last = text.utf8.last else { return false }
+        return [first, last].contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     }
 }

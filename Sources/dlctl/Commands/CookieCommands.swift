@@ -114,7 +114,10 @@ struct CookiesCommand: AsyncParsableCommand {
 
     struct Export: DaemonCommand {
         static let configuration = CommandConfiguration(
-            commandName: "export", abstract: "Print cookies in Netscape format, with their values.")
+            commandName: "export", abstract: "Print cookies in Netscape format, with their values.",
+            discussion: """
+                The format cannot hold a tab in a name, value or path. dlctl skips such a cookie and says so; --json prints it.
+                """)
 
         @OptionGroup var choice: Choice
 
@@ -124,7 +127,14 @@ struct CookiesCommand: AsyncParsableCommand {
             let result = try await session.call(
                 ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: true))
             if session.console.json { return try session.console.value(result) }
-            let text = NetscapeCookies.text(result.cookies.map(Cookie.init))
+            var cookies = result.cookies.map(Cookie.init)
+            for cookie in cookies where !NetscapeCookies.canHold(cookie) {
+                session.console.complain(
+                    "skipped: \(Printable.text(cookie.domain)) \(Printable.text(cookie.name)): it has a tab, which this "
+                        + "format cannot hold; --json prints it")
+            }
+            cookies.removeAll { !NetscapeCookies.canHold($0) }
+            let text = NetscapeCookies.text(cookies)
             session.console.raw(session.console.outputIsTerminal ? Printable.lines(text) : text)
         }
     }

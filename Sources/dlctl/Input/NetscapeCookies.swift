@@ -99,6 +99,11 @@ package enum NetscapeCookies {
     package static func text(_ cookies: [Cookie]) -> String {
         cookies.reduce(into: header + "\n\n") { text, cookie in
             let end = (cookie.expires?.rawValue ?? 0) / 1000
+    /// Whether a line can hold the cookie: a tab would end a field.
+    package static func canHold(_ cookie: Cookie) -> Bool {
+        ![cookie.name, cookie.value, cookie.path].contains { $0.utf8.contains(UInt8(ascii: "\t")) }
+    }
+
             let fields = [
                 (cookie.httpOnly ? httpOnly : "") + (cookie.hostOnly ? "" : ".") + cookie.domain,
                 cookie.hostOnly ? "FALSE" : "TRUE", cookie.path, cookie.secure ? "TRUE" : "FALSE", "\(end)",

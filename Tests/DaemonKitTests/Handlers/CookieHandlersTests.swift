@@ -48,6 +48,10 @@ struct CookieHandlersTests {
         let refused: [(Cookie, String)] = [
             (cookie(""), ""), (cookie("a=b"), "cookies[0]"), (cookie("a;b"), "cookies[0]"),
             (cookie("a\u{1}"), "cookies[0]"),
+            (cookie(" k"), "cookies[0].name"), (cookie("k\t"), "cookies[0].name"),
+            (cookie("k") { $0.value = " v" }, "cookies[0].value"),
+            (cookie("k") { $0.value = "v " }, "cookies[0].value"),
+            (cookie("k") { $0.value = "\t" }, "cookies[0].value"),
             (cookie("k", ""), "cookies[0].domain"), (cookie("k", "a b"), "cookies[0].domain"),
             (cookie("k", "☃.net"), "cookies[0].domain"), (cookie("k", ".."), "cookies[0].domain"),
             (cookie("k", "a..b"), "cookies[0].domain"), (cookie("k", "*.a.org"), "cookies[0].domain"),
@@ -64,6 +68,13 @@ struct CookieHandlersTests {
             #expect(error?.code == .badField && error?.details["field"] == .string(field), "\(cookie)")
         }
         #expect(try await bench.call(ListCookies.self, .init()).cookies.isEmpty)
+    }
+
+    /// What a server may set is kept as it is: inside a value, blanks and tabs are part of it (RFC 6265bis section 5.6).
+    @Test func blanksInsideAValueStay() async throws {
+        _ = try await bench.call(SetCookies.self, .init(cookies: [cookie("k") { $0.value = "a \t b" }]))
+        let all = try await bench.call(ListCookies.self, .init(secrets: true))
+        #expect(all.cookies.map(\.value) == ["a \t b"])
     }
 
     /// An address has no names below it.

@@ -175,6 +175,9 @@ final class FakeDaemon: RequestHandler {
         }
     }
 
+    /// Has these cookies from now on, whoever set them.
+    func keep(_ cookies: [Cookie]) { state.withLock { $0.cookies = cookies } }
+
     /// Sets all cookies or none. Like the daemon, refuses cookies of a public suffix.
     private func set(_ cookies: [Cookie]) throws -> SetCookies.Result {
         if let index = cookies.firstIndex(where: { $0.domain == "co.uk" }) {
