@@ -11,6 +11,8 @@ package struct BrowserCookies: Sendable, Hashable {
         package var domain: String
         package var name: String
         package var why: String
+        /// It could be read, but is over.
+        package var isExpired = false
     }
 
     /// Why nothing can be read.
@@ -27,9 +29,9 @@ package struct BrowserCookies: Sendable, Hashable {
     package init(
         of browser: Browser, profile: String? = nil, environment: [String: String], at now: Timestamp
     ) throws(Unreadable) {
+        let profiles = Profiles(environment)
         let file =
             switch browser {
-        let profiles = Profiles(environment)
             case .firefox: try profiles.firefox(profile) + "/cookies.sqlite"
             case .chromium: try profiles.chromium(profile)
             }
@@ -55,7 +57,7 @@ package struct BrowserCookies: Sendable, Hashable {
             let (domain, name) = (row.text(0), row.text(1))
             switch read(row) {
             case .success(let cookie) where cookie.expires.map({ $0 <= now }) ?? false:
-                refusals.append(Refusal(domain: domain, name: name, why: "it has expired"))
+                refusals.append(Refusal(domain: domain, name: name, why: "it has expired", isExpired: true))
             case .success(let cookie): cookies.append(cookie)
             case .failure(let refusal): refusals.append(Refusal(domain: domain, name: name, why: refusal.why))
             }

@@ -22,8 +22,7 @@ struct CookieHandlers {
                 throw Self.bad("cookies", "at most \(Bounds.cookies) in one call.")
             }
             try SpecRules(path: "").check(parameters.cookies)
-            try await services.cookies.set(parameters.cookies, in: place)
-            return SetCookies.Result(set: parameters.cookies.count)
+            return try await services.cookies.set(parameters.cookies, in: place)
         }
         table.add(RemoveCookies.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)

@@ -13,12 +13,13 @@ package struct CookieJar: Sendable {
 
     /// What a change did, for code that keeps a copy.
     package enum Change: Sendable, Hashable {
-        case stored(Cookie, created: Int64)
+        /// - Parameter old: the cookie that it replaces.
+        case stored(Cookie, created: Int64, old: Cookie?)
         case removed(Cookie.Identity)
 
         package var key: Cookie.Identity {
             switch self {
-            case .stored(let cookie, created: _): cookie.key
+            case .stored(let cookie, created: _, old: _): cookie.key
             case .removed(let key): key
             }
         }
@@ -108,10 +109,11 @@ package struct CookieJar: Sendable {
         }
         clock += 1
         let created = old.map { sites[site, default: []][$0].created } ?? clock
+        let replaced = old.map { sites[site, default: []][$0].cookie }
         let entry = Entry(cookie: cookie, created: created, used: clock)
         if let old { sites[site, default: []][old] = entry } else { sites[site, default: []].append(entry) }
         if old == nil { count += 1 }
-        changes.append(.stored(cookie, created: created))
+        changes.append(.stored(cookie, created: created, old: replaced))
         return changes + evictExcess(of: site, at: now)
     }
 

@@ -85,17 +85,37 @@ public enum SetCookies: RPCMethod {
 
     public struct Result: WireObject, Hashable {
         public var set: Int
+        public var replaced: Int?
+        public var unchanged: Int?
+        public var expired: Int?
+        public var evicted: Int?
 
-        public init(set: Int) { self.set = set }
+        public init(
+            set: Int, replaced: Int? = nil, unchanged: Int? = nil, expired: Int? = nil, evicted: Int? = nil
+        ) {
+            self.set = set
+            self.replaced = replaced
+            self.unchanged = unchanged
+            self.expired = expired
+            self.evicted = evicted
+        }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case set
+            case set, replaced, unchanged, expired, evicted
         }
 
         public static let wireName = "StoredCookies"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .set: .required(.integer, "Number of cookies in the call.")
+            case .replaced: .optional(.integer, "Of these, those in whose place another one was stored before.")
+            case .unchanged: .optional(.integer, "Of these, those that were stored before, just as they are.")
+            case .expired: .optional(.integer, "Of these, those that have expired and are not stored.")
+            case .evicted:
+                .optional(
+                    .integer,
+                    "Of these, those that gave way to others at once: \(Bounds.cookies) are kept, and \(Bounds.cookiesOfDomain) of a registered domain with the names below it."
+                )
             }
         }
     }

@@ -71,44 +71,99 @@ struct CookiesCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let contents = try CookieSource(source).read(session, domain: choice.domain)
-            let refusals = contents.refusals
-            for refusal in refusals { session.console.complain("skipped: " + refusal) }
+            var report = Report(contents, session)
             let chosen = contents.cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
-            if chosen.isEmpty, !refusals.isEmpty { throw CommandFailure.local("no cookie was stored") }
-            let client = try await session.connect()
-            var stored = 0
-            for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
-                let some = chosen[start..<min(start + Bounds.cookies, chosen.count)]
-                stored += try await store(Array(some), contents, session, client)
+            if !chosen.isEmpty || contents.refusals.isEmpty {
+                let client = try await session.connect()
+                for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
+                    let some = chosen[start..<min(start + Bounds.cookies, chosen.count)]
+                    try await store(Array(some), contents, session, client, &report)
+                }
+                await client.close()
             }
-            await client.close()
-            let refused = refusals.count + chosen.count - stored
-            if stored == 0, refused > 0 { throw CommandFailure.local("no cookie was stored") }
-            if session.console.json { return try session.console.value(["refused": refused, "set": stored]) }
-            let skipped = refused > 0 ? ", \(refused) skipped" : ""
-            session.console.remark("\(Figures.count(stored, "cookie")) stored\(skipped)")
+            if session.console.json { try session.console.value(report.json) }
+            if report.set == 0, !report.reasons.isEmpty { throw CommandFailure.local("no cookie was imported") }
+            if !session.console.json { session.console.remark(report.text) }
         }
 
         /// Stores cookies in one call. If the daemon refuses one, it is reported with the reason, and the others are
         /// sent again.
-        /// - Returns: how many were stored.
         private func store(
             _ cookies: [Cookie], _ contents: CookieSource.Contents, _ session: CommandSession,
-            _ client: any DaemonCalling
-        ) async throws -> Int {
+            _ client: any DaemonCalling, _ report: inout Report
+        ) async throws {
             var rest = cookies
             while !rest.isEmpty {
                 do {
-                    _ = try await client.call(SetCookies.self, .init(session: choice.session, cookies: rest))
-                    return rest.count
+                    report.add(try await client.call(SetCookies.self, .init(session: choice.session, cookies: rest)))
+                    return
                 } catch let error as TransferError where error.code == .badField {
                     let field = error.details["field"]?.stringValue ?? ""
                     guard let index = CookieWords.index(in: field), rest.indices.contains(index) else { throw error }
-                    session.console.complain(
-                        "skipped: " + contents.refusal(of: rest.remove(at: index), error))
+                    report.leaveOut(contents.refusal(of: rest.remove(at: index), error), session)
                 }
             }
-            return 0
+        }
+    }
+
+    /// What became of the cookies that were to be imported.
+    struct Report {
+        /// Stored, or stored before just as they are.
+        private(set) var set = 0
+        private var replaced = 0
+        private var unchanged = 0
+        private var evicted = 0
+        private var expired: Int
+        private var refused: Int
+        /// One sentence for each cookie that was left out.
+        private(set) var reasons: [String]
+
+        /// - Parameter contents: what it says of cookies that cannot be imported is shown.
+        init(_ contents: CookieSource.Contents, _ session: CommandSession) {
+            reasons = contents.refusals
+            expired = contents.expired
+            refused = reasons.count - expired
+            for reason in reasons { session.console.complain("skipped: " + reason) }
+        }
+
+        mutating func leaveOut(_ reason: String, _ session: CommandSession) {
+            reasons.append(reason)
+            refused += 1
+            session.console.complain("skipped: " + reason)
+        }
+
+        mutating func add(_ result: SetCookies.Result) {
+            set += result.set - (result.expired ?? 0)
+            expired += result.expired ?? 0
+            replaced += result.replaced ?? 0
+            unchanged += result.unchanged ?? 0
+            evicted += result.evicted ?? 0
+        }
+
+        var json: JSONValue {
+            let counts = [
+                "set": set, "new": set - replaced - unchanged, "replaced": replaced, "unchanged": unchanged,
+                "evicted": evicted, "expired": expired, "refused": refused,
+            ]
+            var all = counts.mapValues { JSONValue.integer(Int64($0)) }
+            all["reasons"] = .array(reasons.map(JSONValue.string))
+            return .object(all)
+        }
+
+        /// One line that names what is not zero.
+        var text: String {
+            func list(_ counts: [(Int, String)]) -> String {
+                let some = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+                return some.isEmpty ? "" : ": " + some
+            }
+            let new = set - replaced - unchanged
+            var text = "\(Figures.count(set, "cookie")) imported"
+            text += list([(new, "new"), (replaced, "replaced"), (unchanged, "unchanged")])
+            if expired + refused > 0 {
+                text += "; \(expired + refused) skipped" + list([(expired, "expired"), (refused, "refused")])
+            }
+            if evicted > 0 { text += "; \(evicted) gave way to others at once, because there are too many" }
+            return text
         }
     }
 

@@ -24,8 +24,10 @@ enum CookieSource: Hashable {
     /// The cookies that were read, and how each is named to the user.
     struct Contents {
         var cookies: [Cookie] = []
-        /// One sentence for each cookie that cannot be read.
+        /// One sentence for each cookie that cannot be read, or has expired.
         var refusals: [String] = []
+        /// How many of these have expired.
+        var expired = 0
         /// The line of each cookie from a file.
         fileprivate var places: [Cookie: String] = [:]
 
@@ -55,7 +57,7 @@ enum CookieSource: Hashable {
                 refusals: contents.refusals.map { refusal in
                     let name = refusal.name.map { Printable.text($0) + ": " } ?? ""
                     return "\(place):\(refusal.line): \(name)\(refusal.why)"
-                }, places: Dictionary(places) { first, _ in first })
+                }, expired: contents.refusals.count { $0.isExpired }, places: Dictionary(places) { first, _ in first })
         case .browser(let browser, let profile):
             do {
                 let found = try BrowserCookies(
@@ -68,7 +70,7 @@ enum CookieSource: Hashable {
                     cookies: found.cookies,
                     refusals: refusals.map {
                         "\(Printable.text($0.domain)) \(Printable.text($0.name)): \(Printable.text($0.why))"
-                    })
+                    }, expired: refusals.count { $0.isExpired })
             } catch {
                 throw CommandFailure.local("\(browser.rawValue): \(Printable.text(error.why))")
             }

@@ -20,6 +20,8 @@ package enum NetscapeCookies {
         /// nil if the line does not have the form of a cookie.
         package var name: String?
         package var why: String
+        /// It is as it should be, but over.
+        package var isExpired = false
     }
 
     private static let header = "# Netscape HTTP Cookie File"
@@ -48,7 +50,8 @@ package enum NetscapeCookies {
                 contents.cookies.append(cookie)
                 contents.lines.append(index + 1)
             } catch {
-                contents.refusals.append(Refusal(line: index + 1, name: error.name, why: error.why))
+                contents.refusals.append(
+                    Refusal(line: index + 1, name: error.name, why: error.why, isExpired: error.isExpired))
             }
         }
         return contents
@@ -57,6 +60,7 @@ package enum NetscapeCookies {
     private struct Bad: Error {
         var name: String?
         var why: String
+        var isExpired = false
     }
 
     private static func cookie(_ line: Substring, _ isHTTPOnly: Bool, _ now: Timestamp) throws(Bad) -> Cookie {
@@ -80,7 +84,7 @@ package enum NetscapeCookies {
             throw Bad(name: fields[5], why: "its fifth field must be a time in seconds since 1970")
         }
         let end = seconds == 0 ? nil : Timestamp(milliseconds: Int64(seconds) * 1000)
-        if let end, end <= now { throw Bad(name: fields[5], why: "it has expired") }
+        if let end, end <= now { throw Bad(name: fields[5], why: "it has expired", isExpired: true) }
         return Cookie(
             name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: domain,
             path: fields[2].hasPrefix("/") ? fields[2] : "/", expires: end, secure: secure, httpOnly: isHTTPOnly,
@@ -95,15 +99,16 @@ package enum NetscapeCookies {
         }
     }
 
-    /// The text of a file. The format has no field for SameSite.
-    package static func text(_ cookies: [Cookie]) -> String {
-        cookies.reduce(into: header + "\n\n") { text, cookie in
-            let end = (cookie.expires?.rawValue ?? 0) / 1000
     /// Whether a line can hold the cookie: a tab would end a field.
     package static func canHold(_ cookie: Cookie) -> Bool {
         ![cookie.name, cookie.value, cookie.path].contains { $0.utf8.contains(UInt8(ascii: "\t")) }
     }
 
+    /// The text of a file. The format has no field for SameSite.
+    /// - Parameter cookies: those that a line can hold.
+    package static func text(_ cookies: [Cookie]) -> String {
+        cookies.reduce(into: header + "\n\n") { text, cookie in
+            let end = (cookie.expires?.rawValue ?? 0) / 1000
             let fields = [
                 (cookie.httpOnly ? httpOnly : "") + (cookie.hostOnly ? "" : ".") + cookie.domain,
                 cookie.hostOnly ? "FALSE" : "TRUE", cookie.path, cookie.secure ? "TRUE" : "FALSE", "\(end)",

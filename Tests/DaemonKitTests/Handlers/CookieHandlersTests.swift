@@ -77,6 +77,22 @@ struct CookieHandlersTests {
         #expect(all.cookies.map(\.value) == ["a \t b"])
     }
 
+    @Test func whatBecameOfThemIsCounted() async throws {
+        let end = Timestamp.now().advanced(by: 3600)
+        let some = [cookie("k"), cookie("l", ".A.org") { $0.expires = end }, cookie("m", "127.0.0.1")]
+        let first = try await bench.call(SetCookies.self, .init(cookies: some))
+        #expect(first == SetCookies.Result(set: 3, replaced: 0, unchanged: 0, expired: 0, evicted: 0))
+        let second = try await bench.call(
+            SetCookies.self,
+            .init(
+                cookies: some + [
+                    cookie("k") { $0.value = "new" }, cookie("n") { $0.expires = Timestamp(milliseconds: 1) },
+                ]))
+        #expect(second == SetCookies.Result(set: 5, replaced: 1, unchanged: 3, expired: 1, evicted: 0))
+        let many = (0..<Bounds.cookiesOfDomain + 5).map { cookie("x\($0)", "b.org") }
+        #expect(try await bench.call(SetCookies.self, .init(cookies: many)).evicted == 5)
+    }
+
     /// An address has no names below it.
     @Test func theCookieOfAnAddressIsForItAlone() async throws {
         _ = try await bench.call(SetCookies.self, .init(cookies: [cookie("k", "127.0.0.1") { $0.hostOnly = false }]))

@@ -202,7 +202,8 @@ struct CookieJarTests {
     @Test func changesTellWhatAStoreMustDo() {
         var jar = jar("http://a.org/", "a=1")
         let cookie = Cookie(name: "a", value: "2", domain: "a.org")
-        #expect(jar.put(cookie, at: Self.now) == [.stored(cookie, created: 1)])
+        let old = Cookie(name: "a", value: "1", domain: "a.org")
+        #expect(jar.put(cookie, at: Self.now) == [.stored(cookie, created: 1, old: old)])
         #expect(jar.remove { $0.name == "a" } == [.removed(cookie.key)])
         jar.restore(cookie, created: 7)
         #expect(jar.put(Cookie(name: "b", value: "", domain: "a.org"), at: Self.now).count == 1)

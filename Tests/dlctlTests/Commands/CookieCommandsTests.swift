@@ -21,16 +21,31 @@ import TransferRPC
         let refused = [("one", 2), ("two", 4)].map {
             "dlctl: skipped: standard input:\($0.1): co.uk \($0.0): set hostOnly.\u{FFFD}\n"
         }
-        #expect(outcome.error == refused.joined() + "2 cookies stored, 2 skipped\n")
+        #expect(outcome.error == refused.joined() + "2 cookies imported: 2 new; 2 skipped: 2 refused\n")
         await bench.daemon.stop()
     }
 
-    @Test func programsReadHowManyWereRefused() async throws {
+    /// Every cookie is counted once, and each that was left out has its reason.
+    @Test func whatBecameOfTheCookiesIsCounted() async throws {
         let bench = try await Bench()
-        let text = Self.line("a.org", "k") + Self.line("co.uk", "one") + "no cookie\n"
+        _ = try await bench.run("cookies", "import", "-", input: Self.line("a.org", "same") + Self.line("a.org", "k"))
+        let text =
+            Self.line("a.org", "same") + ".a.org\tTRUE\t/\tFALSE\t0\tk\tother\n" + Self.line("a.org", "l")
+            + Self.line("a.org", "m") + Self.line("co.uk", "one") + "no cookie\n.a.org\tTRUE\t/\tFALSE\t1\told\tv\n"
         let outcome = try await bench.run("cookies", "import", "--json", "-", input: text)
         let value = JSONText.value(outcome.output)
-        #expect(value?["set"]?.integerValue == 1 && value?["refused"]?.integerValue == 2)
+        let counts = [
+            "set": 4, "new": 2, "replaced": 1, "unchanged": 1, "evicted": 0, "expired": 1, "refused": 2,
+        ]
+        for (name, count) in counts { #expect(value?[name]?.integerValue == Int64(count), "\(name)") }
+        let reasons = value?["reasons"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        #expect(reasons.count == 3)
+        for (reason, why) in zip(reasons, ["1 field", "expired", "hostOnly"]) {
+            #expect(reason.contains(why), "\(reason)")
+        }
+        let said = try await bench.run("cookies", "import", "-", input: text)
+        #expect(
+            said.error.hasSuffix("\n4 cookies imported: 4 unchanged; 3 skipped: 1 expired, 2 refused\n"), "\(said)")
         await bench.daemon.stop()
     }
 
@@ -77,15 +92,6 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
-    @Test func nothingStoredIsAFailure() async throws {
-        let bench = try await Bench()
-        let outcome = try await bench.run("cookies", "import", "-", input: Self.line("co.uk", "one"))
-        #expect(outcome.status == 1 && outcome.output.isEmpty)
-        #expect(outcome.error.hasPrefix("dlctl: skipped: standard input:1: co.uk one: "))
-        #expect(bench.daemon.cookies.isEmpty)
-        await bench.daemon.stop()
-    }
-}
     /// A tab would end a field, so the rest of the value would be lost.
     @Test func whatTheFormatCannotHoldIsNotExported() async throws {
         let bench = try await Bench()
@@ -106,3 +112,12 @@ import TransferRPC
         await bench.daemon.stop()
     }
 
+    @Test func nothingStoredIsAFailure() async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run("cookies", "import", "-", input: Self.line("co.uk", "one"))
+        #expect(outcome.status == 1 && outcome.output.isEmpty)
+        #expect(outcome.error.hasPrefix("dlctl: skipped: standard input:1: co.uk one: "))
+        #expect(bench.daemon.cookies.isEmpty)
+        await bench.daemon.stop()
+    }
+}

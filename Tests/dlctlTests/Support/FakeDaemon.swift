@@ -184,8 +184,13 @@ final class FakeDaemon: RequestHandler {
             let field = "cookies[\(index)].domain"
             throw TransferError(.badField, "\(field): set hostOnly.\u{1B}", details: ["field": .string(field)])
         }
-        state.withLock { $0.cookies += cookies }
-        return SetCookies.Result(set: cookies.count)
+        return state.withLock { state in
+            let unchanged = cookies.count { state.cookies.contains($0) }
+            let known = cookies.count { cookie in state.cookies.contains { $0.key == cookie.key } }
+            state.cookies.removeAll { old in cookies.contains { $0.key == old.key } }
+            state.cookies += cookies
+            return SetCookies.Result(set: cookies.count, replaced: known - unchanged, unchanged: unchanged)
+        }
     }
 
     private func get(_ id: TaskID) throws -> TaskView {

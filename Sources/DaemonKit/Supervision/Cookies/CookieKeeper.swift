@@ -2,6 +2,7 @@ import DaemonSetup
 import Threading
 import TransferCore
 import TransferModel
+import TransferRPC
 import TransferStore
 
 /// All cookies: the stored ones of owners and their sessions and, in memory, those of volatile sessions and of tasks
@@ -188,19 +189,34 @@ package final class CookieKeeper: Sendable {
     }
 
     /// Sets cookies. Each replaces the one with its name, domain and path. They are stored when this returns.
-    package func set(_ cookies: [Cookie], in place: Place) async throws {
+    /// - Returns: what became of them.
+    @discardableResult
+    package func set(_ cookies: [Cookie], in place: Place) async throws -> SetCookies.Result {
         let (storage, name, owner) = find(place)
         let now = time.reading().wall
         var keys: [String: [Cookie.Identity]] = [:]
+        var (replaced, unchanged, expired) = (0, 0, 0)
+        var stored: Set<Cookie.Identity> = []
         // Done in pieces, so that a request that waits for the lock waits only for a few cookies.
         for start in stride(from: 0, to: cookies.count, by: Self.piece) {
             let some = cookies[start..<min(start + Self.piece, cookies.count)]
             let changed = storage.change(name, at: now) { jar in
-                some.flatMap { Self.put($0, into: &jar, at: now) }
+                some.flatMap { cookie in
+                    let changes = Self.put(cookie, into: &jar, at: now)
+                    if let end = cookie.expires, end <= now { expired += 1 }
+                    for case .stored(let new, created: _, let old) in changes {
+                        stored.insert(new.key)
+                        if let old { old == new ? (unchanged += 1) : (replaced += 1) }
+                    }
+                    return changes
+                }
             }
             keys.merge(changed) { $0 + $1 }
         }
+        let evicted = stored.count { storage.entry(name, $0) == nil }
         try await write(keys, of: owner)
+        return SetCookies.Result(
+            set: cookies.count, replaced: replaced, unchanged: unchanged, expired: expired, evicted: evicted)
     }
 
     private static let piece = 50
