@@ -190,6 +190,26 @@ extension EndToEnd.Downloading {
             } ?? []
         }
 
+        /// A server has one name, however a URL writes it: it is asked by that name, and its cookies are the same.
+        @Test(
+            .timeLimit(.minutes(1)), arguments: ["１２７.0.0.1", "%31%32%37.0.0.1", "%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1"])
+        func aServerHasOneName(host: String) async throws {
+            let scene = try await Scene()
+            let place = "127.0.0.1:\(scene.origin.port)"
+            scene.origin.serve("/set", .status(200, [("Set-Cookie", "k=v; Path=/")], body: "x"))
+            scene.origin.serve("/get", .good(.version(1, size: 1000)))
+            try await session(scene, Self.shared)
+            let written = "http://\(host):\(scene.origin.port)/set"
+            let first = try await scene.probe.add(written, to: scene.file("set"), [:], session: "c")
+            let task = try await scene.probe.wait(for: first, "completed")
+            #expect(
+                task["url"] == .string(written) && task["response", "url"] == .string("http://\(place)/set"), "\(task)")
+            #expect(scene.origin.requests("/set").map { $0.header("Host") } == [place])
+            let second = try await scene.probe.add("http://\(place)/get", to: scene.file("get"), [:], session: "c")
+            try await scene.probe.wait(for: second, "completed")
+            #expect(scene.origin.requests("/get").map { $0.header("Cookie") } == ["k=v"])
+        }
+
         /// `kill -9` right after a task has completed: the cookies that its server set serve the next task, even in
         /// another session.
         @Test(.timeLimit(.minutes(1)))

@@ -136,7 +136,9 @@ struct EasySetup {
     private mutating func proxy(_ transfer: Transfer) {
         let network = transfer.exchange.network
         // Saves libcurl six pointless lookups of variables.
-        if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") { set(CURLOPT_PROXY, proxy) }
+        if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") {
+            set(CURLOPT_PROXY, ProxyRules.ascii(proxy))
+        }
         set(CURLOPT_PROXYAUTH, Self.ways(network.proxyCredential?.method))
         if let token = transfer.tokens?.proxyField {
             curl_slist_free_all(transfer.proxyLines)

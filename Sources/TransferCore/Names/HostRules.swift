@@ -1,6 +1,7 @@
 import TransferModel
 
-/// Checks the `host:port` part of a URL (RFC 3986 section 3.2); names beyond ASCII become A-labels (RFC 5890).
+/// Checks the `host:port` part of a URL (RFC 3986 section 3.2). Names are percent-decoded (section 3.2.2); those beyond
+/// ASCII become A-labels (RFC 5890).
 enum HostRules {
     static func parse(_ text: Substring, scheme: URLScheme) throws(TransferError) -> (host: String, port: Int) {
         let (host, portText) = try split(text)
@@ -23,16 +24,23 @@ enum HostRules {
             return (address, rest.isEmpty ? nil : rest.dropFirst())
         }
         let length = text.bytes { $0.firstIndex(of: UInt8(ascii: ":")) ?? $0.count }
-        let host = Substring(text.utf8.prefix(length))
-        let rest = text.utf8[host.endIndex...]
+        let given = Substring(text.utf8.prefix(length))
+        let rest = text.utf8[given.endIndex...]
         guard !Substring(rest.dropFirst()).holds(UInt8(ascii: ":")) else {
             throw URLRules.bad("an IPv6 address needs brackets")
         }
         let port = rest.isEmpty ? nil : Substring(rest.dropFirst())
+        // Once: what is encoded twice has a percent sign left, and that is no name.
+        let host = given.holds(UInt8(ascii: "%")) ? decoded(given) : given
         if host.bytes({ $0.contains { $0 >= 0x80 } }), let name = HostName.ascii(String(host)) { return (name, port) }
-        guard host.isEmpty || isName(host) else { throw URLRules.bad("\"\(host.prefix(60))\" is not a host name") }
+        guard host.isEmpty || isName(host) else { throw URLRules.bad("\"\(given.prefix(60))\" is not a host name") }
         let isSmall = host.bytes { !$0.contains { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } }
         return (isSmall ? String(host) : host.lowercased(), port)
+    }
+
+    /// The name itself if what it encodes is not UTF-8.
+    private static func decoded(_ name: Substring) -> Substring {
+        String(validating: PercentCoding.decode(name), as: UTF8.self).map { $0[...] } ?? name
     }
 
     /// Whether it may be a name in ASCII. Names in use go beyond RFC 1035 section 2.3.1.

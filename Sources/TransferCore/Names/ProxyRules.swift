@@ -19,6 +19,7 @@ package enum ProxyRules {
     /// (CURLOPT_PROXY(3)). nil if there is no proxy.
     package static func address(_ text: String) -> String? {
         if text.isEmpty || text == "none" { return nil }
+        let text = ascii(text)
         let mark = text.firstRange(of: "://")
         let scheme = mark.map { text[..<$0.lowerBound].lowercased() }
         let authority = (mark.map { text[$0.upperBound...] } ?? text[...]).prefix { $0 != "/" }
@@ -26,6 +27,20 @@ package enum ProxyRules {
         if host.isEmpty { return nil }
         let hasPort = host.last != "]" && host.split(separator: "]").last?.contains(":") == true
         return hasPort ? String(host) : "\(host):\(scheme == "https" ? 443 : 1080)"
+    }
+
+    /// The proxy's URL with its host as in any URL: without percent-encoding, with A-labels (RFC 5890). libcurl would convert
+    /// it by the locale of the process.
+    package static func ascii(_ text: String) -> String {
+        guard let mark = text.firstRange(of: "://") else { return text }
+        let authority = text[mark.upperBound...].utf8.prefix { $0 != UInt8(ascii: "/") }
+        let start = authority.lastIndex(of: UInt8(ascii: "@")).map(text.utf8.index(after:)) ?? authority.startIndex
+        let host = text.utf8[start..<authority.endIndex].prefix { $0 != UInt8(ascii: ":") }
+        // The address in brackets may have a zone.
+        guard host.first != UInt8(ascii: "["), host.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }),
+            let url = try? URLRules.parse("http://\(Substring(host))")
+        else { return text }
+        return text[..<start] + url.host + text[host.endIndex...]
     }
 
     /// The proxy that the environment names for a scheme (curl(1), ENVIRONMENT), if libcurl's message is about its

@@ -160,6 +160,20 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    /// libcurl would convert the name by the locale of the process.
+    @Test(arguments: ["１２７.0.0.1", "%31%32%37.0.0.1", "%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1"])
+    func itsHostMayBeBeyondASCII(host: String) async throws {
+        let bench = try Bench()
+        let proxy = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return .keepAlive
+        }
+        let address = "http://\(host):\(proxy.port)"
+        let outcome = try await bench.download("http://origin.invalid/x") { $0.network.proxy = address }
+        #expect(outcome.end == .finished && proxy.requests.map(\.target) == ["http://origin.invalid/x"])
+        await bench.engine.shutdown()
+    }
+
     @Test func answersAProxysChallengeToConnect() async throws {
         let bench = try Bench()
         let proxy = try ScriptedServer { request, connection in

@@ -12,6 +12,23 @@ import Testing
         #expect(ProxyRules.address(text) == address)
     }
 
+    /// Its host is the one that a URL with this name has; the rest stays as it is.
+    @Test(arguments: [
+        ("http://bücher.example:3128", "http://xn--bcher-kva.example:3128", "xn--bcher-kva.example:3128"),
+        (
+            "socks5h://ü%40:ä%2F@b%C3%BCcher.example/", "socks5h://ü%40:ä%2F@xn--bcher-kva.example/",
+            "xn--bcher-kva.example:1080"
+        ),
+        ("https://%65xample.org", "https://example.org", "example.org:443"),
+        ("http://ü:p@proxy:1", "http://ü:p@proxy:1", "proxy:1"),
+        ("http://[fe80::1%25eth0]:1", "http://[fe80::1%25eth0]:1", "[fe80::1%25eth0]:1"),
+        ("http://☃.net:1", "http://☃.net:1", "☃.net:1"),
+    ])
+    func aHostBeyondASCIIBecomesALabels(_ text: String, _ sent: String, _ address: String) {
+        #expect(ProxyRules.ascii(text) == sent && ProxyRules.address(text) == address)
+        #expect(ProxyRules.accepts(text) == !text.contains("☃"))
+    }
+
     @Test func theEnvironmentsProxyIsNamedIfTheMessageIsAboutIt() {
         func address(_ variables: [String: String], _ scheme: String, _ message: String) -> String? {
             ProxyRules.address(inEnvironment: { variables[$0] }, scheme: scheme, concerning: message)

@@ -52,6 +52,10 @@ struct URLRulesTests {
         ("https://u:p@BÜCHER.example:8443?q", "https://xn--bcher-kva.example:8443/?q"),
         ("ftp://faß.example/", "ftp://xn--fa-hia.example/"), ("http://日本。example/", "http://xn--wgv71a.example/"),
         ("http://a_ü.example/", "http://xn--a_-yka.example/"), ("http://１２７.0.0.1/", "http://127.0.0.1/"),
+        ("http://b%C3%BCcher.example/x", "http://xn--bcher-kva.example/x"),
+        ("https://u:p@B%c3%9Ccher.%65xample:8443?q", "https://xn--bcher-kva.example:8443/?q"),
+        ("http://%65x%41mple.org/%41", "http://example.org/%41"),
+        ("ftp://fa%C3%9F.example/", "ftp://xn--fa-hia.example/"),
     ])
     func hostsBeyondASCIIBecomeALabels(_ text: String, _ requested: String) throws {
         #expect(try URLRules.parse(text).requestURL == requested)
@@ -95,6 +99,9 @@ struct URLRulesTests {
         "http://h..x/", "http://.h/", "http://u%0d:p@h/", "http://u:%00@h/", "ftp://h/%0d%0aDELE", "file://other/x",
         "file:///", "file:///a%00", "data:x", "http://h/<x>", "http://h/\"", "http://h\\x/", "http://é\u{2003}h/",
         "http://☃.net/", "http://\u{2100}.ü/", "http://ü:x/", "http://ü..x/", "http://ü／b/",
+        "http://b%FCcher.example/", "http://b%25C3%25BCcher.example/", "http://h%2F/", "http://h%3A80/",
+        "http://u%40h/",
+        "http://%5B::1%5D/", "http://h%/", "http://h%zz/", "http://%2e%2e/", "http://h%C3%BC%00/", "http://h%20/",
     ])
     func refuses(_ text: String) {
         let error = #expect(throws: TransferError.self) { try URLRules.parse(text) }
