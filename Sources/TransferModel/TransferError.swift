@@ -120,7 +120,8 @@ extension ErrorCode {
         case .networkLost: "the connection broke"
         case .networkTimeout: "the server sent nothing for too long"
         case .tlsUntrusted: "the server's certificate or host key is not trusted"
-        case .tlsFailed: "the encrypted connection could not be established"
+        case .tlsFailed:
+            "the encrypted connection could not be established; final if HSTS turned http into https and the server does not speak TLS"
         case .httpStatus: "the server answered with an error status"
         case .httpRedirectLimit: "more redirects than allowed"
         case .httpProtocol: "the server's answer violates the protocol"

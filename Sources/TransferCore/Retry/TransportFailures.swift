@@ -1,7 +1,7 @@
 import TransferModel
 
 /// The meaning of each libcurl error for a task (libcurl-errors(3)).
-enum TransportFailures {
+package enum TransportFailures {
     /// - Parameter proxy: host and port of the proxy in between, if there is one.
     static func classify(code: Int, message: String, host: String, proxy: String? = nil) -> AttemptFailure {
         let failure = known(code, message, host, proxy) ?? other(code, message)
@@ -42,6 +42,11 @@ enum TransportFailures {
             let reason = error.details["reason"]?.stringValue
         else { return false }
         return ["onnect", "Resolving"].contains { reason.contains($0) }
+    }
+
+    /// Whether what answered does not speak TLS. OpenSSL says so in these words of the first bytes that are no TLS record.
+    package static func isWithoutTLS(_ error: TransferError) -> Bool {
+        error.code == .tlsFailed && error.details["reason"]?.stringValue?.contains("wrong version number") == true
     }
 
     private static func connectRefused(_ message: String, _ name: String, isProxy: Bool) -> AttemptFailure {

@@ -131,7 +131,7 @@ package enum ProtocolReference {
         `details.kerberos` is what Kerberos said, in its own words, if it was no help, and `details.credentialHelper` is `nothing`, \
         `refused` or `failed` if a helper was asked in vain. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. If HSTS turned http into https \
         for a server that cannot be reached, `details.hsts` is `{"domain": …, "learned": …}`: the host that asked for https, and when \
-        it did so last. Any method may return \
+        it did so last. If such a server does not speak TLS, the task fails without another attempt. Any method may return \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).
         """
 }

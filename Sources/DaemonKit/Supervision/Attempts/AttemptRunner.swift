@@ -194,7 +194,7 @@ final class AttemptRunner: Sendable {
             isDemanded = isDemanded || offer?.found != nil
             var seen = conditions.adjusted(failure, for: run.directHost)
             offer?.explain(&seen.error)
-            if let url = run.secured { run.hsts?.explain(&seen.error, securing: url) }
+            if let url = run.secured { run.hsts?.explain(&seen, securing: url) }
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
         }
         let outcome = try await tools.transitions.endRun(

@@ -166,17 +166,24 @@ final class TaskHSTS: HSTSKeeping {
     }
 
     /// If a server could not be reached over https, adds to the error that the URL was http, since when its host is
-    /// known, and how to forget the host.
+    /// known, and how to forget the host. If the server does not speak TLS, the failure is final: no attempt may use http
+    /// instead (RFC 6797 section 8.4), and the port does not change by itself.
     /// - Parameter url: the https URL that was requested instead.
-    func explain(_ error: inout TransferError, securing url: String) {
+    func explain(_ failure: inout AttemptFailure, securing url: String) {
+        let error = failure.error
         let codes: [ErrorCode] = [.tlsFailed, .tlsUntrusted, .networkConnect, .networkTimeout, .networkLost]
         // The error may be about a mirror, which has another name.
         guard codes.contains(error.code), let parsed = try? URLRules.parse(url), error.message.contains(parsed.host),
             let known = keeper.known(parsed.host, in: list)
         else { return }
-        error.message +=
+        failure.error.message +=
             " HSTS turned http into https: \(known.domain) asked for that, the last time at \(known.learned). "
             + "If it does not offer https there, forget it (hsts.remove)."
-        error.details["hsts"] = ["domain": .string(known.domain), "learned": .string(known.learned.description)]
+        failure.error.details["hsts"] = [
+            "domain": .string(known.domain), "learned": .string(known.learned.description),
+        ]
+        guard TransportFailures.isWithoutTLS(error) else { return }
+        failure.error.retryable = false
+        failure.disposition = .permanent
     }
 }

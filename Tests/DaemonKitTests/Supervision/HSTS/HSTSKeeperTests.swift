@@ -103,16 +103,34 @@ struct HSTSKeeperTests {
     @Test func aFailureToReachAServerNamesWhoAskedForHTTPS() throws {
         let known = try #require(task())
         known.receive("max-age=1000; includeSubDomains", from: "a.org")
-        var error = TransferError(.tlsFailed, "x.a.org failed.", retryable: true)
-        known.explain(&error, securing: "https://x.a.org:8080/f")
+        var failure = failure(TransferError(.tlsFailed, "x.a.org failed.", retryable: true))
+        known.explain(&failure, securing: "https://x.a.org:8080/f")
+        let error = failure.error
         #expect(error.message.hasPrefix("x.a.org failed. HSTS turned http into https: a.org asked for that, "))
         #expect(error.message.hasSuffix("forget it (hsts.remove)."))
         #expect(error.details["hsts"]?["domain"] == "a.org" && error.details["hsts"]?["learned"]?.stringValue != nil)
+        #expect(error.retryable && failure.disposition == .transient(after: nil))
         for other in [TransferError(.httpStatus, "a.org: 404"), TransferError(.tlsFailed, "mirror.org failed.")] {
-            var error = other
-            known.explain(&error, securing: "https://a.org/f")
-            #expect(error == other)
+            var failure = self.failure(other)
+            known.explain(&failure, securing: "https://a.org/f")
+            #expect(failure == self.failure(other))
         }
+    }
+
+    private func failure(_ error: TransferError) -> AttemptFailure {
+        AttemptFailure(error: error, disposition: .transient(after: nil))
+    }
+
+    /// RFC 6797 section 8.4: there is no other way, so another attempt cannot help.
+    @Test func aServerWithoutTLSIsNotAskedAgain() throws {
+        let known = try #require(task())
+        known.receive("max-age=1000", from: "a.org")
+        let reason = "TLS connect error: error:0A00010B:SSL routines::wrong version number"
+        let error = TransferError(
+            .tlsFailed, "a.org failed.", retryable: true, details: ["reason": .string(reason)])
+        var failure = failure(error)
+        known.explain(&failure, securing: "https://a.org/f")
+        #expect(!failure.error.retryable && failure.disposition == .permanent)
     }
 
     @Test func aURLOfAKnownHostGoesOverHTTPS() throws {
