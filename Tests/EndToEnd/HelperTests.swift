@@ -254,12 +254,20 @@ extension EndToEnd.Serving {
 
         @Test(.timeLimit(.minutes(1))) func redirectsKeepTheirRules() async throws {
             let bench = try await HelperScene("many")
-            func code(_ target: String, to name: String) async throws -> String? {
+            func failure(_ target: String, to name: String) async throws -> JSONValue {
                 let id = try await bench.add("many", ["do": "redirect", "to": target], to: name)
-                return try await bench.probe.wait(for: id, "failed").errorCode
+                return try await bench.probe.wait(for: id, "failed")
+            }
+            func code(_ target: String, to name: String) async throws -> String? {
+                try await failure(target, to: name).errorCode
             }
             #expect(try await code("file:///etc/passwd", to: "a") == "http.protocol")
-            #expect(try await code("nosuchscheme:x", to: "b") == "helper.failed")
+            // As if the task itself had named it.
+            let unknown = try await failure("nosuchscheme:x", to: "b")
+            #expect(unknown.errorCode == "request.bad_url", "\(unknown)")
+            let words = unknown["error", "message"]?.stringValue ?? ""
+            #expect(
+                words.contains("dld does not speak \"nosuchscheme\"") && words.contains("no helper for it"), "\(words)")
             #expect(try await code("many://place/%20?do=redirect%26to=x", to: "c") == "request.bad_url")
             // A redirect to itself, again and again.
             let loop = "many://place/loop?do=redirect"

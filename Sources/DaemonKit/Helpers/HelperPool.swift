@@ -91,7 +91,8 @@ package final class HelperPool: HelperServing {
             do throws(TransferError) {
                 program = try folders.program(of: key.scheme)
             } catch {
-                fail(key, .helperFailed(key.scheme, "cannot be used. \(error.message)", retryable: false))
+                // A helper may lead to a scheme that has none, and a helper may be removed.
+                fail(key, error)
                 return
             }
             let known = entries.withLock { $0[key]?.known }
