@@ -11,7 +11,8 @@ struct GlobalOptions: ParsableArguments {
         help: ArgumentHelp(
             "Use the daemon at this socket and no other.",
             discussion:
-                "If none runs, dlctl starts one there with your usual state folder, unless one with another folder died there.",
+                "If none runs, dlctl starts one there with your usual state folder, unless one with another folder died there. "
+                + "dlctl talks to no daemon of another user than root, unless --system says that it is the system daemon.",
             valueName: "path"),
         completion: .file())
     var socket: String?

@@ -173,7 +173,8 @@ struct DaemonAccess: Sendable {
 
     /// Connects to the first daemon that answers.
     /// - Throws: `CommandFailure.noDaemon` if the intended daemon refuses the user or ends the connection: no other
-    ///   daemon replaces it. The system daemon is intended only if the user said so.
+    ///   daemon replaces it. The system daemon is intended only if the user said so. Also if another user runs the daemon,
+    ///   before anything is sent, except for root and the system daemon.
     private func look(_ paths: [String]) async throws -> (found: DaemonClient?, reasons: [String]) {
         try Descriptors.require()
         var reasons: [String] = []
@@ -182,13 +183,17 @@ struct DaemonAccess: Sendable {
             if let refusal, !system, shared.contains(path) { throw CommandFailure(refusal) }
             do {
                 let client = try await DaemonClient.connect(to: path, patience: Self.patience)
-                if let user = client.daemonUser, user != geteuid(), user != 0,
+                if let user = client.daemonUser, user != geteuid(), user != 0, !system,
                     !DaemonClient.systemSocketPaths.contains(path)
                 {
-                    remark(
-                        "the daemon at \(Printable.text(path)) runs as user \(user), who can read what you send to it")
+                    await client.close()
+                    throw CommandFailure.noDaemon(
+                        "the daemon at \(Printable.text(path)) runs as user \(user), who could read what you send, passwords "
+                            + "and cookies too; if you trust it as the system daemon, add --system")
                 }
                 return (client, [])
+            } catch let error as CommandFailure {
+                throw error
             } catch let error as ClientError {
                 reasons.append("  " + error.brief)
                 if case .connectionLost = error { refusal = refusal ?? error }

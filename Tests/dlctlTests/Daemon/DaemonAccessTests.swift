@@ -114,6 +114,42 @@ import Testing
         var starts: Bool
     }
 
+    /// Another user could read passwords and cookies: nothing is sent, unless that is the system daemon.
+    @Test(
+        .enabled(if: geteuid() == 0, "only root becomes another user"),
+        .enabled(if: Requirements.has("python3", "setpriv")))
+    func nothingIsSentToAnotherUser() async throws {
+        try #require(chmod(folder.path, 0o777) == 0)
+        let place = folder.file("s")
+        let script = """
+            import socket, sys
+            server = socket.socket(socket.AF_UNIX)
+            server.bind(sys.argv[1])
+            server.listen()
+            print("ready", flush=True)
+            while True:
+                client, _ = server.accept()
+                print(len(client.recv(1)), flush=True)
+            """
+        let output = folder.file("output")
+        let other = try TestSupport.Program(
+            ["setpriv", "--reuid", "65534", "--clear-groups", "python3", "-c", script, place], output: output)
+        defer { other.signal(SIGKILL) }
+        func isSaid(_ text: String) async -> Bool {
+            await eventually(within: 30) { (try? Files.text(output)) == text }
+        }
+        #expect(await isSaid("ready\n"))
+        let failure = await #expect(throws: CommandFailure.self) { try await access(place).connect() }
+        #expect(failure?.status == .noDaemon)
+        #expect(
+            failure?.message?.contains("runs as user 65534") == true && failure?.message?.contains("--system") == true,
+            "\(failure?.message ?? "")")
+        #expect(await isSaid("ready\n0\n"))
+        var trusted = access(place)
+        trusted.system = true
+        try await trusted.connect().close()
+    }
+
     /// The folder of the system daemon may be missing while it is stopped.
     @Test func noneIsStartedAtTheSystemsSocket() async throws {
         let failure = await #expect(throws: CommandFailure.self) {
