@@ -35,6 +35,34 @@ extension EndToEnd.Downloading {
             #expect(task["attempts"]?.integerValue == 1)
             #expect(task["mirrors"]?.arrayValue?.first?.stringValue == mirror.url("/copy"))
             #expect(task["response", "url"]?.stringValue == mirror.url("/copy"))
+            #expect(try await bringers(scene, id) == [[.string(mirror.url("/copy"))]])
+            let line = try await scene.daemon.dlctl(["events", "--after", "start", "--type", "task.completed"]).output
+            #expect(line.contains(scene.origin.url("/file") + ", from " + mirror.url("/copy")), "\(line)")
+        }
+
+        /// The mirrors that `task.completed` names.
+        private func bringers(_ scene: Scene, _ id: Int64) async throws -> [[JSONValue]?] {
+            try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.completed"]]).map {
+                $0["mirrors"]?.arrayValue
+            }
+        }
+
+        /// What was dropped came from nobody, and the task's own URL is no mirror.
+        @Test(.timeLimit(.minutes(1))) func onlyMirrorsThatBroughtBytesAreNamed() async throws {
+            let scene = try await Scene()
+            let (mirror, other) = (try MisbehavingOrigin(), try MisbehavingOrigin())
+            let resource = Resource.version(1, size: Self.size)
+            scene.origin.serve("/file", .status(404))
+            mirror.serve("/copy", .good(resource, cutAfter: Self.size / 2), .status(410))
+            other.serve("/copy", .good(.version(2, size: Self.size)))
+            let id = try await add(scene, [mirror.url("/copy"), other.url("/copy")])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(try await bringers(scene, id) == [[.string(other.url("/copy"))]])
+            scene.origin.serve("/good", .good(.version(2, size: 100)))
+            let own = try await scene.probe.add(
+                scene.origin.url("/good"), to: scene.file("own"), ["mirrors": [.string(mirror.url("/copy"))]])
+            try await scene.probe.wait(for: own, "completed")
+            #expect(try await bringers(scene, own) == [nil])
         }
 
         @Test(.timeLimit(.minutes(1)))

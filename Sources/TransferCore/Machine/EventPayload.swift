@@ -31,7 +31,7 @@ package enum EventPayload {
         return payload
     }
 
-    static func completed(_ result: TaskResult, duration: Seconds) -> JSONMembers {
+    static func completed(_ result: TaskResult, duration: Seconds, _ mirrors: [String]) -> JSONMembers {
         // The rest leaves room for the task's URL and tags.
         var payload = JSONMembers(room: 512)
         payload.add("bytes", result.bytes.rawValue)
@@ -39,6 +39,7 @@ package enum EventPayload {
         payload.add("verified", result.verified)
         if let file = result.file { payload.add("file", file) }
         if let digest = result.sha256 { payload.add("sha256", digest) }
+        if !mirrors.isEmpty { payload.add("mirrors", .array(mirrors.map { .string(URLRules.inEvents($0)) })) }
         return payload
     }
 

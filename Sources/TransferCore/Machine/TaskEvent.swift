@@ -8,8 +8,8 @@ package enum TaskEvent: Sendable {
     case attemptFailed(AttemptFailure, RetryPolicy, jitter: Double)
     /// The whole file has the wrong digest. A task with several mirrors restarts once for each.
     case integrityFailed(TransferError, places: Int = 1)
-    /// The file is delivered.
-    case completed(TaskResult, duration: Seconds)
+    /// The file is delivered. `mirrors`: as in `Arrival`.
+    case completed(TaskResult, duration: Seconds, mirrors: [String] = [])
     case pause
     /// `notBefore`: the task's `earliestBeginAt`.
     case resume(notBefore: Timestamp?)

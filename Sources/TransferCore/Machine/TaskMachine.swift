@@ -51,9 +51,9 @@ package struct TaskMachine: Sendable {
         case .integrityFailed(let error, let places):
             try require([.running], event)
             return integrityFailed(error, places: places, now)
-        case .completed(let result, let duration):
+        case .completed(let result, let duration, let mirrors):
             try require([.running], event)
-            return completed(result, duration, now)
+            return completed(result, duration, mirrors, now)
         case .pause: return try pause(event, now)
         case .resume(let begin):
             try require([.paused], event)
@@ -173,9 +173,11 @@ extension TaskMachine {
         return enqueue(now, then: [.discardPart, restarted])
     }
 
-    private mutating func completed(_ result: TaskResult, _ duration: Seconds, _ now: ClockReading) -> [TaskEffect] {
+    private mutating func completed(
+        _ result: TaskResult, _ duration: Seconds, _ mirrors: [String], _ now: ClockReading
+    ) -> [TaskEffect] {
         end(.completed, nil, now)
-        return [.persist, .publish(.taskCompleted, EventPayload.completed(result, duration: duration))]
+        return [.persist, .publish(.taskCompleted, EventPayload.completed(result, duration: duration, mirrors))]
     }
 
     private mutating func pause(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {

@@ -56,6 +56,8 @@ package struct Arrival: Sendable, Hashable {
     package var lastModified: String?
     /// A repeated request cannot make the server act twice.
     package var mayBeFetchedAgain = true
+    /// The mirrors that bytes came from, by the names that checkpoints use; not the task's own URL.
+    package var mirrors: [String] = []
 
     package init(
         total: ByteCount, lengthProven: Bool, head: ResponseHead? = nil, contentCoding: String? = nil,

@@ -51,7 +51,7 @@ enum EventReference {
         case .taskDecision:
             "`decision`, `kind`, `default` and the question's other members, as in a [Decision](#decision)"
         case .taskCompleted:
-            "`file`?, `bytes`, `duration` (seconds of the attempt that completed it), `verified`, `sha256`?, \(identity)"
+            "`file`?, `bytes`, `duration` (seconds of the attempt that completed it), `verified`, `sha256`?, `mirrors`?: those that its bytes came from, without the task's own URL, \(identity)"
         case .taskUpdated: "`fields`: their names"
         case .taskFailed: "`error`: an [Error](#error), \(identity)"
         case .settingsChanged: "`settings`: the new values by name, null for those removed"

@@ -52,6 +52,9 @@ enum EventLine {
         take("nextAttemptAt") { $0.stringValue.flatMap { Timestamp($0) }.map { "next attempt " + LocalTime.text($0) } }
         take("verified") { $0.boolValue == true ? "verified" : nil }
         take("url") { $0.stringValue.map(Printable.text) }
+        take("mirrors") { value in
+            value.arrayValue.map { "from " + Printable.text($0.compactMap(\.stringValue).joined(separator: ", ")) }
+        }
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) where value != .null {
             parts.append("\(Printable.text(name))=\(Printable.text(plain(value), limit: 120))")
         }

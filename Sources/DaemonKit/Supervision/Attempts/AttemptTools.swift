@@ -58,28 +58,32 @@ final class AttemptTools: Sendable {
     /// - Parameters:
     ///   - active: the task's run, whose slot is free from here on.
     ///   - notes: observations that are not stored yet.
+    ///   - mirrors: as in `Arrival`.
     ///   - hasCheckpoint: the store may have a checkpoint of this task.
     ///   - then: called once, on any thread.
     func complete(
         _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes?,
-        hasCheckpoint: Bool, then: @escaping @Sendable (Result<AttemptEnding, any Error>) -> Void
+        from mirrors: [String] = [], hasCheckpoint: Bool,
+        then: @escaping @Sendable (Result<AttemptEnding, any Error>) -> Void
     ) {
         var notes = notes
         // A completed task never resumes.
         notes?.dropCheckpoints()
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
-            metrics: StoredMetrics(active.metrics), hasCheckpoint: hasCheckpoint, hasAsked: active.hasAsked)
+            metrics: StoredMetrics(active.metrics), hasCheckpoint: hasCheckpoint, hasAsked: active.hasAsked,
+            mirrors: mirrors)
         freeSlot(active)
         completions.store(run) { outcome in then(outcome.map { .completed($0) }) }
     }
 
     @inline(never)  // Keeps its locals out of suspended frames.
     func complete(
-        _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes? = nil
+        _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes? = nil,
+        from mirrors: [String] = []
     ) async throws -> AttemptEnding {
         try await withCheckedContinuation { continuation in
-            complete(record, of: active, with: result, after: notes, hasCheckpoint: true) {
+            complete(record, of: active, with: result, after: notes, from: mirrors, hasCheckpoint: true) {
                 continuation.resume(returning: $0)
             }
         }.get()

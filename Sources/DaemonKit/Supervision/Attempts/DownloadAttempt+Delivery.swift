@@ -77,7 +77,7 @@ extension DownloadAttempt {
                 switch try delivered.get() {
                 case .stopped: then(.success(.aborted))
                 case .impossible: then(.success(nil))
-                case .placed(let placed, let sha256): complete(placed, sha256, folder, recorder, then)
+                case .placed(let placed, let sha256): complete(placed, sha256, arrival.mirrors, folder, recorder, then)
                 }
             } catch {
                 then(.failure(error))
@@ -86,7 +86,8 @@ extension DownloadAttempt {
     }
 
     private func complete(
-        _ placed: GatheredDelivery.Placed, _ sha256: String?, _ folder: Folder, _ recorder: RunRecorder,
+        _ placed: GatheredDelivery.Placed, _ sha256: String?, _ mirrors: [String], _ folder: Folder,
+        _ recorder: RunRecorder,
         _ then: @escaping @Sendable (Result<AttemptEnding?, any Error>) -> Void
     ) {
         recorder.close { [self] notes in
@@ -94,7 +95,7 @@ extension DownloadAttempt {
                 file: placed.delivered.path, bytes: placed.delivered.bytes, sha256: sha256, verified: placed.isProven,
                 mark: placed.delivered.mark)
             tools.complete(
-                record, of: run, with: result, after: notes,
+                record, of: run, with: result, after: notes, from: mirrors,
                 hasCheckpoint: recorder.knownCheckpoint != nil
             ) { [self] ending in
                 if case .success = ending { tools.files.marks.remove(from: placed.file, on: folder.device) }
@@ -154,7 +155,7 @@ extension DownloadAttempt {
             with: TaskResult(
                 file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival),
                 mark: file.mark),
-            after: notes)
+            after: notes, from: arrival.mirrors)
     }
 
     private func suggestedName(_ arrival: Arrival) -> String {

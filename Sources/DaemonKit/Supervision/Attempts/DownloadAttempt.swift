@@ -47,10 +47,11 @@ final class DownloadAttempt: TransferAttempt {
     func endAtOnce(
         _ download: BegunDownload, _ exchanges: FileExchanges, _ ended: @escaping @Sendable (AttemptEnding) -> Void
     ) -> Bool {
-        guard case .success(let arrival?)? = exchanges.steps.conclusion, let bytes = exchanges.course.gathered,
+        guard case .success(var arrival?)? = exchanges.steps.conclusion, let bytes = exchanges.course.gathered,
             let (hand, recorder) = download.opened, record.spec.pieces == nil,
             (try? arrival.check(record.spec.size)) != nil
         else { return false }
+        if record.spec.mirrors?.isEmpty == false { arrival.mirrors = Self.mirrors(exchanges.course.brought, arrival) }
         let naming = naming(arrival, in: download.place)
         guard naming.undone.isEmpty else { return false }
         deliver(gathered: bytes, arrival, naming.name, download.place.folder, recorder) { [self] delivered in
@@ -155,7 +156,21 @@ final class DownloadAttempt: TransferAttempt {
         guard let running else { return nil }
         defer { search.asked(running.course.asked, running.course.brought, hand) }
         let arrived = try await running.steps.value()
-        return arrived.map { Whole(arrival: $0, gathered: running.course.gathered) }
+        return arrived.map { arrived in
+            var arrival = arrived
+            arrival.mirrors = Self.mirrors(running.course.brought, arrival, before: hand.brought)
+            return Whole(arrival: arrival, gathered: running.course.gathered)
+        }
+    }
+
+    /// See `Arrival.mirrors`. If the last exchanges brought the whole, what others brought before was dropped.
+    private static func mirrors(
+        _ brought: [String?: ByteRangeSet], _ arrival: Arrival, before: [String?: ByteRangeSet] = [:]
+    ) -> [String] {
+        var all = ByteRangeSet()
+        for range in brought.values.flatMap(\.ranges) { all.insert(range) }
+        let names = all.covers(arrival.total) ? Array(brought.keys) : Array(brought.keys) + before.keys
+        return Set(names.compactMap { $0 }).sorted()
     }
 
     func begunExchanges(

@@ -16,10 +16,13 @@ final class CompletedRun: Sendable {
     let hasCheckpoint: Bool
     /// The store may have a question of the task.
     let mayHaveAsked: Bool
+    /// As in `Arrival`.
+    let mirrors: [String]
 
     init(
         record: TaskRecord, result: TaskResult, duration: Seconds, notes: PendingNotes? = nil,
-        metrics: StoredMetrics? = nil, hasCheckpoint: Bool = true, hasAsked: Bool = false
+        metrics: StoredMetrics? = nil, hasCheckpoint: Bool = true, hasAsked: Bool = false,
+        mirrors: [String] = []
     ) {
         mayHaveAsked = hasAsked || record.settled != nil
         self.record = record
@@ -28,6 +31,7 @@ final class CompletedRun: Sendable {
         self.notes = notes
         self.metrics = metrics
         self.hasCheckpoint = hasCheckpoint
+        self.mirrors = mirrors
     }
 }
 
@@ -93,7 +97,8 @@ extension TaskTransitions {
             var record = run.record
             record.status = status
             var decision = try decide(
-                .completed(run.result, duration: run.duration), of: record, in: transaction, leaving: run.result)
+                .completed(run.result, duration: run.duration, mirrors: run.mirrors), of: record, in: transaction,
+                leaving: run.result)
             decision.change?.metrics = run.metrics
             decision.events = (run.notes?.events ?? []) + decision.events
             decisions.append(decision)
