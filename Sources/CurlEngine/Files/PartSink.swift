@@ -108,12 +108,16 @@ package final class PartSink: @unchecked Sendable {
     /// Whether another buffer may be handed over now; if not, `onChange` says when to ask again.
     func admits(at now: Int64) -> Bool {
         board.state.withLock { board in
-            let isLate = board.pace.isLate(unsynced: board.unsynced, at: now)
-            let isAhead = !state.isKnown && state.written - start > Self.unknownBytes
-            guard state.buffersOutstanding >= Self.buffersInFlight || isLate || isAhead else { return true }
+            guard state.buffersOutstanding >= Self.buffersInFlight || isTooFar(board, at: now) else { return true }
             state.readerWaits = true
             return false
         }
+    }
+
+    /// Whether so many bytes are not durable, or of a file that the store does not know, that none may follow.
+    private func isTooFar(_ board: PartBoard.State, at now: Int64) -> Bool {
+        board.pace.isLate(unsynced: board.unsynced, at: now)
+            || !state.isKnown && state.written - start > Self.unknownBytes
     }
 
     /// Whether the writer has so little to do that a transfer of a crowd may take another buffer; if not, `onChange` says
@@ -123,6 +127,12 @@ package final class PartSink: @unchecked Sendable {
     package func submit(_ buffer: Buffer) {
         board.state.withLock { _ in state.buffersOutstanding += 1 }
         board.services.lane.post(.bytes(self, buffer))
+    }
+
+    /// Has the writer read the socket itself, through an empty buffer. `onChange` is called when that is over.
+    func submit(_ read: DirectRead, through buffer: Buffer) {
+        board.state.withLock { _ in state.buffersOutstanding += 1 }
+        board.services.lane.post(.directly(self, buffer, read))
     }
 
     /// A helper has written everything before `offset`.
@@ -217,9 +227,24 @@ package final class PartSink: @unchecked Sendable {
 
     func write(_ buffer: Buffer) {
         append(buffer.bytes, buffer.count)
+        giveBack(buffer)
+        wakeReader()
+    }
+
+    func write(_ read: DirectRead, through buffer: Buffer) {
+        read.run(into: self, through: buffer)
+        giveBack(buffer)
+        onChange()
+    }
+
+    private func giveBack(_ buffer: Buffer) {
         if board.services.buffers.release(buffer) { board.services.onBuffersFreed() }
         board.state.withLock { _ in state.buffersOutstanding -= 1 }
-        wakeReader()
+    }
+
+    /// Whether the file takes further bytes now.
+    func takesMore(at now: Int64) -> Bool {
+        board.state.withLock { board in state.failure == nil && !isTooFar(board, at: now) }
     }
 
     /// Writes after the bytes written so far; does nothing after a failure.

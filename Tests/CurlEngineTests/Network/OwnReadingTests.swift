@@ -123,6 +123,24 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    /// Whoever reads the socket at that moment, no byte is lost and none is counted that is not in the file.
+    @Test func anAbortAmidAFastBodyCountsEveryByte() async throws {
+        let origin = try origin()
+        for least in [1, 5, 9] {
+            let bench = try Bench()
+            let running = Task { try await bench.download(origin.url("/")) }
+            try await eventually("some of it is written") {
+                bench.counters.bytesReceived >= ByteCount(Int64(least << 20))
+            }
+            running.cancel()
+            let outcome = try await running.value
+            let held = Int(outcome.offset.rawValue)
+            #expect(outcome.received == outcome.offset)
+            #expect(identical(try bench.folder.read("part"), Array(Self.file().prefix(held))))
+            await bench.engine.shutdown()
+        }
+    }
+
     @Test func aLimitThatComesLaterHoldsIt() async throws {
         let bench = try Bench()
         let goesOn = Guarded(false)
