@@ -47,7 +47,7 @@ extension EndToEnd.Downloading {
             }
         }
 
-        /// What was dropped came from nobody, and the task's own URL is no mirror.
+        /// Not those of an earlier attempt whose bytes were dropped; and the task's own URL is no mirror.
         @Test(.timeLimit(.minutes(1))) func onlyMirrorsThatBroughtBytesAreNamed() async throws {
             let scene = try await Scene()
             let (mirror, other) = (try MisbehavingOrigin(), try MisbehavingOrigin())
