@@ -145,5 +145,50 @@ extension EndToEnd.Serving {
                     """, "\(output)")
             #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.count == 1)
         }
+
+        /// Each prompt, and what follows it, is ended by Ctrl-C. The name is shown as it is typed, and the password is not.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3"), "has a terminal from python3"))
+        func keysWorkAfterAPrompt() async throws {
+            let scene = try await Scene()
+            let script = """
+                import os, pty, signal, sys
+                signal.alarm(40)
+                def until(text):
+                    seen = b""
+                    while text not in seen: seen += os.read(terminal, 1000)
+                    return seen
+                def start(*arguments):
+                    global terminal
+                    child, terminal = pty.fork()
+                    if child == 0: os.execv(sys.argv[1], sys.argv[1:5] + list(arguments))
+                    return child
+                def end(child): return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                child = start("credential", "add", sys.argv[5])
+                until(b"User name for ")
+                os.write(terminal, b"anna\\n")
+                print("name shown", b"anna\\r\\n" in until(b"Password of anna: "), flush=True)
+                os.write(terminal, b"half\\x03")
+                print("second prompt interrupted", end(child), flush=True)
+                child = start("add", "-w", "--paused", "--user", "me", "-o", sys.argv[6], sys.argv[5])
+                until(b"Password of me: ")
+                os.write(terminal, b"secret\\n")
+                until(b"held.bin")
+                os.write(terminal, b"\\x03")
+                print("display interrupted", end(child), flush=True)
+                """
+            let (status, output) = try await Program.run([
+                "python3", "-c", script, try Binaries.path("dlctl"), "--socket", scene.daemon.socket, "--no-start",
+                scene.origin.url("/file"), scene.file("held.bin"),
+            ])
+            #expect(status == 0)
+            #expect(
+                output == """
+                    name shown True
+                    second prompt interrupted 130
+                    display interrupted 130
+
+                    """, "\(output)")
+            #expect(try await scene.probe.call("credentials.list")["credentials"]?.arrayValue?.isEmpty == true)
+        }
     }
 }

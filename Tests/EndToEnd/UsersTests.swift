@@ -68,6 +68,20 @@ extension EndToEnd.Serving {
             }
         }
 
+        /// The daemon reads the file through its own descriptor, whose name nobody sees.
+        @Test(.timeLimit(.minutes(1)))
+        func aLocalFileKeepsItsNameAndItsURL() async throws {
+            let house = try await House()
+            _ = try await house.add(house.bert, Self.bert, "first")
+            let url = "file://" + house.home(Self.bert) + "/notes.txt"
+            try Files.write(house.home(Self.bert) + "/notes.txt", "his")
+            let copies: JSONValue = ["directory": .string(house.home(Self.bert) + "/copies")]
+            let id = try await house.bert.add([["url": .string(url), "destination": copies]])[0]
+            try await house.bert.wait(for: id, "completed")
+            #expect(try Files.read(house.home(Self.bert) + "/copies/notes.txt") == Array("his".utf8))
+            #expect(try await house.bert.task(id)["response"]?["url"]?.stringValue == url)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func neitherSeesNorTouchesTheOthersTasks() async throws {
             let house = try await House()

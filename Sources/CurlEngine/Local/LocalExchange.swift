@@ -87,7 +87,7 @@ final class LocalExchange: Sendable {
 
     /// Only regular files: a pipe or device has no end and no offset.
     private func file() throws -> Source {
-        guard let path = FilePath.decode(exchange.url) else {
+        guard let path = exchange.network.localFile ?? FilePath.decode(exchange.url) else {
             throw LocalFailure("open the source file", errno: EINVAL)
         }
         var source = Source()

@@ -176,7 +176,9 @@ extension Transfer {
 
     /// Gives the writer a turn at the socket, which holds more than one read would take.
     private func letWriterRead(_ left: Int, _ reactor: Reactor) -> Bool {
-        guard let sink, let ownSocket, let buffer, limits.isEmpty, !reactor.crowd.isCrowded else { return false }
+        guard let sink, let ownSocket, let buffer, buffer.count == 0, limits.isEmpty, !reactor.crowd.isCrowded else {
+            return false
+        }
         let most = permitted(min(left, DirectRead.turn))
         guard most > 0 else { return false }
         let read = DirectRead(ownSocket, atMost: most)

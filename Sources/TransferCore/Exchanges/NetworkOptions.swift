@@ -25,6 +25,8 @@ package struct NetworkOptions: Sendable, Hashable {
     package var caFileIsTheDaemons = false
     package var clientCertificate: ClientCertificate?
     package var certificates = CertificateTexts()
+    /// The path by which the file of a file: URL is open; nil if the URL's own path may be opened.
+    package var localFile: String?
     package var tlsMinimumVersion: TLSVersion?
     package var httpVersion: HTTPVersion?
     package var knownHostsPath: String?

@@ -80,7 +80,7 @@ struct CredentialCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let space = try choice.space()
             let place = Printable.text(space.origin, limit: 60)
-            let user = try username ?? PasswordPrompt.ask("User name for \(place) (not shown): ")
+            let user = try username ?? PasswordPrompt.ask("User name for \(place): ", echoes: true)
             let given = try Secrets(session: session).login(user, fromStdin: passwordStdin, fromFile: passwordFile)
             let result = try await session.call(
                 SetCredential.self,

@@ -5,29 +5,39 @@ import Glibc
 struct Signals {
     private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
+    private let cancellation: DispatchGroup
 
-    /// Calls `handler` on its own queue for each of `numbers`. Their default actions are off from then on.
+    /// Calls `handler` on its own queue for each of `numbers`, in place of their default actions.
     init(_ numbers: [Int32], handler: @escaping @Sendable (Int32) -> Void) {
         self.numbers = numbers
         let queue = DispatchQueue(label: "dlctl.signals")
-        // Waits for the registration: until then a signal is ignored and would be lost.
         let registration = DispatchGroup()
+        let cancellation = DispatchGroup()
         sources = numbers.map { number in
-            // SIGWINCH and SIGCONT need not be ignored, only observed.
-            if number != SIGWINCH && number != SIGCONT { signal(number, SIG_IGN) }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { handler(number) }
             registration.enter()
             source.setRegistrationHandler { registration.leave() }
+            cancellation.enter()
+            source.setCancelHandler { cancellation.leave() }
             source.resume()
             return source
         }
+        self.cancellation = cancellation
+        // Dispatch catches a signal from its registration on.
         registration.wait()
     }
 
-    /// Restores the default actions of the signals.
+    /// Restores the default actions of the signals. Not from the handler.
     func cancel() {
         sources.forEach { $0.cancel() }
+        // The next registration of a signal catches it only if the last one has ended.
+        cancellation.wait()
         for number in numbers { signal(number, SIG_DFL) }
+        // Dispatch blocks a signal in each thread that has got it once.
+        var caught = sigset_t()
+        sigemptyset(&caught)
+        for number in numbers { sigaddset(&caught, number) }
+        pthread_sigmask(SIG_UNBLOCK, &caught, nil)
     }
 }

@@ -1,18 +1,21 @@
 import Glibc
 
-/// Asks for a password on the terminal, without echo (termios(3)). It never uses standard output, which may be a pipe.
+/// Asks for a password on the terminal, without echo (termios(3)), or for a user name. It never uses standard output,
+/// which may be a pipe.
 ///
 /// Whatever ends or stops the program, the terminal is restored.
 struct PasswordPrompt: ~Copyable {
     private let question: String
+    private let echoes: Bool
     private let terminal: Int32
     private let before: termios
     /// A pipe with the numbers of the signals that came.
     private let wake: (reading: Int32, writing: Int32)
 
+    /// - Parameter echoes: the answer is shown as it is typed.
     /// - Throws: `CommandFailure.interrupted`; `CommandFailure.usage` if there is no terminal.
-    static func ask(_ question: String) throws -> String {
-        let prompt = try PasswordPrompt(question)
+    static func ask(_ question: String, echoes: Bool = false) throws -> String {
+        let prompt = try PasswordPrompt(question, echoes: echoes)
         let writing = prompt.wake.writing
         let signals = Signals([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT]) { number in
             var byte = UInt8(number)
@@ -22,8 +25,9 @@ struct PasswordPrompt: ~Copyable {
         return try prompt.answer()
     }
 
-    private init(_ question: String) throws {
+    private init(_ question: String, echoes: Bool) throws {
         self.question = question
+        self.echoes = echoes
         terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         var ends: [Int32] = [-1, -1]
         var before = termios()
@@ -83,9 +87,9 @@ struct PasswordPrompt: ~Copyable {
 
     /// Discards what was typed before, because it was visible.
     private borrowing func begin() {
-        var silent = before
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(terminal, TCSAFLUSH, &silent)
+        var asking = before
+        if !echoes { asking.c_lflag &= ~tcflag_t(ECHO) }
+        tcsetattr(terminal, TCSAFLUSH, &asking)
         let bytes = Array(question.utf8)
         _ = write(terminal, bytes, bytes.count)
     }
@@ -93,6 +97,6 @@ struct PasswordPrompt: ~Copyable {
     private borrowing func end() {
         var shown = before
         tcsetattr(terminal, TCSAFLUSH, &shown)
-        _ = write(terminal, "\n", 1)
+        if !echoes { _ = write(terminal, "\n", 1) }
     }
 }

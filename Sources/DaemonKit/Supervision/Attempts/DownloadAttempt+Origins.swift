@@ -143,7 +143,6 @@ extension DownloadAttempt {
     /// Returns the request to the task's own URL.
     private func base(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
         var request = StrategyRequest(record, policy, pinned, tools.time)
-        if request.url != pinned.url { request.spec.url = pinned.url }
         request.trustedDigest = hasDigest || held.checkpoint?.serverDigests.isEmpty == false
         return request
     }

@@ -14,20 +14,18 @@ struct PinnedFiles: Sendable {
     static let limit = ByteCount.mebibytes(4)
 
     @Boxed var network: NetworkOptions
-    var url: String
     private var held: [OpenedFile] = []
     private var copies: [Descriptor] = []
 
     init(_ network: Boxed<NetworkOptions>, _ url: String, _ access: FileAccess, owner: UserID) throws(TransferError) {
         _network = network
-        self.url = url
         if Self.namesFiles(network) { try readFiles(access, owner) }
         guard access.isConfined, Self.isLocal(url) else { return }
         let parsed = try URLRules.parse(url)
         if let path = parsed.filePath {
             let file = try access.openForReading(path, owner: owner)
             held.append(file)
-            self.url = "file://" + file.descriptorPath
+            self.network.localFile = file.descriptorPath
         }
     }
 
