@@ -163,7 +163,7 @@ extension EndToEnd.Serving {
                     if child == 0: os.execv(sys.argv[1], sys.argv[1:5] + list(arguments))
                     return child
                 def end(child): return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-                child = start("credential", "add", sys.argv[5])
+                child = start("credential", "add", sys.argv[5].removesuffix("/file"))
                 until(b"User name for ")
                 os.write(terminal, b"anna\\n")
                 print("name shown", b"anna\\r\\n" in until(b"Password of anna: "), flush=True)
