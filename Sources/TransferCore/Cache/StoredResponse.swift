@@ -99,7 +99,7 @@ package struct StoredResponse: Sendable, Hashable {
             return nil
         }
         var result = self
-        let news = head.headers.filter { !Self.isKept($0) }
+        let news = CacheRules.kept(head.headers).filter { !Self.describesBody($0) }
         result.headers.removeAll { field in
             // The earlier Age does not apply to the validated answer.
             field.isNamed("age") || news.contains { $0.isNamed(field.name) }
@@ -110,9 +110,9 @@ package struct StoredResponse: Sendable, Hashable {
         return result
     }
 
-    /// Fields that describe the stored body, or the connection, and are not replaced (section 3.2).
-    private static func isKept(_ field: HeaderField) -> Bool {
-        CacheRules.isOfConnection(field) || describing.contains { field.isNamed($0) }
+    /// Whether the field describes the stored body, and is not replaced (section 3.2).
+    private static func describesBody(_ field: HeaderField) -> Bool {
+        describing.contains { field.isNamed($0) }
     }
 
     private static let describing = ["content-encoding", "content-type", "content-range", "content-length"]

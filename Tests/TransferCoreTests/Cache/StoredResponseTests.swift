@@ -107,7 +107,8 @@ struct StoredResponseTests {
             url: "http://a/", status: 304,
             headers: [
                 field("etag", "W/\"a\""), field("Cache-Control", "max-age=9"), field("X", "3"),
-                field("Content-Length", "0"), field("Content-Type", "text/html"), field("Connection", "close"),
+                field("Content-Length", "0"), field("Content-Type", "text/html"), field("Connection", "close, x-hop"),
+                field("X-Hop", "1"),
             ])
         let fresh = try #require(stored.freshened(by: head, requestTime: Self.base + 5, responseTime: Self.base + 6))
         #expect(fresh.headers.values(named: "x") == ["3"])
@@ -115,6 +116,7 @@ struct StoredResponseTests {
         #expect(fresh.headers.values(named: "content-type") == ["text/plain"])
         #expect(fresh.headers.values(named: "content-length") == ["3"])
         #expect(fresh.headers.values(named: "age").isEmpty && fresh.headers.values(named: "connection").isEmpty)
+        #expect(fresh.headers.values(named: "x-hop").isEmpty)
         #expect(fresh.lifetime == 9 && fresh.requestTime == Self.base + 5 && fresh.responseTime == Self.base + 6)
     }
 
