@@ -121,7 +121,8 @@ extension EndToEnd.Serving {
             for (method, parameters) in [
                 ("session.open", ["id": "v", "kind": "default"]), ("session.open", ["id": "v"]),
                 ("session.get", ["id": "v"]), ("session.invalidate", ["id": "v"]), ("task.list", ["session": "v"]),
-                ("task.pause", ["session": "v"]),
+                ("task.pause", ["session": "v"]), ("decision.list", ["session": "v"]),
+                ("cache.info", ["storage": "v"]), ("cache.remove", ["storage": "v"]),
                 ("task.add", ["session": "v", "tasks": [["url": "http://127.0.0.1:1/"]]]),
             ] as [(String, JSONValue)] {
                 #expect(try await refusal(method, parameters, on: other) == "session.in_use", "\(method)")

@@ -10,7 +10,7 @@ struct CacheHandlers {
     func register(in table: inout HandlerTable) {
         let services = services
         table.add(CacheInfo.self) { parameters, context in
-            let usage = await Self.usage(parameters.storage, context, services)
+            let usage = try await Self.usage(parameters.storage, context, services)
             return CacheInfo.Result(
                 storages: usage.sorted { $0.name < $1.name }.map { name, memory, disk in
                     CacheStorageView(
@@ -20,7 +20,7 @@ struct CacheHandlers {
         }
         table.add(RemoveCached.self) { parameters, context in
             let url = try parameters.url.map { try URLRules.parse($0).requestURL }
-            let storages = await Self.usage(parameters.storage, context, services).map { Self.storage($0.name) }
+            let storages = try await Self.usage(parameters.storage, context, services).map { Self.storage($0.name) }
             let removed = await services.cache.remove(context.peer.uid, storages, url: url, since: parameters.since)
             return RemoveCached.Result(memoryEntries: removed.memory, diskEntries: removed.disk)
         }
@@ -31,10 +31,14 @@ struct CacheHandlers {
     private static func storage(_ name: String) -> String { name == SessionKey.sharedIdentifier ? "" : name }
 
     /// Returns the storages that the connection may see. Those of other connections' volatile sessions are hidden.
+    /// - Throws: `session.in_use` if the wanted one is such a storage.
     private static func usage(
         _ wanted: String?, _ context: RequestContext, _ services: Services
-    ) async -> [(name: String, memory: CacheUsage, disk: CacheUsage)] {
+    ) async throws(TransferError) -> [(name: String, memory: CacheUsage, disk: CacheUsage)] {
         let owner = context.peer.uid
+        if let wanted {
+            _ = try services.tasks(of: SessionKey(owner: owner, identifier: wanted), context)
+        }
         return await services.cache.usage(of: owner).compactMap { storage, usage in
             let name = storage.isEmpty ? SessionKey.sharedIdentifier : storage
             let key = SessionKey(owner: owner, identifier: name)

@@ -14,6 +14,9 @@ struct DecisionHandlers {
                     .badField, "tasks: at most \(ListTasks.largestSelection) in one call.",
                     details: ["field": "tasks"])
             }
+            if let session = parameters.session, let owner {
+                _ = try services.tasks(of: SessionKey(owner: owner, identifier: session), context)
+            }
             let (durable, isCut) = try await services.durable.decisions.list(
                 owner: owner, sessions: parameters.session.map { [$0] }, tasks: parameters.tasks, for: context.peer)
             let (volatile, alsoCut) = try await services.volatile.decisions(

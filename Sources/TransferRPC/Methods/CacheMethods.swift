@@ -8,7 +8,7 @@ public enum CacheInfo: RPCMethod {
         How much the caller's caches hold, by storage: the caller's own and those of the caller's sessions. Storages of \
         volatile sessions of other connections are left out.
         """
-    public static let errors: [ErrorCode] = [.badField]
+    public static let errors: [ErrorCode] = [.badField, .sessionInUse]
 
     public struct Parameters: WireObject, Hashable {
         public var storage: String?
@@ -85,7 +85,7 @@ public enum RemoveCached: RPCMethod {
     public static let name = "cache.remove"
     public static let summary =
         "Removes the caller's stored answers that match every given parameter; without any, all of them."
-    public static let errors: [ErrorCode] = [.badField, .badURL]
+    public static let errors: [ErrorCode] = [.badField, .badURL, .sessionInUse]
 
     public struct Parameters: WireObject, Hashable {
         public var storage: String?

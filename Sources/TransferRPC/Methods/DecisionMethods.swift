@@ -4,7 +4,7 @@ import TransferModel
 public enum ListDecisions: RPCMethod {
     public static let name = "decision.list"
     public static let summary = "Open questions of tasks, the oldest first."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied]
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionInUse]
 
     public struct Parameters: WireObject, Hashable {
         public var session: String?
