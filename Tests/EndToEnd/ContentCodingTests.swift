@@ -173,6 +173,19 @@ extension EndToEnd.Downloading {
             #expect(task["error", "message"]?.stringValue?.contains("compress") == true)
         }
 
+        /// Neither kind of task takes a body that is not decoded for the content.
+        @Test(.timeLimit(.minutes(1)))
+        func tooManyLayersFailEveryTask() async throws {
+            let scene = try await Scene()
+            let codings = "gzip, gzip, gzip, gzip, gzip, gzip"
+            scene.origin.serve("/page", .coded(Resource(Content(seed: 4, size: 3000)), codings))
+            for id in [try await ask(scene, "/page"), try await scene.add("/page", to: "page")] {
+                let task = try await scene.probe.wait(for: id, "failed")
+                #expect(task.errorCode == "http.protocol" && task["attempts"] == 1, "\(task)")
+            }
+            #expect(scene.names.isEmpty)
+        }
+
         // MARK: Bombs
 
         @Test(.timeLimit(.minutes(2)), arguments: ["gzip", "br", "zstd"])

@@ -85,16 +85,24 @@ package enum ContentCodingRules {
         return undone
     }
 
+    /// The error of a download whose body has more layers of codings than are decoded; nil if it has not.
+    static func tooManyLayers(_ head: ResponseHead) -> TransferError? {
+        guard let coding = coding(of: head) else { return nil }
+        let count = layers(coding).count
+        guard count > mostLayers else { return nil }
+        return TransferError(
+            .httpProtocol,
+            "The server sent the file in \(count) layers of content codings, and dld decodes at most \(mostLayers); report "
+                + "it to the server's operator.", retryable: false)
+    }
+
     /// - Parameters:
-    ///   - coding: the result of `coding(of:)`.
+    ///   - coding: the result of `coding(of:)`, with at most as many layers as are decoded.
     ///   - name: the file's name without codings. If it already tells the innermost codings (`x.tar.gz`), these belong
     ///     to the file itself and stay.
     package static func plan(_ coding: String?, name: String) -> Plan {
         guard let coding else { return Plan(name: name) }
         let codings = layers(coding)
-        guard codings.count <= mostLayers else {
-            return Plan(name: name.lowercased().hasSuffix(".coded") ? name : name + ".coded")
-        }
         var plan = Plan(name: name)
         var rest = codings.dropFirst(stated(codings, by: name))
         while let outermost = rest.last, let undoable = undoable(outermost) {

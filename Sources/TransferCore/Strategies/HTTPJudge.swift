@@ -78,7 +78,8 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     /// The body replaces the held bytes; a Content-Range on it means nothing.
     private func whole(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
-        .accept(
+        if let error = ContentCodingRules.tooManyLayers(head) { return .stop(.failure(error, retryAfter: nil)) }
+        return .accept(
             Acceptance(
                 offset: 0, truncate: true, expected: length, total: length,
                 validators: MessageFraming.validators(head), contentCoding: MessageFraming.contentCoding(head),
@@ -159,6 +160,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         guard acceptsAnyStatus, !asksChallenges.include(head) else {
             return .stop(failure(status, head))
         }
+        if let error = ContentCodingRules.tooManyLayers(head) { return .stop(.failure(error, retryAfter: nil)) }
         // The length is that of the unchanged representation (RFC 9110 section 8.6).
         let length = status == 304 ? 0 : length
         return .accept(

@@ -24,7 +24,6 @@ struct ContentCodingRulesTests {
             ("gzip, lz4", "a.gz", [], "a.gz.lz4"), ("lz4, br", "a.gz", [.br], "a.gz.lz4"),
             ("something", "a", [], "a.something"), ("../../etc", "a", [], "a.coded"), ("-", "a", [], "a.coded"),
             ("an-endless-name-of-a-coding", "a", [], "a.coded"),
-            ("gzip, gzip, gzip, gzip, gzip", "a", [], "a.coded"),
         ] as [(String?, String, [ContentCodingRules.Undoable], String)])
     func whatIsKnownIsUndoneAndTheRestIsSaid(
         _ coding: String?, _ name: String, _ undone: [ContentCodingRules.Undoable], _ said: String

@@ -18,6 +18,18 @@ struct HTTPJudgeTests {
         if case .accept(let acceptance) = verdict { acceptance } else { nil }
     }
 
+    /// No part of such a body is fetched, because it would never be decoded.
+    @Test(arguments: [200, 203, 404]) func moreLayersThanAreDecodedAreAnError(status: Int) {
+        let judge = HTTPJudge(held: nil, mayTryBareRange: false, now: reading().wall, acceptsAnyStatus: true)
+        func verdict(_ layers: Int) -> Verdict {
+            let codings = Array(repeating: "gzip", count: layers).joined(separator: ", ")
+            return judge.judge(head(status, ["Content-Length": "9", "Content-Encoding": codings]))
+        }
+        #expect(accepted(verdict(4)) != nil)
+        guard case .stop(.failure(let error, _)) = verdict(5) else { return #expect(Bool(false), "accepted") }
+        #expect(error.code == .httpProtocol && !error.retryable)
+    }
+
     // MARK: Any status
 
     /// Without held bytes every final status is an answer. Only a success can be resumed.
