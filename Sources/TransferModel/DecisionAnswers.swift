@@ -115,6 +115,8 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         public var demand: ProtectionSpace?
         /// How long they are kept beyond the task, once they have worked.
         public var persistence: CredentialPersistence?
+        /// When a client gave them, in milliseconds of the boot clock.
+        public var answeredAt: Int64?
         /// Where they come from, if no client gave them for this task.
         public var source: CredentialSource?
         /// What the helper gave with them, in the words of git's protocol: when they expire, for example.

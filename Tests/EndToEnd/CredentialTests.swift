@@ -80,6 +80,23 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.wait(for: id, "failed").errorCode == "auth.required")
         }
 
+        /// An answer that a client gives after a removal is stored, even if it is the credential that was removed.
+        @Test(.timeLimit(.minutes(1))) func anAnswerAfterARemovalIsStored() async throws {
+            let scene = try await Scene()
+            serve(scene)
+            try await set(scene)
+            try await scene.probe.call("credentials.remove", ["protectionSpace": space(scene)])
+            try await scene.openAsking(["challenge"])
+            let id = try await scene.add(to: "one", session: "s")
+            let credential: JSONValue = [
+                "username": "anna", "password": "Zq7right7qZ", "persistence": "permanent",
+            ]
+            try await scene.answer(
+                try await scene.question(id), "useCredential", ["credential": credential])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(try await list(scene).map { $0["username"] } == ["anna"])
+        }
+
         /// Credentials for another realm, method, port or scheme are not sent.
         @Test(.timeLimit(.minutes(1))) func onlyItsOwnProtectionSpaceGetsIt() async throws {
             let scene = try await Scene()

@@ -23,11 +23,13 @@ package struct CredentialList: Sendable, Hashable {
     }
 
     /// Stores a credential in place of the one with the same space and user name.
-    /// - Parameter isDefault: nil = yes, unless its space has another default that was not refused.
-    package mutating func keep(_ credential: StoredCredential, isDefault: Bool? = nil) {
+    /// - Parameters:
+    ///   - isDefault: nil = yes, unless its space has another default that was not refused.
+    ///   - time: now, in milliseconds of the boot clock.
+    package mutating func keep(_ credential: StoredCredential, isDefault: Bool? = nil, at time: Int64 = .max) {
         var credential = credential
         for one in all where one.space == credential.space && one.username == credential.username {
-            removed.add(one.username, one.password, at: one.space)
+            removed.add(one.username, one.password, at: one.space, time: time)
         }
         all.removeAll { $0.space == credential.space && $0.username == credential.username }
         let isTaken = all.contains { $0.space == credential.space && $0.isDefault && !$0.isRefused }
@@ -39,14 +41,14 @@ package struct CredentialList: Sendable, Hashable {
         removed.remove(credential.username, credential.password, at: credential.space)
     }
 
-    /// Whether a credential that answers this demand was removed or replaced, and has not been stored or asked for
-    /// since.
-    package func hasRemoved(_ username: String, _ password: String, for demand: ProtectionSpace) -> Bool {
-        removed.contain(username, password, for: demand)
+    /// Whether a credential that answers this demand was removed or replaced after a client gave it to a task, and has
+    /// not been stored since.
+    /// - Parameter time: when the client gave it, in milliseconds of the boot clock; nil if that is unknown.
+    package func hasRemoved(
+        _ username: String, _ password: String, for demand: ProtectionSpace, since time: Int64?
+    ) -> Bool {
+        removed.contain(username, password, for: demand, after: time)
     }
-
-    /// Notes that a client is asked again. Its answer may be stored, even if the same credential was removed before.
-    package mutating func ask(for demand: ProtectionSpace) { removed.remove(at: CredentialSpace(demand)) }
 
     /// The server or proxy has refused the credential: it is not sent again without a client's answer until it is
     /// stored again.
@@ -61,10 +63,11 @@ package struct CredentialList: Sendable, Hashable {
     }
 
     /// Removes the credentials of a server or proxy; a realm, method or user name that is nil matches all.
+    /// - Parameter time: now, in milliseconds of the boot clock.
     /// - Returns: how many were removed.
-    package mutating func remove(at space: CredentialSpace, username: String?) -> Int {
+    package mutating func remove(at space: CredentialSpace, username: String?, time: Int64 = .max) -> Int {
         let gone = all.filter { space.covers($0.space) && (username == nil || $0.username == username) }
-        for one in gone { removed.add(one.username, one.password, at: one.space) }
+        for one in gone { removed.add(one.username, one.password, at: one.space, time: time) }
         all.removeAll(where: gone.contains)
         return gone.count
     }

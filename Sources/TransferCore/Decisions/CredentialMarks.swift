@@ -6,6 +6,7 @@ package struct CredentialMarks: Sendable, Hashable {
     private struct Mark: Hashable {
         var space: CredentialSpace
         var hash: Int
+        var time: Int64
     }
 
     /// The newest mark is the last.
@@ -13,19 +14,25 @@ package struct CredentialMarks: Sendable, Hashable {
 
     package init() {}
 
-    /// Adds a mark. Beyond `Bounds.credentials` marks, the oldest is forgotten.
-    package mutating func add(_ username: String, _ password: String, at space: CredentialSpace) {
-        let mark = Mark(space: space, hash: Self.hash(username, password))
-        marks.removeAll { $0 == mark }
+    /// Adds a mark, in place of an earlier one of the same credential. Beyond `Bounds.credentials` marks, the oldest is forgotten.
+    /// - Parameter time: when this happened, in milliseconds of the boot clock.
+    package mutating func add(_ username: String, _ password: String, at space: CredentialSpace, time: Int64 = .max) {
+        let mark = Mark(space: space, hash: Self.hash(username, password), time: time)
+        marks.removeAll { $0.space == mark.space && $0.hash == mark.hash }
         marks.append(mark)
         if marks.count > Bounds.credentials { marks.removeFirst() }
     }
 
     /// Whether the credential is marked as an answer to this demand.
-    package func contain(_ username: String, _ password: String, for demand: ProtectionSpace) -> Bool {
+    /// - Parameter time: only marks made after this time count; nil for all.
+    package func contain(
+        _ username: String, _ password: String, for demand: ProtectionSpace, after time: Int64? = nil
+    ) -> Bool {
         guard !marks.isEmpty else { return false }
         let hash = Self.hash(username, password)
-        return marks.contains { $0.hash == hash && $0.space.covers(demand) }
+        return marks.contains { mark in
+            mark.hash == hash && mark.space.covers(demand) && time.map { mark.time > $0 } ?? true
+        }
     }
 
     /// Removes the marks of a space. A realm or method that is nil matches all.

@@ -119,16 +119,16 @@ extension SettledDecisions {
     package func isRedirected(_ head: ResponseHead) -> Bool { head.redirects + (standing?.redirects ?? 0) > 0 }
 
     /// A client's answer to a challenge.
-    mutating func answeredChallenge(_ question: Question, with answer: DecisionAnswer) {
+    mutating func answeredChallenge(_ question: Question, with answer: DecisionAnswer, at time: Int64?) {
         guard let space = question.protectionSpace else { return }
         switch space.method {
-        case .httpBasic, .httpDigest, .ntlm, .negotiate: answered(space, with: answer)
+        case .httpBasic, .httpDigest, .ntlm, .negotiate: answered(space, with: answer, at: time)
         case .serverTrust: answeredTrust(space, key: question.key, with: answer)
         case .clientCertificate: answeredCertificate(space, with: answer)
         }
     }
 
-    mutating func answered(_ space: ProtectionSpace, with answer: DecisionAnswer) {
+    mutating func answered(_ space: ProtectionSpace, with answer: DecisionAnswer, at time: Int64? = nil) {
         guard answer.action == .useCredential, let credential = answer.credential else {
             declinesChallenges = true
             if answer.action == .rejectProtectionSpace { declinesCredentials = true }
@@ -141,6 +141,7 @@ extension SettledDecisions {
         place.method = space.method == .ntlm ? .ntlm : nil
         place.demand = space
         place.persistence = credential.persistence
+        place.answeredAt = time
         keep(place)
     }
 
@@ -174,7 +175,7 @@ extension SettledDecisions {
 extension SettledDecisions.Space {
     fileprivate mutating func forgetCredential() {
         (username, password, demand) = (nil, nil, nil)
-        (persistence, source, attributes) = (nil, nil, nil)
+        (persistence, answeredAt, source, attributes) = (nil, nil, nil, nil)
         (isOfRealm, urls) = (nil, nil)
     }
 

@@ -70,9 +70,9 @@ extension SettledDecisions {
     package func decided(about head: ResponseHead) -> DecisionAction? { responded == head.mark ? stored : nil }
 
     /// What a client's answer settles.
-    package mutating func answered(_ question: Question, with answer: DecisionAnswer) {
+    package mutating func answered(_ question: Question, with answer: DecisionAnswer, at time: Int64? = nil) {
         switch question.kind {
-        case .challenge: answeredChallenge(question, with: answer)
+        case .challenge: answeredChallenge(question, with: answer, at: time)
         case .redirect:
             guard answer.action != .refuse else {
                 refusedStatus = question.response?.status ?? 0

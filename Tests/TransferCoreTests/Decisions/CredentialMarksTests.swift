@@ -25,6 +25,17 @@ import TransferModel
         #expect(marks == CredentialMarks())
     }
 
+    /// An answer that a client gave later is not meant.
+    @Test func aMarkIsOfWhatWasBefore() {
+        var marks = CredentialMarks()
+        let (space, demand) = (CredentialSpace(Self.demand("r")), Self.demand("r"))
+        marks.add("anna", "p", at: space, time: 5)
+        #expect(marks.contain("anna", "p", for: demand, after: 4))
+        #expect(!marks.contain("anna", "p", for: demand, after: 5))
+        marks.add("anna", "p", at: space, time: 7)
+        #expect(marks.contain("anna", "p", for: demand, after: 6) && marks.contain("anna", "p", for: demand))
+    }
+
     @Test func theOldestGoesOverTheBound() {
         var marks = CredentialMarks()
         let space = CredentialSpace(Self.demand("r"))

@@ -142,7 +142,8 @@ struct DecisionService: DecisionServing {
         _ answer: DecisionAnswer, to id: DecisionID, leaving left: [LeftPart] = [],
         also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
     ) async throws -> Stored {
-        let (transitions, now, isInMemory) = (transitions, now, store.isInMemory)
+        let (transitions, reading, isInMemory) = (transitions, transitions.time.reading(), store.isInMemory)
+        let now = reading.wall
         return try await store.write { transaction -> Stored in
             guard let decision = try transaction.decision(id) else { throw TransferError.gone(id) }
             guard decision.state == .open, let record = try transitions.readable(decision.task, in: transaction)
@@ -153,7 +154,7 @@ struct DecisionService: DecisionServing {
                 throw TransferError.gone(id)
             }
             var settled = decision.settled
-            settled.answered(decision.question, with: answer)
+            settled.answered(decision.question, with: answer, at: reading.boot)
             try transaction.answer(id, answer, settled: settled)
             if let server = decision.question.trustedServer(at: now) {
                 switch answer.persistence {

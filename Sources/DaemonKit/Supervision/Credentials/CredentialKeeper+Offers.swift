@@ -76,7 +76,6 @@ extension CredentialKeeper {
         }
         guard policy.answersChallenges else { return offer }
         let isAsked = policy.asks.contains(.challenge)
-        if isAsked { for demand in demands { self.isAsked(user, about: demand) } }
         // If the client is asked, only the session's own credentials are used unasked: the client gave them for all
         // tasks of the session. Tickets and the helper are tried after stored credentials. So if those failed with
         // Kerberos, the stored ones have failed with it before.

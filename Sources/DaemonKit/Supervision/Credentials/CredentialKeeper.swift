@@ -122,12 +122,6 @@ package final class CredentialKeeper: Sendable {
         return record
     }
 
-    /// Notes that a client is asked about this challenge. From now on its answer may be stored, even if it removed the
-    /// same credential before.
-    func isAsked(_ user: User, about demand: ProtectionSpace) {
-        lists.withLock { lists in for place in user.places { lists[place]?.ask(for: demand) } }
-    }
-
     /// The user whom the task names without a password, in its URL or as `username`. No other user's credential is sent
     /// to the server of its URL.
     static func username(in spec: TaskSpec, for demand: ProtectionSpace) -> String? {
@@ -170,7 +164,8 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    /// Keeps credentials that were accepted, according to their persistence, unless a client has removed them since.
+    /// Keeps credentials that were accepted, according to their persistence, unless a client has removed them since it gave them
+    /// to the task.
     func worked(_ spaces: [SettledDecisions.Space], for user: User) {
         for space in spaces {
             guard let username = space.username, let password = space.password, let demand = space.demand else {
@@ -192,7 +187,7 @@ package final class CredentialKeeper: Sendable {
                     space: CredentialSpace(demand), username: username, password: password,
                     persistence: isOwn ? .session : .permanent)
                 do {
-                    if try keep(credential, isDefault: true, in: place, afterAnswering: demand) { write(place) }
+                    if try keep(credential, isDefault: true, in: place, after: space) { write(place) }
                 } catch {
                     logger.warning("a credential that worked is not kept", metadata: ["error": "\(error)"])
                 }
@@ -213,18 +208,22 @@ package final class CredentialKeeper: Sendable {
 
     // MARK: The store
 
-    /// - Parameter demand: the challenge that a task has answered with the credential; nil if a client gives the
-    ///   credential now.
-    /// - Returns: false if a client has removed the credential since the task got it.
+    /// - Parameter use: the task's answer to a challenge with the credential; nil if a client gives the credential now.
+    /// - Returns: false if a client has removed the credential since a client gave it to the task.
     /// - Throws: `limit.reached`.
     @discardableResult
     private func keep(
-        _ credential: StoredCredential, isDefault: Bool?, in place: Place, afterAnswering demand: ProtectionSpace? = nil
+        _ credential: StoredCredential, isDefault: Bool?, in place: Place, after use: SettledDecisions.Space? = nil
     ) throws(TransferError) -> Bool {
+        let now = time.reading().boot
         let isKept = lists.withLock { lists -> Bool? in
             var list = lists[place] ?? CredentialList()
-            if let demand, list.hasRemoved(credential.username, credential.password, for: demand) { return nil }
-            list.keep(credential, isDefault: isDefault)
+            if let use, let demand = use.demand,
+                list.hasRemoved(credential.username, credential.password, for: demand, since: use.answeredAt)
+            {
+                return nil
+            }
+            list.keep(credential, isDefault: isDefault, at: now)
             let others = lists.filter { $0.key != place && $0.key.owner == place.owner }.values
             guard others.reduce(list.all.count, { $0 + $1.all.count }) <= Bounds.credentials else { return false }
             lists[place] = list
@@ -281,7 +280,8 @@ package final class CredentialKeeper: Sendable {
     /// - Returns: how many.
     package func remove(at space: CredentialSpace, username: String?, in place: Place) async throws -> Int {
         allowGifts(at: space, of: place.owner)
-        let count = lists.withLock { $0[place]?.remove(at: space, username: username) } ?? 0
+        let now = time.reading().boot
+        let count = lists.withLock { $0[place]?.remove(at: space, username: username, time: now) } ?? 0
         if count > 0 { try await store.write(storing(place)) }
         return count
     }

@@ -130,16 +130,17 @@ struct CredentialKeeperTests {
         #expect(try await reopened().list(.shared(Self.anna)).map(\.space.host) == ["b.org"])
     }
 
-    /// A task keeps using a client's answer after another client has removed it, but does not store it again. The next
-    /// answer is stored.
+    /// A task keeps using a client's answer after another client has removed it, but does not store it again. A later
+    /// answer is stored, whatever space the removed one was stored for.
     @Test func whatWasRemovedDoesNotComeBackWithARunningTask() async throws {
         var space = SettledDecisions.Space(origin: Self.demand.origin, isProxy: false)
         (space.username, space.password) = ("anna", "p")
         (space.demand, space.persistence) = (Self.demand, .permanent)
-        let (user, policy) = user { $0.asks = [.challenge] }
+        let user = user().0
+        try await keeper.set(credential("anna"), isDefault: nil, in: .shared(Self.anna))
         keeper.worked([space], for: user)
         let site = CredentialSpace(host: "a.org", port: 443, protocol: "https")
-        #expect(try await keeper.remove(at: site, username: nil, in: .shared(Self.anna)) == 1)
+        #expect(try await keeper.remove(at: site, username: nil, in: .shared(Self.anna)) == 2)
         keeper.worked([space], for: user)
         #expect(keeper.list(.shared(Self.anna)).isEmpty && keeper.list(.session(Self.session)).count == 1)
         // Another password is another credential.
@@ -148,10 +149,12 @@ struct CredentialKeeperTests {
         keeper.worked([other], for: user)
         #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["q"])
         #expect(try await keeper.remove(at: site, username: nil, in: .shared(Self.anna)) == 1)
-        _ = await keeper.offer(after: refusal, of: record(nil), policy)
-        keeper.worked([space], for: user)
+        var later = space
+        later.answeredAt = SystemTime().reading().boot
+        keeper.worked([later], for: user)
         #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["p"])
         // A replaced credential is not stored again either.
+        other.answeredAt = later.answeredAt
         keeper.worked([other], for: user)
         keeper.worked([space], for: user)
         #expect(keeper.list(.shared(Self.anna)).map(\.password) == ["q"])
