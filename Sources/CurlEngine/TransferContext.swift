@@ -37,6 +37,7 @@ package final class TransferCounters: Sendable {
     private let sent = Atomic<Int64>(0)
     private let toSend = Atomic<Int64>(-1)
     private let headArrived = Atomic<Bool>(false)
+    private let behindAnother = Atomic<Bool>(false)
 
     package init() {}
 
@@ -51,10 +52,14 @@ package final class TransferCounters: Sendable {
     package var bytesToSend: Int64 { toSend.load(ordering: .relaxed) }
     package var phase: TaskPhase { headArrived.load(ordering: .relaxed) ? .transferring : .connecting }
 
+    /// The output of the task's helper waits for another task, which takes no bytes.
+    package var waitsForAnother: Bool { behindAnother.load(ordering: .relaxed) }
+
     package func setReceived(_ offset: ByteCount) { received.store(offset.rawValue, ordering: .relaxed) }
     package func setExpected(_ length: Int64) { expected.store(length, ordering: .relaxed) }
     package func setSent(_ offset: ByteCount) { sent.store(offset.rawValue, ordering: .relaxed) }
     package func setToSend(_ length: Int64) { toSend.store(length, ordering: .relaxed) }
+    package func setWaitsForAnother(_ value: Bool) { behindAnother.store(value, ordering: .relaxed) }
     package func setTransferring(_ value: Bool) { headArrived.store(value, ordering: .relaxed) }
 }
 

@@ -34,4 +34,51 @@ extension EndToEnd.Serving {
             #expect(task.errorCode == "integrity.length", "\(task)")
         }
     }
+
+    /// One pipe carries the bytes of all requests to a helper with `many: true`.
+    struct HelperPipes {
+        /// Writes one answer after the other. So the second waits for the first.
+        private static let script = """
+            #!/usr/bin/env python3
+            import base64, json, sys
+            def say(kind, **members): print(json.dumps({"type": kind, **members}), flush=True)
+            say("hello", version=1, resume=True, upload=False, many=True)
+            for line in sys.stdin:
+                order = json.loads(line)
+                if order["type"] == "load":
+                    say("response", id=order["id"], offset=0, length=3000000)
+                    for _ in range(60): say("data", id=order["id"], base64=base64.b64encode(bytes(50000)).decode())
+                    say("finished", id=order["id"])
+
+            """
+
+        @Test(.timeLimit(.minutes(1))) func whoWaitsForAnotherTaskIsToldAndTimesOut() async throws {
+            let bench = try await HelperScene()
+            try await bench.install("pipe", Self.script)
+            try await bench.probe.call("session.open", ["id": "v", "kind": "default"])
+            let held = try await bench.probe.add(
+                [["kind": "data", "stream": true, "url": "pipe:held"]], session: "v")[0]
+            try await bench.probe.call("task.credit", ["id": .integer(held), "bytes": 1])
+            try await bench.probe.wait(for: held, bytes: 1)
+            let other = try await bench.probe.add([
+                [
+                    "kind": "data", "url": "pipe:other", "timeoutIntervalForRequest": 3, "retry": ["attempts": 1],
+                ]
+            ])[0]
+            var isTold = false
+            #expect(
+                try await eventually {
+                    let task = try await bench.probe.task(other)
+                    isTold = isTold || task["explanation"]?.stringValue?.contains("another task") == true
+                    return isTold || task["state"] == "failed"
+                })
+            let task = try await bench.probe.wait(for: other, "failed")
+            #expect(isTold && task.errorCode == "network.timeout", "\(task)")
+            #expect(task["error", "message"]?.stringValue?.contains("another task") == true, "\(task)")
+            // Once the first task takes its bytes, others are served.
+            try await bench.probe.call("task.credit", ["id": .integer(held), "bytes": 10_000_000])
+            let last = try await bench.probe.add([["kind": "data", "url": "pipe:last"]])[0]
+            try await bench.probe.wait(for: last, "completed")
+        }
+    }
 }

@@ -67,8 +67,10 @@ package struct HelperCall: Sendable {
 
 /// A request to a helper, as seen by the transfer that gets the answer.
 package protocol HelperConversation: Sendable {
-    /// The helper cannot answer now, because it is being started or its lines wait for another transfer.
-    var isHeldUp: Bool { get }
+    /// The helper cannot answer yet, because it is being started.
+    var isStarting: Bool { get }
+    /// The helper's lines wait for another transfer, which takes no bytes.
+    var waitsForAnother: Bool { get }
     /// The helper writes the part file itself.
     var writesPart: Bool { get }
     /// The transfer has handled an event of this weight.

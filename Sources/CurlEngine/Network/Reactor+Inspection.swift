@@ -1,4 +1,5 @@
 import CCurl
+import TransferCore
 import TransferModel
 
 /// Checks that no socket event triggers.
@@ -23,12 +24,22 @@ extension Reactor {
     }
 
     func endIfStalled(_ transfer: Transfer) {
-        if let talk = transfer.talk, talk.conversation?.isHeldUp ?? true { transfer.lastActivity = now }
+        let conversation = transfer.talk?.conversation
+        if transfer.talk != nil, conversation?.isStarting ?? true { transfer.lastActivity = now }
+        let waitsForAnother = conversation?.waitsForAnother == true
+        if transfer.talk != nil { transfer.context.counters.setWaitsForAnother(waitsForAnother) }
         let limit = transfer.exchange.$network.wrappedValue.stallTimeout
         guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000
         else { return }
-        conclude(transfer, .stalled)
+        conclude(transfer, waitsForAnother ? Self.behindAnother : .stalled)
     }
+
+    private static let behindAnother = ExchangeOutcome.End.stopped(
+        .failure(
+            TransferError(
+                .networkTimeout,
+                "The helper sent nothing for too long: its output waits for another task, which takes no bytes. Let that "
+                    + "task continue, or cancel it.", retryable: true), retryAfter: nil))
 
     /// In FTPS and in FTP uploads, the data connection and the commands occasionally overtake each other. libcurl 7.88
     /// then watches the wrong socket. (Its own program polls once a second and does not notice.)

@@ -25,7 +25,7 @@ struct TaskHandlers {
             let isRunning = record.status.state == .running
             let segments = isRunning ? services.reader.segments(record.id) : []
             let queueing = record.status.state == .queued ? await services.reader.queueing(of: record) : nil
-            let trouble = isRunning ? await services.reader.silentDisk(of: record) : nil
+            let trouble = isRunning ? await services.reader.trouble(of: record) : nil
             var view = Self.view(record, services).with(queueing).with(trouble: trouble).with(
                 segments: segments, of: record
             ).with(try await services.reader.metrics(of: record))

@@ -9,7 +9,8 @@ final class HelperAsked: HelperConversation {
     private struct State {
         /// Set as soon as a process serves the request.
         var wake: (@Sendable () -> Void)?
-        var isHeldUp = true
+        var isStarting = true
+        var waitsForAnother = false
         var writesPart = false
         /// The size of the events that were delivered but not yet processed.
         var weight = 0
@@ -35,7 +36,8 @@ final class HelperAsked: HelperConversation {
 
     // MARK: The reactor's side
 
-    var isHeldUp: Bool { state.withLock { $0.isHeldUp } }
+    var isStarting: Bool { state.withLock { $0.isStarting } }
+    var waitsForAnother: Bool { state.withLock { $0.waitsForAnother } }
     var writesPart: Bool { state.withLock { $0.writesPart } }
 
     func took(_ weight: Int) {
@@ -78,11 +80,12 @@ final class HelperAsked: HelperConversation {
             guard !state.isEnded else { return false }
             state.wake = wake
             state.writesPart = writesPart
+            state.isStarting = false
             return true
         }
     }
 
-    func set(isHeldUp: Bool) { state.withLock { $0.isHeldUp = isHeldUp } }
+    func set(waitsForAnother: Bool) { state.withLock { $0.waitsForAnother = waitsForAnother } }
 
     func takeAnswers() -> [(username: String, password: String)?] {
         state.withLock { state in

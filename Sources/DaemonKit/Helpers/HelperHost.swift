@@ -155,7 +155,7 @@ final class HelperHost: @unchecked Sendable {
             let request = HelperRequest(scheme: scheme, offset: order.offset, hasPart: file != nil)
             served[lastID] = Served(asked: asked, request: request, loadedAt: HelperProcess.now, read: 0)
             process.send(order.load(lastID))
-            asked.set(isHeldUp: paused)
+            asked.set(waitsForAnother: paused)
         } catch {
             asked.deliver(.failed(error, retryAfter: nil))
             release(asked, file)
@@ -188,9 +188,9 @@ final class HelperHost: @unchecked Sendable {
 
     /// Stops reading while a transfer accepts no bytes. The bytes of other requests then stay in the pipe too.
     private func pause(_ isFull: Bool) {
-        guard paused != isFull else { return }
+        guard paused || isFull else { return }
         paused = isFull
-        for one in served.values { one.asked.set(isHeldUp: isFull) }
+        for one in served.values { one.asked.set(waitsForAnother: isFull && !one.asked.isFull) }
     }
 
     // MARK: Lines

@@ -14,7 +14,7 @@ public struct TaskView: Hashable, Sendable {
     public var reason: WaitReason?
     /// While it is `queued`, only in `task.get`; on the wire this is `reason` too.
     public var queueReason: QueueReason?
-    /// Only in `task.get`. A sentence about `queueReason`; for a running task, about a disk that does not answer.
+    /// Only in `task.get`. A sentence about `queueReason`; for a running task, about what it waits for.
     public var explanation: String?
     public var bytesReceived: Int64
     /// -1 if unknown.
@@ -289,7 +289,8 @@ extension TaskView: WireObject {
         case .explanation:
             .optional(
                 .string,
-                "In `task.get`. Queued: a sentence about `reason`. Running: a sentence if its disk does not answer."
+                "In `task.get`. Queued: a sentence about `reason`. Running: a sentence if its disk does not answer, or if its "
+                    + "helper waits for another task."
             )
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 if unknown.")

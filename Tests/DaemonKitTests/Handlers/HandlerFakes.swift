@@ -81,7 +81,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         entry.remote = ExchangeMetrics.Endpoint("::1", 80)
         return TaskMetrics([entry], dropped: 3)
     }
-    func silentDisk(of record: TaskRecord) async -> String? { "Its disk does not answer." }
+    func trouble(of record: TaskRecord) async -> String? { "Its disk does not answer." }
 
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlResult {
         state.withLock { $0.controls.append((action, target)) }

@@ -119,8 +119,8 @@ package protocol TaskReading: Sendable {
     func live(_ id: TaskID) -> TaskView.Live?
     /// What a queued task waits for; nil if it runs as soon as the tasks before it have run.
     func queueing(of record: TaskRecord) async -> TaskView.Queueing?
-    /// A sentence that names the disk of a running task if the disk does not answer; otherwise nil.
-    func silentDisk(of record: TaskRecord) async -> String?
+    /// A sentence about a running task whose disk does not answer, or whose helper waits for another task; otherwise nil.
+    func trouble(of record: TaskRecord) async -> String?
     /// The segments of a running download, in order; empty if there is only one stream.
     func segments(_ id: TaskID) -> [SegmentView]
     /// Every running task, for progress events and `daemon.stats`.

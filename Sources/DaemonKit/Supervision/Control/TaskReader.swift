@@ -16,7 +16,11 @@ struct TaskReader: TaskReading {
     func queueing(of record: TaskRecord) async -> TaskView.Queueing? { await reason.queueing(of: record) }
 
     /// Asks the disk of a running task that makes no progress.
-    func silentDisk(of record: TaskRecord) async -> String? {
+    func trouble(of record: TaskRecord) async -> String? {
+        if runs[record.id]?.counters.waitsForAnother == true {
+            return "The output of its helper waits for another task, which takes no bytes. Let that task continue, or "
+                + "cancel it."
+        }
         guard let live = live(record.id), live.rate == 0, let need = disks.need(of: record),
             await !conditions.disk.answers(need)
         else { return nil }
