@@ -184,11 +184,12 @@ package final class BodyStream: BodyReceiver {
         return sent
     }
 
-    /// Claims a piece that may be sent now; nil if there is none. Then the transfer is woken later.
+    /// Claims a piece that may be sent now; nil if there is none. Then the transfer is woken later, or is held until its
+    /// session has ended if the client is gone.
     private func claim(atMost wanted: Int) -> (offset: Int64, count: Int)? {
-        let isCrowded = sink.isCrowded
+        let (isCrowded, isClosed) = (sink.isCrowded, sink.isClosed)
         let piece = state.withLock { state -> (offset: Int64, count: Int)? in
-            guard state.isOpen, !isCrowded, state.credit > 0 else {
+            guard state.isOpen, !isCrowded, !isClosed, state.credit > 0 else {
                 state.isHeld = true
                 return nil
             }

@@ -136,6 +136,23 @@ struct BodyStreamTests {
         #expect(taken([4]) == 1)
     }
 
+    /// Its transfer goes on until the session has ended.
+    @Test func aClientThatIsGoneIsSentNothing() async throws {
+        _ = stream.give(1_000_000)
+        begin()
+        #expect(taken([1, 2, 3]) == 3)
+        sink.close()
+        #expect(taken([4]) == 0)
+        _ = stream.give(1)
+        #expect(taken([4]) == 0)
+        #expect(sink.count == 1 && stream.offset == 3)
+        // An answer from the cache waits too, until its run is stopped.
+        let sending = Task { [stream] in try await stream.send([1, 2, 3, 4]) }
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        #expect(sink.count == 1)
+    }
+
     @Test func aCodedBodyIsDecodedNoFurtherThanItIsWanted() async throws {
         let plain = Packing.text(700_000)
         let coded = try await Packing.pack(plain, "gzip")
