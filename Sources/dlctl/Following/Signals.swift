@@ -1,43 +1,61 @@
 import Dispatch
 import Glibc
+import Synchronization
 
 /// Turns signals into values of a stream, so that one loop gets key presses, resizes and events in order.
+///
+/// The handler of the signals only writes their numbers to a pipe (signal-safety(7)). Sources of Dispatch would not do:
+/// they catch no signal again whose default action was restored.
 struct Signals {
-    private let numbers: [Int32]
-    private let sources: [any DispatchSourceSignal]
-    private let cancellation: DispatchGroup
+    /// The end of the pipe of the newest `Signals`, for the handler.
+    private static let pipe = Atomic<Int32>(-1)
 
-    /// Calls `handler` on its own queue for each of `numbers`, in place of their default actions.
+    private let before: [(number: Int32, action: sigaction)]
+    private let outer: Int32
+    private let source: any DispatchSourceRead
+
+    /// Calls `handler` on its own queue for each of `numbers`, in place of what they did before.
     init(_ numbers: [Int32], handler: @escaping @Sendable (Int32) -> Void) {
-        self.numbers = numbers
-        let queue = DispatchQueue(label: "dlctl.signals")
-        let registration = DispatchGroup()
-        let cancellation = DispatchGroup()
-        sources = numbers.map { number in
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { handler(number) }
-            registration.enter()
-            source.setRegistrationHandler { registration.leave() }
-            cancellation.enter()
-            source.setCancelHandler { cancellation.leave() }
-            source.resume()
-            return source
+        var ends: [Int32] = [-1, -1]
+        // Without descriptors, the program has had no connection either.
+        _ = Glibc.pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
-        self.cancellation = cancellation
-        // Dispatch catches a signal from its registration on.
-        registration.wait()
+        let (reading, writing) = (ends[0], ends[1])
+        source = DispatchSource.makeReadSource(fileDescriptor: reading, queue: DispatchQueue(label: "dlctl.signals"))
+        source.setEventHandler {
+            var number: UInt8 = 0
+            while read(reading, &number, 1) == 1 { handler(Int32(number)) }
+        }
+        source.setCancelHandler {
+            close(reading)
+            close(writing)
+        }
+        source.resume()
+        outer = Self.pipe.exchange(writing, ordering: .acquiringAndReleasing)
+        before = numbers.map { number in
+            var (action, old) = (sigaction(), sigaction())
+            action.__sigaction_handler.sa_handler = { number in
+                let code = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(Signals.pipe.load(ordering: .acquiring), &byte, 1)
+                errno = code
+            }
+            action.sa_flags = SA_RESTART
+            sigaction(number, &action, &old)
+            return (number, old)
+        }
     }
 
-    /// Restores the default actions of the signals. Not from the handler.
+    /// Restores what the signals did before.
     func cancel() {
-        sources.forEach { $0.cancel() }
-        // The next registration of a signal catches it only if the last one has ended.
-        cancellation.wait()
-        for number in numbers { signal(number, SIG_DFL) }
-        // Dispatch blocks a signal in each thread that has got it once.
-        var caught = sigset_t()
-        sigemptyset(&caught)
-        for number in numbers { sigaddset(&caught, number) }
-        pthread_sigmask(SIG_UNBLOCK, &caught, nil)
+        for known in before {
+            var action = known.action
+            sigaction(known.number, &action, nil)
+        }
+        Self.pipe.store(outer, ordering: .releasing)
+        source.cancel()
     }
 }
