@@ -91,6 +91,9 @@ package protocol TransferObserver: Sendable {
     /// A URL of http is requested over https, because its host asked for this (RFC 6797 section 8.3). `url` has no user
     /// info. This call may come before all others, on the thread that starts the exchange.
     func transferSecured(to url: String)
+    /// The request for the exchange's own URL, and no redirect's, is about to be sent with these stored cookies, in the
+    /// form of the Cookie field; nil for none. Called again if it is repeated.
+    func transferSends(cookies: String?)
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
     /// The part file is open and receives bytes from the checkpoint's offset on; not called for a body that stays in
     /// memory. Until `proceed` is called, from any thread, at most 1 MiB is written: a file that the store does not
@@ -115,6 +118,7 @@ package protocol TransferObserver: Sendable {
 
 extension TransferObserver {
     package func transferSecured(to url: String) {}
+    package func transferSends(cookies: String?) {}
     package func transferProgressed(_ progress: UploadProgress) {}
     package func transferMeasured(_ metrics: ExchangeMetrics) {}
     package func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) { proceed() }

@@ -17,7 +17,8 @@ extension Transfer {
         noteSites()
         request.storedCookies = cookies.field(
             for: CookieRequest(request.cookieURL, isSafe: request.isSafe, crossedSites: crossedSites),
-            without: request.namesOfCookies)
+            without: request.headers.namesOfCookies)
+        if request.redirects == 0 { context.observer.transferSends(cookies: request.storedCookies) }
     }
 
     /// Notes whether a redirect has led to another site; called with the request that goes there.
@@ -45,11 +46,13 @@ extension RequestState {
     var isSafe: Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(effectiveMethod) }
 
     var cookieURL: CookieURL { CookieURL(host: url.host, text: url.text, isSecure: url.scheme == "https") }
+}
 
+extension [HeaderField] {
     /// Names in the caller's Cookie fields.
-    var namesOfCookies: Set<String> {
+    package var namesOfCookies: Set<String> {
         Set(
-            headers.values(named: "cookie").flatMap { $0.split(separator: ";") }.compactMap { pair in
+            values(named: "cookie").flatMap { $0.split(separator: ";") }.compactMap { pair in
                 let name = pair.utf8.prefix { $0 != UInt8(ascii: "=") }.drop { $0 == 0x20 || $0 == 0x09 }
                 return name.endIndex == pair.endIndex ? nil : String(Substring(name))
             })

@@ -21,31 +21,38 @@ final class CacheDatabase {
     /// Records with files that the running transaction removes.
     private var leaving: [Int64] = []
 
+    /// The largest size and the latest use. Larger numbers are damage, and their sums could overflow.
+    private static let mostNumber = 1 << 53
+
     private static let schema = """
         CREATE TABLE entry (
             id INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, storage TEXT NOT NULL, url TEXT NOT NULL,
             selection TEXT NOT NULL, head TEXT NOT NULL, asked INTEGER NOT NULL, answered INTEGER NOT NULL,
-            length INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB,
+            length INTEGER NOT NULL, size INTEGER NOT NULL CHECK (size BETWEEN 0 AND \(mostNumber)),
+            crc INTEGER NOT NULL, used INTEGER NOT NULL CHECK (used BETWEEN 0 AND \(mostNumber)), body BLOB,
             UNIQUE (owner, storage, url, selection)
         ) STRICT;
         CREATE INDEX entry_used ON entry (owner, storage, used, size);
         CREATE INDEX entry_of_owner ON entry (owner, used, size);
-        PRAGMA user_version = 2;
+        CREATE TABLE state (boot TEXT NOT NULL) STRICT;
+        INSERT INTO state VALUES ('');
+        PRAGMA user_version = 3;
         """
 
     /// Opens the existing database; starts empty if that is unusable.
+    /// - Parameter boot: identifies the boot of the machine; nil if it is not known.
     /// - Throws: `TransferError`, `SQLiteError` if no cache is possible.
-    convenience init(_ folder: CacheFolder, _ lost: (String) -> Void = { _ in }) throws {
+    convenience init(_ folder: CacheFolder, boot: String?, _ lost: (String) -> Void = { _ in }) throws {
         do {
-            try self.init(opening: folder)
+            try self.init(opening: folder, boot)
         } catch {
             lost("\(error)")
             folder.clear()
-            try self.init(opening: folder)
+            try self.init(opening: folder, boot)
         }
     }
 
-    private init(opening folder: CacheFolder) throws {
+    private init(opening folder: CacheFolder, _ boot: String?) throws {
         self.folder = folder
         try folder.create()
         connection = try Connection(folder.database, .writing, patience: 0)
@@ -58,18 +65,41 @@ final class CacheDatabase {
         try connection.execute("PRAGMA journal_size_limit = 1048576")
         switch try connection.integer("PRAGMA user_version") ?? 0 {
         case 0: try connection.execute(Self.schema)
-        case 2: break
+        case 3: break
         case let other: throw SQLiteError(SQLITE_MISMATCH, "Its form is \(other).")
         }
         guard let identity = folder.identity else { throw SQLiteError(SQLITE_CANTOPEN, "It is gone.") }
         self.identity = identity
-        clock = try connection.integer("SELECT max(used) FROM entry") ?? 0
-        let sums = try connection.rows("SELECT owner, storage, sum(size), count(*) FROM entry GROUP BY owner, storage")
+        let sums = try connection.rows(
+            """
+            SELECT owner, storage, sum(size), count(*), min(size), min(used), max(used) FROM entry GROUP BY owner, storage
+            """)
         while let row = try sums.next() {
+            let numbers: [Int] = [row[2], row[4], row[5], row[6]]
+            guard numbers.allSatisfy((0...Self.mostNumber).contains) else {
+                throw SQLiteError(SQLITE_CORRUPT, "Its numbers are damaged.")
+            }
             count(row[2], row[3], in: CachePlace(UserID(row[0] as UInt32), row[1]))
+            clock = max(clock, row[6])
         }
+        try begin(boot)
         try sweep()
     }
+
+    /// Notes which boot writes to the database. What it writes may not reach the disk, or only in part, so the next boot
+    /// may not know what is out of date. It uses the database only if that was closed.
+    private func begin(_ boot: String?) throws {
+        let last = try connection.text("SELECT boot FROM state")
+        guard last == "" || last != nil && last == boot else {
+            throw SQLiteError(SQLITE_MISMATCH, "The machine has stopped while it was in use.")
+        }
+        guard last == "" else { return }
+        try connection.execute("PRAGMA synchronous = FULL")
+        try note(boot ?? "unknown")
+        try connection.execute("PRAGMA synchronous = OFF")
+    }
+
+    private func note(_ boot: String) throws { try connection.execute("UPDATE state SET boot = ?", boot) }
 
     /// Removes files without a record, left by a daemon that died before it committed.
     private func sweep() throws {
@@ -85,6 +115,17 @@ final class CacheDatabase {
     var isInPlace: Bool { folder.identity.map { $0 == identity } ?? false }
 
     func close() { connection.close() }
+
+    /// Closes the database after everything in it has reached the disk, so that the next boot can use it.
+    func finish() throws {
+        defer { close() }
+        guard let boot = try connection.text("SELECT boot FROM state") else { return }
+        try connection.execute("PRAGMA synchronous = FULL")
+        // A checkpoint syncs the database only if it writes to it.
+        try note(boot)
+        _ = try connection.text("PRAGMA wal_checkpoint(TRUNCATE)")
+        try note("")
+    }
 
     func usage(of owner: UserID) -> [String: CacheUsage] {
         var found: [String: CacheUsage] = [:]
@@ -130,7 +171,7 @@ final class CacheDatabase {
             return nil
         }
         record.body = body
-        guard Int64(record.checksum) == crc else {
+        guard Int64(record.checksum(in: place)) == crc else {
             try change { try remove([id], of: place) }
             return nil
         }
@@ -159,7 +200,7 @@ final class CacheDatabase {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             place.owner.rawValue, place.storage, record.url, record.selection, record.head, record.requestTime,
-            record.responseTime, record.body.count, record.size, Int64(record.checksum), clock,
+            record.responseTime, record.body.count, record.size, Int64(record.checksum(in: place)), clock,
             isLong ? nil : record.body)
         if isLong { try folder.write(record.body, connection.lastInsertedRow) }
         count(record.size, 1, in: place)

@@ -42,9 +42,11 @@ package struct CacheRecord: Hashable, Sendable {
 
     package static let overhead = 512
 
-    /// Covers the whole record, so that an incomplete or damaged one is detected.
-    var checksum: UInt32 {
-        let texts = Array("\(url)\n\(selection)\n\(head)\n\(requestTime) \(responseTime)\n".utf8)
+    /// Covers the whole record and its place, so that an incomplete or damaged one is detected, and one that damage has
+    /// moved to another owner.
+    func checksum(in place: CachePlace) -> UInt32 {
+        let texts = Array(
+            "\(place.owner) \(place.storage)\n\(url)\n\(selection)\n\(head)\n\(requestTime) \(responseTime)\n".utf8)
         let first = texts.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
         return body.withUnsafeBytes { dld_crc32c(first, $0.baseAddress, $0.count) }
     }

@@ -50,12 +50,17 @@ package final class CacheStore: Sendable {
         var database: CacheDatabase?
         /// After a failure, no attempt is made before this time.
         var notBefore: ContinuousClock.Instant?
+        /// Changes could not be made, so what is on the disk may be out of date.
+        var hasMissed = false
         var isClosed = false
     }
 
     private let folder: CacheFolder
     /// Bytes of all storages of one owner.
     private let ownersMost: Int
+    private let boot: String?
+    /// How long until a cache that could not be opened is tried again.
+    private let rest: Duration
     private let state = Guarded(State())
     private let opened = Guarded(Opened())
     private let queue: WorkQueue<@Sendable () -> Void>
@@ -71,17 +76,19 @@ package final class CacheStore: Sendable {
     private static let mostChanges = 4096
     /// How long a task waits for the disk to find an answer.
     private static let patience = Duration.seconds(1)
-    /// How long until a cache that could not be opened is tried again.
-    private static let rest = Duration.seconds(10)
 
     /// - Parameters:
     ///   - path: path of its folder, which need not exist.
+    ///   - boot: identifies the boot of the machine; nil if it is not known.
     ///   - inPlace: the calling thread does the work, before the call returns.
     package init(
-        path: String, ownersMost: Int, inPlace: Bool = false, lost: @escaping @Sendable (String) -> Void = { _ in }
+        path: String, ownersMost: Int, boot: String?, inPlace: Bool = false, rest: Duration = .seconds(10),
+        lost: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         folder = CacheFolder(path: path)
         self.ownersMost = ownersMost
+        self.boot = boot
+        self.rest = rest
         self.lost = lost
         hasThread = !inPlace
         queue = WorkQueue(name: "dld-cache", threads: inPlace ? 0 : 1) { $0() }
@@ -231,7 +238,9 @@ package final class CacheStore: Sendable {
         queue.post { [self] in
             write()
             opened.withLock { opened in
-                opened.database?.close()
+                if opened.hasMissed { folder.clear() }
+                // If this fails, only the running boot uses the database again.
+                try? opened.database?.finish()
                 opened = Opened(isClosed: true)
             }
             over.finish()
@@ -270,11 +279,14 @@ package final class CacheStore: Sendable {
         let now = ContinuousClock.now
         guard !opened.isClosed, opened.notBefore.map({ now >= $0 }) ?? true else { return nil }
         do {
-            let made = try CacheDatabase(folder, lost)
+            if opened.hasMissed { folder.clear() }
+            let made = try CacheDatabase(folder, boot: boot, lost)
             opened.database = made
+            opened.hasMissed = false
             return made
         } catch {
-            opened.notBefore = now + Self.rest
+            opened.hasMissed = true
+            opened.notBefore = now + rest
             lost("\(error)")
             return nil
         }
@@ -284,6 +296,7 @@ package final class CacheStore: Sendable {
     private func discard(_ opened: inout Opened, _ cause: String) {
         opened.database?.close()
         opened.database = nil
+        opened.hasMissed = true
         folder.clear()
         lost(cause)
     }

@@ -40,7 +40,7 @@ import TransferModel
     /// RFC 6265bis section 5.8.1: there is one Cookie field, and the caller's cookies come first.
     @Test func storedCookiesFollowTheCallers() throws {
         var state = try request { $0.headers = [HeaderField("cookie", "a=1; b"), HeaderField("Cookie", " c=2")] }
-        #expect(state.namesOfCookies == ["a", "c"])
+        #expect(state.headers.namesOfCookies == ["a", "c"])
         state.storedCookies = "k=v"
         #expect(state.allHeaders == [HeaderField("Cookie", "a=1; b;  c=2; k=v")])
         try state.follow(status: 302, location: "https://b.example/")

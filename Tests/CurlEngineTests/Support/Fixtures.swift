@@ -62,6 +62,7 @@ struct Judge: ResponseJudge {
 final class Observer: TransferObserver {
     struct Heard {
         var redirects: [String] = []
+        var cookies: [String?] = []
         var heads: [ResponseHead] = []
         var checkpoints: [Checkpoint] = []
         var restarts: [Checkpoint] = []
@@ -96,6 +97,7 @@ final class Observer: TransferObserver {
     func transferRedirected(to url: String, status: Int) {
         state.withLock { $0.redirects.append("\(status) \(url)") }
     }
+    func transferSends(cookies: String?) { state.withLock { $0.cookies.append(cookies) } }
     func transferSecured(to url: String) { state.withLock { $0.redirects.append("hsts \(url)") } }
     func transferResponded(_ head: ResponseHead, verdict: Verdict) { state.withLock { $0.heads.append(head) } }
     func transferMeasured(_ metrics: ExchangeMetrics) { state.withLock { $0.metrics.append(metrics) } }
@@ -164,15 +166,17 @@ struct Bench {
     let task = TaskID(7)
     let session = SessionKey.shared(of: UserID(1000))
     private let hsts: (any HSTSKeeping)?
+    private let cookies: (any CookieKeeping)?
 
     /// - Parameters:
     ///   - home: The folder in which the engine looks for keys. Nil means nowhere.
     ///   - rateClock: The clock of rate limits. Nil means the clock of the machine.
     init(
         holdsRestarts: Bool = false, holdsFiles: Bool = false, home: String? = nil, rateClock: ManualClock? = nil,
-        hsts: (any HSTSKeeping)? = nil
+        hsts: (any HSTSKeeping)? = nil, cookies: (any CookieKeeping)? = nil
     ) throws {
         self.hsts = hsts
+        self.cookies = cookies
         folder = try TemporaryFolder()
         var configuration = CurlEngine.Configuration(
             journalPath: folder.file("journal"), userAgent: "dld-test", homeDirectory: home)
@@ -186,11 +190,13 @@ struct Bench {
         folder = bench.folder
         observer = bench.observer
         hsts = bench.hsts
+        cookies = bench.cookies
         self.engine = engine
     }
 
     var context: TransferContext {
-        TransferContext(task: task, session: session, counters: counters, observer: observer, hsts: hsts)
+        TransferContext(
+            task: task, session: session, counters: counters, observer: observer, cookies: cookies, hsts: hsts)
     }
 
     func part(_ name: String = "part") throws -> PartFile { try PartFile.create(path: folder.file(name)) }

@@ -8,25 +8,27 @@ import TransferModel
 
 /// The cache returns what it stored, and its disk makes no transfer fail.
 struct CacheStoreTests {
-    private let folder: TemporaryFolder
-    private let place = CachePlace(alice, "")
+    let folder: TemporaryFolder
+    let place = CachePlace(alice, "")
 
     init() throws { folder = try TemporaryFolder() }
 
     private static let capacity = 1 << 20
 
-    private func record(_ url: String, selection: String = "", body: [UInt8] = [1, 2, 3], at time: Int64 = 7)
+    func record(_ url: String, selection: String = "", body: [UInt8] = [1, 2, 3], at time: Int64 = 7)
         -> CacheRecord
     {
         CacheRecord(
             url: url, selection: selection, head: "200", requestTime: time, responseTime: time, body: body)
     }
 
-    private func open(ownersMost: Int = 1 << 30) -> CacheStore {
-        CacheStore(path: folder.file("cache"), ownersMost: ownersMost, inPlace: true)
+    func open(
+        _ path: String = "cache", ownersMost: Int = 1 << 30, boot: String? = "1", rest: Duration = .seconds(10)
+    ) -> CacheStore {
+        CacheStore(path: folder.file(path), ownersMost: ownersMost, boot: boot, inPlace: true, rest: rest)
     }
 
-    private func find(
+    func find(
         _ store: CacheStore, _ url: String, in place: CachePlace? = nil, selection: String = ""
     ) async -> CacheRecord? {
         await withCheckedContinuation { continuation in
@@ -36,8 +38,7 @@ struct CacheStoreTests {
         }
     }
 
-    private func put(_ store: CacheStore, _ record: CacheRecord, in place: CachePlace? = nil, capacity: Int = capacity)
-    {
+    func put(_ store: CacheStore, _ record: CacheRecord, in place: CachePlace? = nil, capacity: Int = capacity) {
         store.put(record, in: place ?? self.place, capacity: capacity)
     }
 
@@ -211,7 +212,7 @@ struct CacheStoreTests {
 
     /// If no folder or no file can be created, there is no cache and no failure.
     @Test func withoutDiskThereIsNothing() async throws {
-        let store = CacheStore(path: "/dev/null/cache", ownersMost: 1 << 20, inPlace: true)
+        let store = CacheStore(path: "/dev/null/cache", ownersMost: 1 << 20, boot: "1", inPlace: true)
         put(store, record("http://a/"))
         #expect(await find(store, "http://a/") == nil)
         #expect(await store.usage(of: alice) == [:])
@@ -245,7 +246,7 @@ struct CacheStoreTests {
 
     /// The cache behaves the same on its own thread as in place.
     @Test func itsThreadDoesTheSame() async throws {
-        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, boot: "1")
         for number in 0..<50 { put(store, record("http://\(number)/")) }
         for number in 0..<50 { #expect(await find(store, "http://\(number)/") != nil) }
         await store.close()
@@ -277,7 +278,7 @@ struct CacheStoreTests {
     /// Beyond the limit no request waits. An answer that should have been removed is not returned, because the disk
     /// starts empty.
     @Test func removalsThatDoNotFitMakeItStartEmpty() async throws {
-        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, boot: "1")
         for url in ["http://a/", "http://kept/"] { put(store, record(url)) }
         let disk = await hang(store)
         for number in 0..<5000 { store.touch(place, url: "http://\(number)/", selection: "") }
@@ -294,7 +295,7 @@ struct CacheStoreTests {
     }
 
     @Test func usesThatDoNotFitAreNotNoted() async throws {
-        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, boot: "1")
         put(store, record("http://a/"))
         let disk = await hang(store)
         for _ in 0..<5000 { store.touch(place, url: "http://a/", selection: "") }
@@ -306,7 +307,7 @@ struct CacheStoreTests {
 
     /// An answer that does not fit removes the older answer in its place.
     @Test func anAnswerThatDoesNotFitReplacesNothing() async throws {
-        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, boot: "1")
         for url in ["http://a/", "http://kept/"] { put(store, record(url)) }
         let disk = await hang(store)
         put(store, record("http://a/", body: [UInt8](repeating: 1, count: (16 << 20) + 1)))
@@ -318,7 +319,7 @@ struct CacheStoreTests {
     }
 
     @Test func lookupsThatDoNotFitAreAnsweredAtOnce() async throws {
-        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30)
+        let store = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, boot: "1")
         let disk = await hang(store)
         let answers = Guarded(0)
         for _ in 0..<5000 {

@@ -94,7 +94,11 @@ package final class CacheKeeper: Sendable {
         } then: { [self] record in
             guard let record, let response = StoredResponse(record) else { return then(nil) }
             let answer = CachedAnswer(response: response, body: record.body)
-            guard remember(answer, request.url, on: shelf, since: reading) != .invalidated else { return then(nil) }
+            switch remember(answer, request.url, on: shelf, since: reading, readFor: request) {
+            case .kept, .tooLarge: break
+            case .outdated(let newer): return then(newer)
+            case .invalidated: return then(nil)
+            }
             disk.touch(shelf.place, url: request.url, selection: record.selection)
             then(answer)
         }
@@ -129,7 +133,7 @@ package final class CacheKeeper: Sendable {
         switch remember(answer, url, on: shelf, since: reading) {
         case .kept: break
         case .tooLarge: forgetInMemory(url, shelf.place)
-        case .invalidated: return
+        case .invalidated, .outdated: return
         }
         guard let disk, shelf.policy.diskCapacity > 0 else { return }
         guard fitsOnDisk(answer, url, shelf), let record = CacheRecord(answer, url) else {
@@ -160,13 +164,25 @@ package final class CacheKeeper: Sendable {
         answer.size(url) <= shelf.policy.memoryCapacity / CachePolicy.share
     }
 
-    private enum Remembering { case kept, tooLarge, invalidated }
+    private enum Remembering {
+        case kept, tooLarge, invalidated
+        /// Memory has got a newer one since.
+        case outdated(CachedAnswer)
+    }
 
+    /// - Parameter request: the one for which the answer was read from the disk; nil if it comes from a server.
     private func remember(
-        _ answer: CachedAnswer, _ url: String, on shelf: Shelf, since reading: CacheReading
+        _ answer: CachedAnswer, _ url: String, on shelf: Shelf, since reading: CacheReading,
+        readFor request: CacheRequest? = nil
     ) -> Remembering {
         state.withLock { state in
             guard !state.invalidations.concern(url, shelf.place, since: reading.since) else { return .invalidated }
+            if let request, state.memory[shelf.place] != nil,
+                let known = state.change(shelf.place, { $0.find(request) }),
+                known.response.responseTime >= answer.response.responseTime
+            {
+                return .outdated(known)
+            }
             guard fitsInMemory(answer, url, shelf) else { return .tooLarge }
             let others = (state.bytes[shelf.place.owner] ?? 0) - (state.memory[shelf.place]?.bytes ?? 0)
             let most = min(shelf.policy.memoryCapacity, Bounds.cacheMemoryOfOwner - others)

@@ -1,3 +1,4 @@
+import TransferCore
 import TransferStore
 
 /// Records what is invalidated while answers are read or fetched. Answers from before an invalidation must not be kept
@@ -57,4 +58,14 @@ final class CacheReading: Sendable {
     }
 
     deinit { end() }
+}
+
+extension ExchangeOutcome {
+    /// The URLs that each hop of an unsafe request invalidates.
+    func invalidated(of exchange: Exchange) -> [String] {
+        let hops = unsafeHops.flatMap { CacheRules.invalidated(by: $0.head, method: $0.method, url: $0.head.url) }
+        guard let head, !becameGET else { return hops }
+        let url = head.redirects > 0 ? head.url : exchange.url
+        return hops + CacheRules.invalidated(by: head, method: exchange.method ?? "GET", url: url)
+    }
 }

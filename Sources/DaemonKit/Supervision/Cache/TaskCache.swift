@@ -28,6 +28,8 @@ final class TaskCache: Sendable {
     private struct State {
         /// nil if the cache takes no part.
         var request: CacheRequest?
+        /// The stored cookies that `request` has, in the form of its Cookie field.
+        var cookies: String?
         /// The exchange without the fields that the cache added.
         var plain: Exchange?
         var stored: CachedAnswer?
@@ -96,9 +98,11 @@ final class TaskCache: Sendable {
 
     /// - Parameter then: called once, on any thread, possibly before this function returns.
     func look(_ exchange: Exchange, then: @escaping @Sendable (Way) -> Void) {
-        guard let request = request(of: exchange) else { return then(mayLoad(exchange) ? .send(exchange) : .miss) }
+        let (found, cookies) = request(of: exchange)
+        guard let request = found else { return then(mayLoad(exchange) ? .send(exchange) : .miss) }
         state.withLock { state in
             state.request = request
+            state.cookies = cookies
             state.plain = exchange
         }
         find(request, exchange, then)
@@ -113,28 +117,24 @@ final class TaskCache: Sendable {
     /// Returns the answer in memory for a task that has not begun, as if the exchange had brought it; nil if a server
     /// must be asked or another request awaited.
     func recalled(_ exchange: Exchange) -> ExchangeOutcome? {
-        guard let request = request(of: exchange), let answer = keeper.recall(request, on: shelf),
+        guard let request = request(of: exchange).request, let answer = keeper.recall(request, on: shelf),
             case .serve(_, let age) = request.use(of: answer.response, at: now())
         else { return nil }
         return outcome(answer, age: age, of: exchange)
     }
 
-    /// Returns the request as it will be sent, because its URL and fields choose the stored answer; nil if the cache
-    /// takes no part.
-    private func request(of exchange: Exchange) -> CacheRequest? {
-        let (sent, cookies) = withCookies(exchange)
-        return CacheRequest(
-            sent, shelf.policy.request, defaults: keeper.defaults, cookies: sharesCookies ? nil : cookies)
-    }
-
-    /// Adds the cookies that the request will carry, because an answer may depend on them.
-    private func withCookies(_ exchange: Exchange) -> (exchange: Exchange, cookies: String?) {
-        guard let cookies, !cookies.isEmpty, let url = CookieURL(exchange.url),
-            let stored = cookies.field(for: CookieRequest(url), without: [])
-        else { return (exchange, nil) }
-        var exchange = exchange
-        exchange.ownHeaders.append(HeaderField("Cookie", stored))
-        return (exchange, stored)
+    /// Returns the request as it would be sent now, because its URL and fields choose the stored answer, and its stored
+    /// cookies. The request is nil if the cache takes no part.
+    private func request(of exchange: Exchange) -> (request: CacheRequest?, cookies: String?) {
+        var sent = exchange
+        var stored: String?
+        if let cookies, !cookies.isEmpty, let url = CookieURL(exchange.url) {
+            stored = cookies.field(for: CookieRequest(url), without: exchange.headers.namesOfCookies)
+            if let stored { sent.ownHeaders.append(HeaderField("Cookie", stored)) }
+        }
+        let request = CacheRequest(
+            sent, shelf.policy.request, defaults: keeper.defaults, cookies: sharesCookies ? nil : stored)
+        return (request, stored)
     }
 
     private func found(
@@ -200,7 +200,8 @@ final class TaskCache: Sendable {
                 state.waits = false
                 state.hasWaited = true
             }
-            find(request, exchange, then)
+            // The cookies may have changed.
+            look(exchange, then: then)
         }
         switch start {
         case .lead(let number):
@@ -242,6 +243,17 @@ final class TaskCache: Sendable {
 
     // MARK: The answer
 
+    /// Takes the cookies that are really sent. If they are not those that chose the stored answer, the answers to this
+    /// request are for other requests than that one: none is kept, and nobody waits for them.
+    func sends(cookies: String?) {
+        let isOther = state.withLock { state in
+            state.request != nil && state.cookies.map { Array($0.utf8) } != cookies.map { Array($0.utf8) }
+        }
+        guard isOther else { return }
+        land()
+        state.withLock { ($0.request, $0.stored) = (nil, nil) }
+    }
+
     /// Takes the header of an answer, and lets requests continue that wait for an answer which will not fit them.
     func responded(_ head: ResponseHead) {
         let now = now()
@@ -280,10 +292,10 @@ final class TaskCache: Sendable {
         defer { land() }
         invalidate(by: outcome, of: exchange)
         let known = state.withLock { $0 }
-        guard let request = known.request else { return .outcome(outcome) }
         if known.isValidating, outcome.end == .finished, outcome.head?.status == 304 {
-            return validated(outcome, known, request)
+            return validated(outcome, known)
         }
+        guard let request = known.request else { return .outcome(outcome) }
         if let stored = known.stored, Self.isFailure(outcome),
             request.mayServe(stored.response, inPlaceOf: outcome.head?.status, at: now())
         {
@@ -294,21 +306,12 @@ final class TaskCache: Sendable {
 
     /// Removes what each hop of an unsafe request invalidates.
     func invalidate(by outcome: ExchangeOutcome, of exchange: Exchange) {
-        for url in Self.invalidated(by: outcome, of: exchange) { keeper.forget(url, on: shelf) }
+        for url in outcome.invalidated(of: exchange) { keeper.forget(url, on: shelf) }
     }
 
-    /// Returns the URLs that each hop of an unsafe request invalidates.
-    private static func invalidated(by outcome: ExchangeOutcome, of exchange: Exchange) -> [String] {
-        let hops = outcome.unsafeHops.flatMap {
-            CacheRules.invalidated(by: $0.head, method: $0.method, url: $0.head.url)
-        }
-        guard let head = outcome.head, !outcome.becameGET else { return hops }
-        let url = head.redirects > 0 ? head.url : exchange.url
-        return hops + CacheRules.invalidated(by: head, method: exchange.method ?? "GET", url: url)
-    }
-
-    private func validated(_ outcome: ExchangeOutcome, _ known: State, _ request: CacheRequest) -> Ending {
-        guard let head = outcome.head, head.redirects == 0, let stored = known.stored, let plain = known.plain,
+    private func validated(_ outcome: ExchangeOutcome, _ known: State) -> Ending {
+        guard let head = outcome.head, head.redirects == 0, let request = known.request, let stored = known.stored,
+            let plain = known.plain,
             let fresh = stored.response.freshened(
                 by: head, requestTime: known.requestTime, responseTime: known.responseTime)
         else {

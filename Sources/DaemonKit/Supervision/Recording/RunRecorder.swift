@@ -103,6 +103,8 @@ final class RunRecorder: TransferObserver {
         handle(.observed(.redirected(to: url, status: nil)))
     }
 
+    func transferSends(cookies: String?) { cache?.sends(cookies: cookies) }
+
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
         note("answered", ["status": "\(head.status ?? 0)", "verdict": "\(Self.text(verdict))"])
         if record.settled?.unproven.isEmpty == false { run.noteAnswer(head) }

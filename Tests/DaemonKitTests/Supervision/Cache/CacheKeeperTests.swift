@@ -1,3 +1,4 @@
+import Dispatch
 import TestSupport
 import Testing
 import Threading
@@ -15,7 +16,7 @@ struct CacheKeeperTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        disk = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, inPlace: true)
+        disk = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, boot: "1", inPlace: true)
         keeper = CacheKeeper(disk: disk)
     }
 
@@ -36,13 +37,14 @@ struct CacheKeeperTests {
     }
 
     private func answer(
-        _ body: Int = 3, _ control: String = "max-age=9", vary: String? = nil, to request: CacheRequest
+        _ body: Int = 3, _ control: String = "max-age=9", vary: String? = nil, to request: CacheRequest,
+        at time: Int64 = 5
     ) throws -> CachedAnswer {
         let head = ResponseHead(
             url: request.url, status: 200,
             headers: [HeaderField("Cache-Control", control)] + (vary.map { [HeaderField("Vary", $0)] } ?? []))
         return CachedAnswer(
-            response: try #require(request.stored(head, requestTime: 5, responseTime: 5)),
+            response: try #require(request.stored(head, requestTime: time, responseTime: time)),
             body: [UInt8](repeating: 7, count: body), credentials: request.credentials)
     }
 
@@ -73,6 +75,37 @@ struct CacheKeeperTests {
         #expect(await find(request, shelf, in: next) == stored)
         #expect(await next.usage(of: Self.alice)[""]?.memory.entries == 1)
         #expect(await find(request, try self.shelf(owner: UserID(7)), in: next) == nil)
+    }
+
+    /// While the disk is read, another task may get a newer answer. It is not replaced by the older one.
+    @Test func whatWasReadReplacesNothingNewer() async throws {
+        let (request, shelf) = (try request(), try shelf())
+        let (old, new) = (try answer(1, to: request), try answer(2, to: request, at: 6))
+        put(old, shelf)
+        await disk.close()
+        let slow = CacheStore(path: folder.file("cache"), ownersMost: 1 << 30, boot: "1")
+        let next = CacheKeeper(disk: slow)
+        // Holds the thread of the disk until the newer answer is there.
+        let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        slow.find(
+            shelf.place, request.url,
+            choosing: { _ in
+                begins.finish()
+                _ = gate.wait(timeout: .now() + 60)
+                return nil
+            }, then: { _ in })
+        for await _ in begun {}
+        let (found, finds) = AsyncStream.makeStream(of: CachedAnswer?.self)
+        next.find(request, on: shelf, since: next.reading()) {
+            finds.yield($0)
+            finds.finish()
+        }
+        next.put(new, request.url, on: shelf, since: next.reading(), replaces: false)
+        gate.signal()
+        for await answer in found { #expect(answer == new) }
+        #expect(next.recall(request, on: shelf) == new)
+        await next.close()
     }
 
     @Test func ephemeralSessionsReachNoDisk() async throws {

@@ -10,7 +10,9 @@ import TransferStore
 struct TaskCacheTests {
     private let keeper = CacheKeeper(disk: nil)
 
-    private func cache(_ request: RequestCachePolicy = .useProtocolCachePolicy) throws -> TaskCache {
+    private func cache(
+        _ request: RequestCachePolicy = .useProtocolCachePolicy, cookies jar: CookieStorage? = nil
+    ) throws -> TaskCache {
         var spec = TaskSpec()
         spec.kind = .data
         let record = TaskRecord(
@@ -18,8 +20,10 @@ struct TaskCacheTests {
             status: TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0)), host: "h", position: 0)
         var policy = try #require(CachePolicy(SessionConfiguration(), .default))
         policy.request = request
+        let cookies = CookiePolicy(SessionConfiguration(), .default)
         return TaskCache(
-            keeper, record, policy, CookiePolicy(SessionConfiguration(), .default), of: nil,
+            keeper, record, policy, cookies,
+            of: jar.map { TaskCookies($0, "", cookies, url: "http://a.org/", time: ManualTime()) },
             TransferRun(record, directHost: nil) { _ in }, ManualTime())
     }
 
@@ -160,5 +164,105 @@ struct TaskCacheTests {
         #expect(late.sent != nil)
         _ = first.ended(outcome(answer), of: sent)
         guard case .answered? = waits.way else { return #expect(Bool(false), "it was not answered") }
+    }
+
+    // MARK: The cookies that are really sent
+
+    private static let alice = "sid=alice"
+
+    private func logIn(_ jar: CookieStorage) {
+        _ = jar.change("", at: Timestamp(milliseconds: 0)) { jar in
+            jar.receive(
+                Self.alice, from: CookieURL(host: "a.org", text: "http://a.org/", isSecure: false),
+                at: Timestamp(milliseconds: 0))
+        }
+    }
+
+    /// The answer belongs to cookies by which nobody has looked. This is also true of a repeated request.
+    @Test(arguments: [nil, "Cookie"] as [String?], [false, true])
+    func anAnswerToOtherCookiesIsNotKept(vary: String?, isRepeated: Bool) throws {
+        let jar = CookieStorage()
+        let (cache, waiting) = (try cache(cookies: jar), try self.cache(cookies: jar))
+        let sent = try #require(look(cache, exchange("/x")).sent)
+        let waits = look(waiting, exchange("/x"))
+        #expect(waits.way == nil)
+        if isRepeated { cache.sends(cookies: nil) }
+        cache.sends(cookies: Self.alice)
+        // Nobody waits for it any more.
+        #expect(waits.sent != nil)
+        let answer = head("/x", 200, ("Vary", vary ?? "Accept"))
+        cache.responded(answer)
+        _ = cache.ended(outcome(answer), of: sent)
+        #expect(try !isStored("/x"))
+        // The cookies that chose the answer were sent.
+        let next = try self.cache()
+        let plain = try #require(look(next, exchange("/x")).sent)
+        next.sends(cookies: nil)
+        next.responded(answer)
+        _ = next.ended(outcome(answer), of: plain)
+        #expect(try isStored("/x"))
+    }
+
+    /// What was stored for other cookies is neither confirmed nor used in place of an error.
+    @Test func anAnswerToOtherCookiesConfirmsNothing() throws {
+        let stale = ResponseHead(
+            url: "http://a.org/x", status: 200,
+            headers: [
+                HeaderField("Cache-Control", "max-age=0, stale-if-error=600"), HeaderField("ETag", "\"a\""),
+                HeaderField("Vary", "Cookie"),
+            ])
+        let first = try cache()
+        _ = first.ended(outcome(stale), of: try #require(look(first, exchange("/x")).sent))
+        for status in [304, 503] {
+            let cache = try cache()
+            let sent = try #require(look(cache, exchange("/x")).sent)
+            #expect(sent.ownHeaders.firstIndex(named: "If-None-Match") != nil)
+            cache.sends(cookies: Self.alice)
+            let answer = ResponseHead(url: "http://a.org/x", status: status, headers: [HeaderField("ETag", "\"a\"")])
+            cache.responded(answer)
+            switch cache.ended(outcome(answer), of: sent) {
+            case .again(let plain):
+                #expect(status == 304 && plain.ownHeaders.firstIndex(named: "If-None-Match") == nil)
+                cache.sends(cookies: Self.alice)
+                _ = cache.ended(outcome(head("/x")), of: plain)
+            case .outcome(let outcome): #expect(status == 503 && outcome.head?.status == 503)
+            case .asks: #expect(Bool(false), "nobody asks")
+            }
+        }
+        // What is stored for no cookies is still what it was.
+        #expect(look(try cache(), exchange("/x")).sent?.ownHeaders.firstIndex(named: "If-None-Match") != nil)
+    }
+
+    /// After a wait, a request has the cookies of that time.
+    @Test func whoHasWaitedLooksWithItsCookies() throws {
+        let jar = CookieStorage()
+        let (first, second) = (try cache(cookies: jar), try cache(cookies: jar))
+        let sent = try #require(look(first, exchange("/x")).sent)
+        let waits = look(second, exchange("/x"))
+        #expect(waits.way == nil)
+        logIn(jar)
+        let answer = head("/x", 200, ("Vary", "Cookie"))
+        first.sends(cookies: nil)
+        first.responded(answer)
+        _ = first.ended(outcome(answer), of: sent)
+        let own = try #require(waits.sent)
+        second.sends(cookies: Self.alice)
+        second.responded(answer)
+        _ = second.ended(outcome(answer), of: own)
+        for cookies in [jar, nil] { #expect(look(try cache(cookies: cookies), exchange("/x")).sent == nil) }
+    }
+
+    /// Cookies that the caller gives take the place of stored ones of the same name.
+    @Test func theCallersCookiesChooseToo() throws {
+        let jar = CookieStorage()
+        logIn(jar)
+        var exchange = exchange("/x")
+        exchange.headers = [HeaderField("Cookie", "sid=own")]
+        let cache = try cache(cookies: jar)
+        let sent = try #require(look(cache, exchange).sent)
+        cache.sends(cookies: nil)
+        cache.responded(head("/x"))
+        _ = cache.ended(outcome(head("/x")), of: sent)
+        #expect(look(try self.cache(cookies: jar), exchange).sent == nil)
     }
 }
