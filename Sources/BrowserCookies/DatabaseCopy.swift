@@ -37,16 +37,19 @@ final class DatabaseCopy {
     private let folder: String
     private var database: OpaquePointer?
 
-    init(of path: String) throws(Unreadable) {
+    /// - Parameter copied: called after each try to copy it.
+    init(of path: String, copied: () -> Void = {}) throws(Unreadable) {
         var template = Array("/tmp/dlctl-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Unreadable(why: "/tmp: \(Self.reason())") }
         folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         for attempt in 1...Self.tries {
             do throws(Unreadable) {
+                // A log of the last try does not belong to this copy.
+                removeCopy()
                 let before = Self.state(of: path)
                 for part in Self.parts { try copy(path + part, to: "\(folder)/copy\(part)", isNeeded: part.isEmpty) }
+                copied()
                 if Self.state(of: path) == before, isWhole() { return }
-                close()
                 if attempt == Self.tries { throw Unreadable(why: "\(path) changes all the time, or is damaged") }
             } catch {
                 remove()
@@ -63,9 +66,13 @@ final class DatabaseCopy {
     }
 
     private func remove() {
+        removeCopy()
+        rmdir(folder)
+    }
+
+    private func removeCopy() {
         close()
         for part in Self.parts + ["-shm"] { unlink("\(folder)/copy\(part)") }
-        rmdir(folder)
     }
 
     private static func reason() -> String { String(cString: strerror(errno)) }

@@ -17,7 +17,16 @@
 
 int dld_syncfs(int descriptor) { return syncfs(descriptor); }
 
-int dld_memory_file(void) { return memfd_create("dld", MFD_CLOEXEC); }
+int dld_memory_file(void) { return memfd_create("dld", MFD_CLOEXEC | MFD_ALLOW_SEALING); }
+
+int dld_free_memory(int descriptor, int64_t end) {
+    return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
+}
+
+int dld_close_memory(int descriptor) {
+    if (ftruncate(descriptor, 0) != 0) return -1;
+    return fcntl(descriptor, F_ADD_SEALS, F_SEAL_GROW);
+}
 
 ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offset) {
     const struct iovec piece = {.iov_base = buffer, .iov_len = count};

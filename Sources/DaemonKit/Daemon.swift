@@ -168,7 +168,9 @@ package final class Daemon: Sendable {
         let cookies = CookieKeeper(store: store, time: time)
         let userAgent = first.settings.userAgent ?? "dld/\(Self.version)"
         let cache = CacheKeeper(
-            disk: CacheStore(path: first.stateDirectory + "/cache", ownersMost: Bounds.cacheDiskOfOwner) {
+            disk: CacheStore(
+                path: first.stateDirectory + "/cache", ownersMost: Bounds.cacheDiskOfOwner, boot: BootName.current
+            ) {
                 logger.warning("the cache begins empty", metadata: ["cause": "\($0)"])
             }, userAgent: userAgent)
         self.cache = cache
@@ -212,12 +214,15 @@ package final class Daemon: Sendable {
             try? await Task.sleep(for: .milliseconds(100))
             Footprint.shrink()
         }
-        store.onCommit { [weak credentials] events in
+        store.onCommit { [weak credentials, weak cookies, weak rates = supervision.rates] events in
             credentials?.follow(events, isVolatile: false)
+            cookies?.follow(events)
+            rates?.follow(events)
             feed.committed(events)
             footprint.note(events: events.count)
         }
-        inMemory.onCommit { [weak credentials, weak hsts] events in
+        inMemory.onCommit { [weak credentials, weak hsts, weak rates = volatileSupervision.rates] events in
+            rates?.follow(events)
             credentials?.follow(events, isVolatile: true)
             hsts?.follow(events)
             feed.committedVolatile(events)

@@ -6,7 +6,10 @@ import NIOCore
 final class OutgoingQueue: Sendable {
     private struct State {
         var waiting = ByteBuffer()
-        /// Bytes that wait, and bytes that the channel has but the kernel has not taken yet.
+        /// Lines that are made when few bytes wait, in this order.
+        var later = CircularBuffer<@Sendable () -> [UInt8]>()
+        /// Bytes that wait, and bytes that the channel has but the kernel has not taken yet. Each line in `later` counts
+        /// as `limits.laterLine`.
         var bytes = 0
         var isFlushScheduled = false
         var isClosed = false
@@ -41,18 +44,35 @@ final class OutgoingQueue: Sendable {
     /// Appends bytes. Closes the connection instead if more than the limit are waiting on it, or many while far too many
     /// wait for all clients of the user.
     func append(_ write: (inout ByteBuffer) -> Void) {
+        add { state in
+            guard madeBytes(state) <= limits.outgoing else { return false }
+            let before = state.waiting.readableBytes
+            write(&state.waiting)
+            state.bytes += state.waiting.readableBytes - before
+            return true
+        }
+    }
+
+    /// Appends a line that is made when only few bytes wait, after all earlier such lines. Many of them may wait:
+    /// together with the bytes, twice what all clients of a user may leave unread.
+    func appendLater(_ line: @escaping @Sendable () -> [UInt8]) {
+        add { state in
+            guard state.bytes <= 2 * limits.outgoingPerUser else { return false }
+            state.later.append(line)
+            state.bytes += limits.laterLine
+            makeLines(&state)
+            return true
+        }
+    }
+
+    /// - Parameter add: returns false if too much waits already.
+    private func add(_ add: (inout State) -> Bool) {
         let isBeyond = registry.owesTooMuch(to: uid)
         let (schedule, overflow, count) = state.withLockedValue { state -> (Bool, Bool, Int) in
             if state.isClosed { return (false, false, 0) }
-            if state.bytes > limits.outgoing || isBeyond && state.bytes > limits.outgoingHighWater / 4 {
-                return (false, true, 0)
-            }
-            let before = state.waiting.readableBytes
-            write(&state.waiting)
-            let count = state.waiting.readableBytes - before
-            state.bytes += count
-            defer { state.isFlushScheduled = true }
-            return (!state.isFlushScheduled, false, count)
+            let before = state.bytes
+            if isBeyond && before > limits.outgoingHighWater / 4 || !add(&state) { return (false, true, 0) }
+            return (mustFlush(&state), false, state.bytes - before)
         }
         registry.owe(count, to: uid)
         if overflow {
@@ -60,6 +80,25 @@ final class OutgoingQueue: Sendable {
         } else if schedule {
             channel.eventLoop.execute { self.flush() }
         }
+    }
+
+    /// The bytes without the lines that are not made yet.
+    private func madeBytes(_ state: State) -> Int { state.bytes - state.later.count * limits.laterLine }
+
+    /// Makes lines as long as only few bytes wait.
+    private func makeLines(_ state: inout State) {
+        while madeBytes(state) <= limits.outgoingHighWater, let line = state.later.popFirst()?() {
+            state.waiting.writeBytes(line)
+            state.waiting.writeInteger(UInt8(ascii: "\n"))
+            state.bytes += line.count + 1 - limits.laterLine
+        }
+    }
+
+    /// Tells whether the caller must schedule a flush.
+    private func mustFlush(_ state: inout State) -> Bool {
+        guard !state.isFlushScheduled, state.waiting.readableBytes > 0 else { return false }
+        state.isFlushScheduled = true
+        return true
     }
 
     /// Suspends until only few bytes wait, or none if the user's clients leave much unread. Returns false if the connection is closed.
@@ -86,9 +125,10 @@ final class OutgoingQueue: Sendable {
     func close() {
         let (waiters, dropped) = state.withLockedValue { state in
             state.isClosed = true
-            let dropped = state.waiting.readableBytes
+            let dropped = state.waiting.readableBytes + state.later.count * limits.laterLine
             state.bytes -= dropped
             state.waiting = ByteBuffer()
+            state.later.removeAll()
             defer { state.waiters = [] }
             return (state.waiters, dropped)
         }
@@ -109,9 +149,15 @@ final class OutgoingQueue: Sendable {
     }
 
     private func left(_ count: Int) {
-        registry.owe(-count, to: uid)
-        let (waiters, isDone) = state.withLockedValue { state in
+        let (made, schedule) = state.withLockedValue { state in
             state.bytes -= count
+            let before = state.bytes
+            makeLines(&state)
+            return (state.bytes - before, mustFlush(&state))
+        }
+        registry.owe(made - count, to: uid)
+        if schedule { channel.eventLoop.execute { self.flush() } }
+        let (waiters, isDone) = state.withLockedValue { state in
             guard !isCrowded(state.bytes) else {
                 return ([CheckedContinuation<Bool, Never>](), false)
             }

@@ -79,6 +79,10 @@ package final class RPCConnection: Sendable {
         }
     }
 
+    /// Sends a line that is made, without its LF, when the client has read what came before. Such lines stay in order, but
+    /// others overtake them. A client that is much too far behind is dropped.
+    package func sendLater(_ line: @escaping @Sendable () -> [UInt8]) { queue.appendLater(line) }
+
     /// Suspends while many bytes wait to be sent. Returns false if the connection is closed.
     package func waitForRoom() async -> Bool { await queue.waitForRoom() }
 

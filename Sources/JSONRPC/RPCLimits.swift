@@ -23,6 +23,8 @@ package struct RPCLimits: Sendable {
     /// answers begin no further requests. Above twice as many, their requests are refused, and a connection with many
     /// unread bytes that gets more is dropped.
     package var outgoingPerUser = 64 << 20
+    /// The bytes that a line of `sendLater` counts as before it is made.
+    package var laterLine = 256
     /// The most bytes of unfinished or waiting lines on all connections together, without the first 64 KiB of each.
     package var unfinishedLines = 256 << 20
     /// How many of them one user's connections may have. Others must find room for lines of full length.

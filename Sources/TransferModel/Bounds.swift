@@ -159,6 +159,8 @@ package enum Bounds {
     /// Bytes that wait to be sent to all clients of one user, before their connections begin no further requests; above
     /// twice as many, connections are closed.
     package static let waitingAnswersOfUser = 64 << 20
+    /// The bytes that an event of a volatile session counts as while it waits for its client.
+    package static let waitingEvent = 256
     /// Bytes of lines that are incomplete or waiting: of all users, and of one.
     package static let unfinishedLines = 256 << 20
     package static let unfinishedLinesOfUser = 64 << 20

@@ -102,6 +102,20 @@ struct BrowserCookiesTests {
         }
     }
 
+    /// The browser writes and ends while its database is copied. The copy of its former log must not be read.
+    @Test func aLogOfAnEarlierTryIsNotRead() throws {
+        var open: OpaquePointer? = try database("a", "CREATE TABLE t (v TEXT); INSERT INTO t VALUES ('old');")
+        let copy = try DatabaseCopy(of: home.file("a")) {
+            guard let first = open else { return }
+            open = nil
+            sqlite3_close(first)
+            sqlite3_close(try? database("a", "UPDATE t SET v = 'new';"))
+        }
+        var found: [String] = []
+        try copy.rows("SELECT v FROM t") { found.append($0.text(0)) }
+        #expect(found == ["new"])
+    }
+
     @Test func profilesByNameAndByDefault() throws {
         let ini = """
             [Install4F96D1932A9F858E]

@@ -60,11 +60,12 @@ extension EndToEnd.Serving {
                 [["kind": "data", "stream": true, "url": "pipe:held"]], session: "v")[0]
             try await bench.probe.call("task.credit", ["id": .integer(held), "bytes": 1])
             try await bench.probe.wait(for: held, bytes: 1)
-            let other = try await bench.probe.add([
+            let other = try await bench.probe.add(
                 [
-                    "kind": "data", "url": "pipe:other", "timeoutIntervalForRequest": 3, "retry": ["attempts": 1],
-                ]
-            ])[0]
+                    [
+                        "kind": "data", "url": "pipe:other", "timeoutIntervalForRequest": 3, "retry": ["attempts": 1],
+                    ]
+                ], session: "v")[0]
             var isTold = false
             #expect(
                 try await eventually {
@@ -77,7 +78,7 @@ extension EndToEnd.Serving {
             #expect(task["error", "message"]?.stringValue?.contains("another task") == true, "\(task)")
             // Once the first task takes its bytes, others are served.
             try await bench.probe.call("task.credit", ["id": .integer(held), "bytes": 10_000_000])
-            let last = try await bench.probe.add([["kind": "data", "url": "pipe:last"]])[0]
+            let last = try await bench.probe.add([["kind": "data", "url": "pipe:last"]], session: "v")[0]
             try await bench.probe.wait(for: last, "completed")
         }
     }

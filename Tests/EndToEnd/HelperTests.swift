@@ -328,7 +328,7 @@ extension EndToEnd.Serving {
             let id = try await bench.add("many", ["do": "die", "at": "0"])
             unlink(bench.home + "/.local/lib/dld/schemes/many")
             let task = try await bench.probe.wait(for: id, "failed")
-            #expect(task.errorCode == "helper.failed", "\(task)")
+            #expect(task.errorCode == "request.bad_url", "\(task)")
             #expect(try await bench.probe.call("daemon.info")["schemes"] == [])
         }
 

@@ -41,6 +41,25 @@ extension EndToEnd.Serving {
             #expect(listed["tasks"]?.arrayValue?.compactMap { $0["id"]?.integerValue } == [download, data])
         }
 
+        /// A client that reads gets every event of the longest call, in order, and its answer.
+        @Test(.timeLimit(.minutes(4)))
+        func theLongestCallKeepsItsConnection() async throws {
+            let scene = try await Scene()
+            try await open("ephemeral", on: scene.probe)
+            try await scene.probe.call(
+                "events.subscribe", ["sessions": ["v"], "types": ["task.added", "task.paused"]])
+            let spec: JSONValue = ["kind": "data", "url": .string(scene.origin.url("/file")), "startPaused": true]
+            let tasks = JSONValue.array(Array(repeating: spec, count: 50_000))
+            let added = try await scene.probe.call("task.add", ["session": "v", "tasks": tasks], within: 180)["tasks"]
+            let ids = added?.arrayValue?.compactMap { $0["id"]?.integerValue } ?? []
+            var told: [Int64] = []
+            while told.count < 50_000 {
+                let event = try await scene.probe.nextEvent()
+                if event["type"] == "task.added", let id = event["task"]?.integerValue { told.append(id) }
+            }
+            #expect(ids.count == 50_000 && told == ids)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func nothingOfThemIsInTheDurableStore() async throws {
             let scene = try await Scene()

@@ -5,7 +5,7 @@ import TestSupport
 /// A service for the tests of the wire.
 ///
 /// `echo` answers with its parameters, `long` with 100,000 letters, and `fail` with an error. `hold` answers when it is
-/// released, and `burst` sends notifications.
+/// released, `burst` sends notifications, and `later` sends 100,000 with `sendLater`.
 final class EchoHandler: RequestHandler {
     private struct State {
         var begun: [String] = []
@@ -50,6 +50,9 @@ final class EchoHandler: RequestHandler {
             return RPCAnswer(.success(Array("true".utf8))) {
                 for number in 0..<1000 { connection.send(Array("{\"n\":\(number)}".utf8)) }
             }
+        case "later":
+            for number in 0..<100_000 { connection.sendLater { Array("{\"n\":\(number)}".utf8) } }
+            return RPCAnswer(.success(Array("true".utf8)))
         case "flood":
             let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 16)
             var sent = 0

@@ -87,6 +87,35 @@ extension RPCServerTests {
         }
     }
 
+    /// They are more than may wait as bytes.
+    @Test func linesThatAreMadeLaterWaitForAClientThatReads() async throws {
+        var limits = RPCLimits()
+        limits.outgoing = 64 << 10
+        limits.outgoingHighWater = 16 << 10
+        try await withServer(limits: limits) { socket, _, _ in
+            let client = try await LineClient.connect(to: socket)
+            try await client.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"later\"}\n")
+            var (next, answers) = (0, 0)
+            while next < 100_000 || answers == 0, let line = await client.line() {
+                if line == "{\"n\":\(next)}" { next += 1 } else { answers += 1 }
+            }
+            #expect(next == 100_000 && answers == 1)
+            try await expectService(client)
+        }
+    }
+
+    @Test func dropsAClientThatLeavesTooManyLinesToBeMade() async throws {
+        var limits = RPCLimits()
+        limits.outgoingPerUser = 4 << 20
+        try await withServer(limits: limits) { socket, handler, server in
+            let deaf = try await LineClient.connect(to: socket, reads: false)
+            try await deaf.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"later\"}\n")
+            #expect(await eventually { handler.closed == 1 })
+            #expect(server.connectionCount == 0)
+            await deaf.close()
+        }
+    }
+
     @Test func stopsReadingFromAClientThatDoesNotReadItsAnswers() async throws {
         try await withServer { socket, handler, _ in
             let deaf = try await LineClient.connect(to: socket, reads: false)

@@ -13,6 +13,10 @@
 int dld_syncfs(int descriptor);
 // An empty file in memory, without a name in any folder (memfd_create(2)), closed on exec; -1 and errno on failure.
 int dld_memory_file(void);
+// Gives back the memory of the file's bytes before `end` (fallocate(2)); -1 and errno on failure.
+int dld_free_memory(int descriptor, int64_t end);
+// Empties the file. From then on, no process can write to it (F_SEAL_GROW of fcntl(2)); -1 and errno on failure.
+int dld_close_memory(int descriptor);
 // preadv2(2) with RWF_NOWAIT: reads only from the page cache and never waits for a disk. -1 with EAGAIN if the cache has none of
 // the bytes, with EOPNOTSUPP if the file system does not support it.
 ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offset);

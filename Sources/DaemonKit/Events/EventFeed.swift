@@ -105,8 +105,8 @@ package final class EventFeed: Sendable {
         subscriptions.forEach { $0.wake() }
     }
 
-    /// Takes the events of a commit of the volatile store. They are sent at once to the subscriptions of the session's
-    /// connection, and are not kept.
+    /// Takes the events of a commit of the volatile store. They go to the subscriptions of the session's connection,
+    /// as fast as its client reads, and are not kept.
     package func committedVolatile(_ events: [EventRecord]) {
         let subscriptions = state.withLock { state in
             guard !state.subscriptions.isEmpty else { return [Subscription]() }

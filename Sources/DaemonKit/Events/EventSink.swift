@@ -13,6 +13,9 @@ package protocol EventSink: AnyObject, Sendable {
     var isCrowded: Bool { get }
     /// Queues one line. A client that is too far behind is dropped instead.
     func send(_ pieces: [UInt8]...)
+    /// Queues one line that is made while few bytes wait. Such lines stay in order; until they are made, the sink is
+    /// crowded. Many more of them may wait than of the lines of `send`.
+    func sendLater(_ line: @escaping @Sendable () -> [UInt8])
     /// Suspends while the sink is crowded. Returns false if the client is gone.
     func waitForRoom() async -> Bool
     func close()
@@ -22,4 +25,5 @@ extension RPCConnection: EventSink {}
 
 extension EventSink {
     package var isLeaving: Bool { isClosed }
+    package func sendLater(_ line: @escaping @Sendable () -> [UInt8]) { send(line()) }
 }

@@ -51,16 +51,16 @@ final class Subscription: Sendable {
     func begin() {
         state.withLock { state in
             state.isBegun = true
-            for event in state.early { send(event.text) }
+            for event in state.early { sendLater(event) }
             state.early = []
         }
     }
 
-    /// Sends an event that has no number in the log.
+    /// Sends an event that has no number in the log. Any number of them may come at once.
     func deliver(_ event: TailEvent) {
         state.withLock { state in
             guard !state.isEnded else { return }
-            if state.isBegun { send(event.text) } else { state.early.append(event) }
+            if state.isBegun { sendLater(event) } else { state.early.append(event) }
         }
     }
 
@@ -154,6 +154,10 @@ final class Subscription: Sendable {
     private static let progressBound = 64 << 10
 
     private func send(_ members: [UInt8]) { sink.send(prefix, members, [UInt8(ascii: "}")]) }
+
+    private func sendLater(_ event: TailEvent) {
+        sink.sendLater { [prefix] in prefix + event.text + [UInt8(ascii: "}")] }
+    }
 }
 
 /// A task's progress on its way to subscribers.

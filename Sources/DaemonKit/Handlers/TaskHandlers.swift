@@ -88,11 +88,19 @@ struct TaskHandlers {
     ) async throws -> BodyStream {
         let streams = services.volatile.streams
         if let known = streams[task], known.client == context.connection.id { return known }
-        let record = try await services.tasks(of: task, context).reader.record(task, for: context.peer)
+        let reader = try await services.tasks(of: task, context).reader
+        let record = try await reader.record(task, for: context.peer)
         guard let stream = streams.stream(of: task, record.spec, in: record.session) else {
             throw TransferError(
                 .badField, "id: task \(task) does not stream its body; it was added without `stream`.",
                 details: ["field": "id"])
+        }
+        do {
+            // The task may have been removed before its stream was there.
+            _ = try await reader.record(task, for: context.peer)
+        } catch {
+            streams.forget(task)
+            throw error
         }
         return stream
     }

@@ -22,6 +22,9 @@ package final class SessionBindings: Sendable {
     /// The sink of that connection.
     func sink(of session: SessionKey) -> (any EventSink)? { bindings.withLock { $0[session]?.sink } }
 
+    /// Tells whether the session is bound and does not end yet.
+    func isActive(_ session: SessionKey) -> Bool { bindings.withLock { $0[session]?.isEnding == false } }
+
     /// - Returns: whether the session was unbound before.
     /// - Throws: `session.in_use`; `limit.reached` for one session too many.
     fileprivate func bind(_ session: SessionKey, to sink: any EventSink) throws -> Bool {
@@ -251,6 +254,7 @@ package final class VolatileSessions: Sendable {
         } catch {
             logger.error("cannot end a volatile session", metadata: ["error": "\(error)"])
         }
+        streams.forget(session)
         bindings.release(session)
     }
 }

@@ -91,6 +91,7 @@ final class HelperHost: @unchecked Sendable {
         _ asked: HelperAsked, _ process: HelperProcess, _ hello: HelperHello, file: HelperFile, succeeded: () -> Void
     ) -> End {
         _ = close()
+        defer { file.close() }
         load(asked, process, hello, file: file)
         while let (id, one) = served.first {
             if one.asked.isEnded {
@@ -199,9 +200,19 @@ final class HelperHost: @unchecked Sendable {
     private func turn(_ process: HelperProcess, until deadline: Int64, file: HelperFile?, _ succeeded: () -> Void)
         -> End?
     {
+        let memory = file.flatMap { $0.isPart ? nil : $0 }
+        // A process that writes to memory is watched even while it says nothing.
+        let watched = memory == nil ? deadline : min(deadline, HelperProcess.now + HelperFile.watch)
+        if paused, memory != nil { process.stop() }
         do throws(HelperViolation) {
-            switch try process.turn(reads: !paused, until: deadline) {
-            case .nothing: break
+            switch try process.turn(reads: !paused, until: process.isStopped && !paused ? 0 : watched) {
+            case .nothing:
+                guard let memory, !paused else { break }
+                // All that it has said is passed on.
+                process.goOn()
+                if memory.held > HelperFile.mostHeld {
+                    throw HelperViolation("no `wrote` for more than \(HelperFile.mostHeld >> 20) MiB in descriptor 3")
+                }
             case .end: return .died
             case .line(let line): try take(line, process, file, succeeded)
             }
@@ -229,7 +240,7 @@ final class HelperHost: @unchecked Sendable {
         guard case .request(let id, let content) = message else { throw HelperViolation("a second hello") }
         guard var one = served[id] else { return warn(of: id) }
         let event = one.request.take(content) { file?.size ?? 0 }
-        if let event { deliver(event, to: &one, file) }
+        if let event { deliver(event, to: &one, process, file) }
         if event == .finished { succeeded() }
         served[id] = one.request.isOver ? nil : one
         guard one.request.isOver else {
@@ -240,12 +251,20 @@ final class HelperHost: @unchecked Sendable {
         release(one.asked, file)
     }
 
-    private func deliver(_ event: HelperEvent, to one: inout Served, _ file: HelperFile?) {
+    private func deliver(
+        _ event: HelperEvent, to one: inout Served, _ process: HelperProcess, _ file: HelperFile?
+    ) {
         switch (event, file) {
+        case (.response(let response), let file?) where !file.isPart:
+            one.read = response.offset
+            one.asked.deliver(event)
         case (.wrote(let offset), let file?) where !file.isPart:
             while one.read < offset, !one.asked.isEnded, let bytes = file.read(from: one.read, until: offset) {
                 one.read += Int64(bytes.count)
+                file.free(before: one.read)
                 one.asked.deliver(.data(bytes))
+                // As with libcurl's bodies, little is held for a transfer that takes nothing.
+                if one.asked.isFull || file.held > HelperFile.stopped { process.stop() }
                 // Waiting is fine: the thread has no other work, and the bytes are in memory already.
                 while one.asked.isFull, !one.asked.isEnded { usleep(2000) }
             }
@@ -263,6 +282,13 @@ final class HelperHost: @unchecked Sendable {
 
 /// The file that a helper of one request writes: the part file, or a memory file for a body that goes elsewhere.
 struct HelperFile: Sendable {
+    /// A helper that has not named more bytes than this by `wrote` is ended.
+    static let mostHeld: Int64 = 64 << 20
+    /// A helper is stopped while more bytes than this wait that it has named.
+    static let stopped: Int64 = 16 << 20
+    /// Milliseconds between two looks at a memory file.
+    static let watch: Int64 = 100
+
     let descriptor: Int32
     let isPart: Bool
     private let keeper: any Sendable
@@ -277,14 +303,24 @@ struct HelperFile: Sendable {
         (descriptor, isPart, keeper) = (part.fileDescriptor, true, part)
     }
 
-    /// nil if the system has no memory.
-    init?() {
+    /// A memory file for the bytes from `offset` on; nil if the system has no memory.
+    init?(from offset: Int64) {
         let memory = dld_memory_file()
         guard memory >= 0 else { return nil }
+        lseek(memory, off_t(offset), SEEK_SET)
         (descriptor, isPart, keeper) = (memory, false, Descriptor(memory))
     }
 
     var size: Int64 { status(of: descriptor).map { Int64($0.st_size) } ?? 0 }
+
+    /// The memory in bytes that the file occupies.
+    var held: Int64 { status(of: descriptor).map { Int64($0.st_blocks) * 512 } ?? 0 }
+
+    /// Gives back the memory of the bytes before `offset`.
+    func free(before offset: Int64) { _ = dld_free_memory(descriptor, offset) }
+
+    /// Gives back all memory, and makes sure that nobody takes more. A part file stays as it is.
+    func close() { if !isPart { _ = dld_close_memory(descriptor) } }
 
     /// Returns at most 64 KiB; nil if there are none.
     func read(from offset: Int64, until end: Int64) -> [UInt8]? {

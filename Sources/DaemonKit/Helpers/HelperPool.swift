@@ -133,6 +133,7 @@ package final class HelperPool: HelperServing {
     /// another one gets the descriptor.
     private func introduce(_ key: Key, _ program: HelperProgram) {
         let host = makeHost(key)
+        let start = HelperProcess.now
         do throws(TransferError) {
             let process = try makeProcess(key, program, host)
             do throws(TransferError) {
@@ -150,7 +151,7 @@ package final class HelperPool: HelperServing {
                 if isUnknown { fail(key, error) }
             }
         } catch {
-            failed(key, error)
+            failed(key, error, startedAt: start)
             fail(key, error)
         }
     }
@@ -180,6 +181,7 @@ package final class HelperPool: HelperServing {
 
     private func serveMany(_ key: Key, _ program: HelperProgram) {
         let host = makeHost(key)
+        let start = HelperProcess.now
         do throws(TransferError) {
             let process = try makeProcess(key, program, host)
             do throws(TransferError) {
@@ -194,7 +196,7 @@ package final class HelperPool: HelperServing {
                 throw error
             }
         } catch {
-            failed(key, error)
+            failed(key, error, startedAt: start)
             fail(key, error)
         }
     }
@@ -209,7 +211,7 @@ package final class HelperPool: HelperServing {
         let end = host.serveMany(process, hello) { succeeded(key) }
         let words = process.finish(grace: end.isNeedless ? patience.grace : Self.shortGrace)
         guard let error = error(of: end, words, key.scheme, isShared: host.isShared) else { return }
-        failed(key, error)
+        failed(key, error, startedAt: process.startedAt)
         host.fail(error)
     }
 
@@ -226,8 +228,16 @@ package final class HelperPool: HelperServing {
         let host = makeHost(key)
         // From now on, ending the request waits until the process is gone, because the process has the part file.
         guard asked.isServed(writesPart: asked.call.part != nil, wake: { host.wake() }) else { return nil }
+        let file: HelperFile
         do throws(TransferError) {
-            let file = try makeFile(asked.call)
+            file = try makeFile(asked.call)
+        } catch {
+            // A fault of the task's folder delays no other task.
+            asked.deliver(.failed(error, retryAfter: nil))
+            return nil
+        }
+        let start = HelperProcess.now
+        do throws(TransferError) {
             let process = try makeProcess(key, program, host, part: file.descriptor)
             var end = HelperHost.End.needless
             do throws(TransferError) {
@@ -240,12 +250,12 @@ package final class HelperPool: HelperServing {
             }
             let words = process.finish(grace: end.isNeedless ? patience.grace : Self.shortGrace)
             guard let error = error(of: end, words, key.scheme, isShared: false) else { return nil }
-            failed(key, error)
+            failed(key, error, startedAt: start)
             host.fail(error)
             return error
         } catch {
             guard !asked.isEnded else { return nil }
-            failed(key, error)
+            failed(key, error, startedAt: start)
             asked.deliver(.failed(error, retryAfter: nil))
             return error
         }
@@ -253,7 +263,7 @@ package final class HelperPool: HelperServing {
 
     private func makeFile(_ call: HelperCall) throws(TransferError) -> HelperFile {
         if let part = call.part { return try HelperFile(part, offset: call.order.offset) }
-        guard let file = HelperFile() else {
+        guard let file = HelperFile(from: call.order.offset) else {
             throw .helperFailed(call.scheme, "cannot be started: \(String(cString: strerror(errno))).", retryable: true)
         }
         return file
@@ -272,8 +282,8 @@ package final class HelperPool: HelperServing {
 
     private func succeeded(_ key: Key) { entries.withLock { $0[key]?.pace.succeeded() } }
 
-    private func failed(_ key: Key, _ error: TransferError) {
-        entries.withLock { $0[key]?.pace.failed(at: HelperProcess.now) }
+    private func failed(_ key: Key, _ error: TransferError, startedAt start: Int64) {
+        entries.withLock { $0[key]?.pace.failed(at: HelperProcess.now, startedAt: start) }
         logger(of: key).warning("a helper failed", metadata: ["scheme": "\(key.scheme)", "error": "\(error.message)"])
     }
 

@@ -30,6 +30,7 @@ final class HelperProcess {
     }
 
     let scheme: String
+    let startedAt = HelperProcess.now
     private let pid: pid_t
     private var input: Descriptor?
     private let output: Descriptor
@@ -45,6 +46,8 @@ final class HelperProcess {
     /// The output has ended.
     private(set) var isAtEnd = false
     private var isWoken = true
+    /// The process group is stopped, so it writes nothing.
+    private(set) var isStopped = false
     private var log: HelperLog
 
     /// - Parameters:
@@ -123,6 +126,19 @@ final class HelperProcess {
     func wasWoken() -> Bool {
         defer { isWoken = false }
         return isWoken
+    }
+
+    /// Stops the process group until `goOn`.
+    func stop() {
+        guard !isStopped else { return }
+        isStopped = true
+        kill(-pid, SIGSTOP)
+    }
+
+    func goOn() {
+        guard isStopped else { return }
+        isStopped = false
+        kill(-pid, SIGCONT)
     }
 
     static var now: Int64 { dld_monotonic_nanoseconds() / 1_000_000 }
@@ -204,6 +220,7 @@ final class HelperProcess {
     /// - Returns: how it ended, in words.
     @discardableResult
     func finish(grace: Int64) -> String {
+        goOn()
         let deadline = Self.now + grace
         while Self.now < deadline {
             if outgoing.isEmpty { input = nil }

@@ -13,6 +13,7 @@ extension RPCLimits {
         inFlight = Bounds.requestsInFlight
         outgoing = Bounds.waitingAnswers
         outgoingPerUser = Bounds.waitingAnswersOfUser
+        laterLine = Bounds.waitingEvent
         unfinishedLines = Bounds.unfinishedLines
         unfinishedLinesPerUser = Bounds.unfinishedLinesOfUser
         connections = settings.maximumConnections

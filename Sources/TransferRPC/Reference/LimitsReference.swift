@@ -92,6 +92,10 @@ enum LimitsReference {
                 "output waiting for a client that does not read; for all clients of one user (root excepted)",
                 "\(size(Bounds.waitingAnswers)); \(size(2 * Bounds.waitingAnswersOfUser))",
             ],
+            [
+                "events of volatile sessions waiting on a connection",
+                "\(2 * Bounds.waitingAnswersOfUser / Bounds.waitingEvent), less the waiting output",
+            ],
             ["connections; of one user", "`maximumConnections`; `maximumConnectionsPerUser` (root excepted)"],
             ["tasks of one user that have not ended", "`maximumQueuedTasksPerUser`"],
         ]

@@ -115,7 +115,8 @@ package enum ProtocolReference {
         Durations are seconds, rates bytes per second, 0 = unlimited. Absent members are missing or null.
         - If a client does not read, its events and requests stop when some 256 KiB wait for it. It is dropped when more than \
         8 MiB wait (long answers), or when it subscribes and takes no byte for 60 s: the connection closes without notice, \
-        perhaps in the middle of a line. Nothing is lost: `events.subscribe` with the last number received, or with its \
+        perhaps in the middle of a line. Events of volatile sessions wait as long as they count for at most 128 MiB, with 256 bytes \
+        for each; meanwhile the connection's further requests wait too. Nothing of durable sessions is lost: `events.subscribe` with the last number received, or with its \
         durable name, continues from there.
 
         ## Errors

@@ -14,6 +14,7 @@ struct LimitsTests {
         #expect(limits.batch == Bounds.batch)
         #expect(limits.inFlight == Bounds.requestsInFlight)
         #expect(limits.outgoing == Bounds.waitingAnswers)
+        #expect(limits.laterLine == Bounds.waitingEvent)
         #expect(limits.outgoingPerUser == Bounds.waitingAnswersOfUser)
         #expect(limits.unfinishedLines == Bounds.unfinishedLines)
         #expect(limits.unfinishedLinesPerUser == Bounds.unfinishedLinesOfUser)

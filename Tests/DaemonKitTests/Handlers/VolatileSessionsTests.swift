@@ -68,8 +68,7 @@ struct VolatileSessionsTests {
         #expect(bench.volatile.listed.last.map(Set.init) == ["v", "w"])
         _ = try await bench.call(ListDecisions.self, .init(session: "w"), on: mine)
         #expect(bench.volatile.listed.last == ["w"])
-        // Other connections' sessions are not searched.
-        _ = try await bench.call(ListDecisions.self, .init(session: "x"), on: mine)
+        #expect(await bench.refusal(ListDecisions.self, .init(session: "x"), on: mine)?.code == .sessionInUse)
         #expect(bench.volatile.listed.count == 2)
     }
 
@@ -96,6 +95,20 @@ struct VolatileSessionsTests {
                 await bench.refusal(OpenSession.self, .init(id: "v", kind: .ephemeral), on: others) == nil
             })
         #expect(bench.volatile.controls.contains { $0.0 == .remove(deleteFile: false) })
+    }
+
+    /// Tasks of an ended session are forgotten without events.
+    @Test func streamsEndWithTheirSession() async throws {
+        let bench = try await Bench()
+        let streams = bench.sessions.streams
+        let key = SessionKey(owner: Bench.user.uid, identifier: "v")
+        var spec = TaskSpec()
+        spec.stream = true
+        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        #expect(streams.stream(of: .firstVolatile, spec, in: key) != nil && streams.count == 1)
+        bench.sessions.closed(mine.id)
+        #expect(streams.stream(of: TaskID(TaskID.firstVolatile.rawValue + 1), spec, in: key) == nil)
+        #expect(await eventually { streams.count == 0 })
     }
 
     /// Whoever opens the name while its session ends waits for that, and is not refused.

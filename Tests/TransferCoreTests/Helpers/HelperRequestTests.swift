@@ -72,15 +72,24 @@ struct HelperRequestTests {
     @Test func aHelperThatDiesIsStartedLaterEachTime() {
         var pace = HelperPace()
         #expect(pace.wait(at: 0) == 0)
-        var now: Int64 = 0
+        var now: Int64 = 1
         var waits: [Int64] = []
         for _ in 0..<9 {
-            pace.failed(at: now)
+            pace.failed(at: now, startedAt: now)
             waits.append(pace.wait(at: now))
             now += waits.last ?? 0
         }
         #expect(waits == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
         pace.succeeded()
         #expect(pace.wait(at: now) == 0)
+    }
+
+    /// What ends one of them mostly ends all.
+    @Test func helpersThatDieTogetherCountOnce() {
+        var pace = HelperPace()
+        for moment in 100..<106 { pace.failed(at: Int64(moment), startedAt: 100 - Int64(moment)) }
+        #expect(pace.wait(at: 100) == 500)
+        pace.failed(at: 700, startedAt: 600)
+        #expect(pace.wait(at: 700) == 1000)
     }
 }

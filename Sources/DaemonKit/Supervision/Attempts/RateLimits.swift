@@ -26,6 +26,14 @@ final class RateLimits: Sendable {
         engine.setUploadRateLimit(session: session.key, session.configuration.uploadRateLimit ?? .unlimited)
     }
 
+    /// Watches committed events: the limits of a session end with it.
+    func follow(_ events: [EventRecord]) {
+        for event in events where event.type == .sessionInvalidated {
+            engine.setRateLimit(session: event.session, .unlimited)
+            engine.setUploadRateLimit(session: event.session, .unlimited)
+        }
+    }
+
     /// Applies the task's own limit in the direction of its bytes.
     func apply(_ rate: ByteRate, of record: TaskRecord) {
         let isKnown = limited.withLock { limited in

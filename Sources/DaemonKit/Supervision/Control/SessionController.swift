@@ -30,7 +30,7 @@ struct SessionController: SessionServing {
     ) async throws -> SessionRecord {
         if let configuration { try await check(configuration, of: key.owner) }
         let now = time.reading().wall
-        let launches = launches
+        let (launches, cookies, place, isOnDisk) = (launches, cookies, place(of: key), !store.isInMemory)
         let isNew = Guarded(false)
         let session = try await notingClock(of: key) { transaction in
             let known = try transaction.session(key)
@@ -40,6 +40,11 @@ struct SessionController: SessionServing {
             if known == nil || reopens, try transaction.openSessionCount(of: key.owner) >= Bounds.sessions {
                 throw TransferError(
                     .limitReached, "One user has at most \(Bounds.sessions) sessions that have not ended; finish some.")
+            }
+            if known == nil || reopens {
+                // A session that ended by itself left its cookies. They go before a client can set new ones.
+                cookies.drop(place)
+                if isOnDisk { try transaction.removeCookiesOfEndedSessions() }
             }
             let new = SessionRecord(key: key, kind: kind, createdAt: now)
             var session = reopens ? new : known ?? new
@@ -62,11 +67,8 @@ struct SessionController: SessionServing {
             }
             return session
         }
-        // A session that ended by itself left its cookies and credentials.
-        if isNew.withLock({ $0 }) {
-            cookies.forget(place(of: key))
-            credentials.forget(place(of: key))
-        }
+        // A session that ended by itself left its credentials.
+        if isNew.withLock({ $0 }) { credentials.forget(place) }
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
         signal.changed()

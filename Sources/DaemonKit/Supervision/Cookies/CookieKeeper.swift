@@ -119,15 +119,30 @@ package final class CookieKeeper: Sendable {
     /// Drops the cookies that an ended session had for itself.
     /// - Parameter place: the jar of a session.
     func forget(_ place: Place) {
-        guard case .session(let session) = place else {
-            if case .volatile(let session) = place { state.withLock { $0.volatile[session] = nil } }
-            return
+        let changes = drop(place)
+        if case .session(let session) = place { store(changes, of: session.owner) }
+    }
+
+    /// Watches the committed events of durable sessions, because they also end by themselves with their last tasks. The
+    /// stored cookies go when a session is opened, or when the daemon starts.
+    func follow(_ events: [EventRecord]) {
+        for event in events where event.type == .sessionInvalidated { drop(.session(event.session)) }
+    }
+
+    /// Drops a session's cookies in memory only.
+    /// - Returns: the keys of those that are stored.
+    @discardableResult
+    func drop(_ place: Place) -> [String: [Cookie.Identity]] {
+        switch place {
+        case .shared: return [:]
+        case .volatile(let session):
+            state.withLock { $0.volatile[session] = nil }
+            return [:]
+        case .session(let session):
+            guard let durable = state.withLock({ $0.owners[session.owner] }), !durable.isEmpty(session.identifier)
+            else { return [:] }
+            return durable.change(session.identifier, at: time.reading().wall) { $0.remove { _ in true } }
         }
-        guard let durable = state.withLock({ $0.owners[session.owner] }), !durable.isEmpty(session.identifier) else {
-            return
-        }
-        let changes = durable.change(session.identifier, at: time.reading().wall) { $0.remove { _ in true } }
-        store(changes, of: session.owner)
     }
 
     // MARK: The store

@@ -49,9 +49,14 @@ final class CookieStorage: Sendable {
             {
                 changed[largest, default: []].append(change.key)
             }
+            // Names of sessions have no end.
+            for name in changed.keys where jars[name]?.isEmpty == true { jars[name] = nil }
             return changed.filter { !$0.value.isEmpty }
         }
     }
+
+    /// The number of jars that are not empty.
+    var jarCount: Int { jars.withLock { $0.count } }
 
     private static func count(_ jars: [String: CookieJar]) -> Int { jars.values.reduce(0) { $0 + $1.count } }
 }

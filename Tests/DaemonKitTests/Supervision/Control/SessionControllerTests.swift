@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -54,6 +55,22 @@ struct SessionControllerTests {
         _ = try await supervision.sessions.finish(key)
         _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
         #expect(cookies.list(.session(key)).isEmpty)
+    }
+
+    /// Another connection may set cookies as soon as the session is there.
+    @Test func oldCookiesAreGoneBeforeTheSessionIsThere() async throws {
+        let key = SessionKey(owner: fixture.key.owner, identifier: "again")
+        let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
+        let cookies = supervision.cookies
+        try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
+        let found = Guarded<Int?>(nil)
+        fixture.store.onCommit { events in
+            guard events.contains(where: { $0.type == .sessionOpened }) else { return }
+            found.withLock { $0 = cookies.list(.session(key)).count }
+        }
+        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        #expect(found.withLock { $0 } == 0)
+        #expect(try await fixture.store.write { try $0.cookies() }.isEmpty)
     }
 
     @Test func aSessionThatIsFinishedHasNoneOfItsCredentials() async throws {

@@ -155,6 +155,22 @@ struct CookieKeeperTests {
         #expect(try await stored().isEmpty)
     }
 
+    /// However many sessions there were.
+    @Test func nothingOfAnEndedSessionStaysInMemory() async throws {
+        let key = SessionKey(owner: Self.anna, identifier: "over")
+        try await keeper.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
+        keeper.follow([EventRecord(time: Timestamp(milliseconds: 0), type: .sessionInvalidated, session: key)])
+        #expect(keeper.list(.session(key)).isEmpty)
+        let storage = CookieStorage()
+        for number in 0..<100 {
+            let cookie = Cookie(name: "k", value: "v", domain: "a.org")
+            let now = Timestamp(milliseconds: 0)
+            _ = storage.change("\(number)", at: now) { $0.put(cookie, at: now) }
+            _ = storage.change("\(number)", at: now) { $0.remove { _ in true } }
+        }
+        #expect(storage.jarCount == 0)
+    }
+
     @Test func aVolatileSessionsAreNotStored() async throws {
         let key = SessionKey(owner: Self.anna, identifier: "v")
         try await keeper.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .volatile(key))

@@ -84,7 +84,7 @@ struct CredentialHelperTests {
         let failing = try script("echo username=a; echo password=p; exit 1\n")
         #expect(reason(await failing.get(for: Self.demand, at: Self.now)).contains("status 1"))
         let endless = try script("echo username=a; echo password=p; yes\n")
-        #expect(reason(await endless.get(for: Self.demand, at: Self.now)).contains("said too much"))
+        #expect(reason(await endless.get(for: Self.demand, at: Self.now)).contains("wrote too much"))
         let deaf = try script("exec < /dev/null; echo username=a; echo password=p\n")
         #expect(await deaf.get(for: Self.demand, at: Self.now).credential?.username == "a")
         let odd = try script("echo Hello.\n")
