@@ -94,7 +94,7 @@ enum LimitsReference {
             ],
             [
                 "events of volatile sessions waiting on a connection",
-                "\(2 * Bounds.waitingAnswersOfUser / Bounds.waitingEvent), less the waiting output",
+                "\(2 * Bounds.waitingAnswersOfUser / Bounds.waitingEvent); fewer while other output waits",
             ],
             ["connections; of one user", "`maximumConnections`; `maximumConnectionsPerUser` (root excepted)"],
             ["tasks of one user that have not ended", "`maximumQueuedTasksPerUser`"],
