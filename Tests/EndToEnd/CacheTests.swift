@@ -371,5 +371,28 @@ extension EndToEnd.Serving {
             try await scene.probe.wait(for: follower, "cancelled")
             #expect(scene.origin.requests("/file").count == 1)
         }
+
+        /// If the task that asks is stopped, one of those that wait asks, and the others wait for it.
+        @Test(.timeLimit(.minutes(1)), arguments: ["task.cancel", "task.pause"])
+        func oneOfThoseWhoWaitTakesOver(stop: String) async throws {
+            let scene = try await scene()
+            let resource = Self.undated(1, 50_000).with("Cache-Control", "max-age=600")
+            let gate = Guarded(false)
+            scene.origin.serve("/file", .stalling(resource, after: 1000), .pausing(resource, after: 1000, until: gate))
+            let first = try await add(scene.probe, scene.origin.url("/file"))
+            #expect(await eventually { scene.origin.requests("/file").count == 1 })
+            var followers: [Int64] = []
+            for _ in 0..<4 { followers.append(try await add(scene.probe, scene.origin.url("/file"))) }
+            for id in followers {
+                #expect(try await eventually { try await scene.probe.task(id)["state"] == "running" })
+            }
+            try await scene.probe.call(stop, ["ids": [.integer(first)]])
+            #expect(await eventually { scene.origin.requests("/file").count > 1 })
+            gate.withLock { $0 = true }
+            var cached = 0
+            for id in followers { cached += try await answer(scene.probe, id).isCached ? 1 : 0 }
+            #expect(cached == 3)
+            #expect(scene.origin.requests("/file").count == 2)
+        }
     }
 }

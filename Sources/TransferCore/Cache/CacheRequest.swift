@@ -164,10 +164,14 @@ package struct CacheRequest: Sendable {
 
     /// Whether a stale answer may be used instead of a failure (section 4.2.4, RFC 5861 section 4), because the server
     /// allowed it for a time that is not over.
-    /// - Parameter status: the server's status; nil if there was no answer.
-    package func mayServe(_ stored: StoredResponse, inPlaceOf status: Int?, at now: Int64) -> Bool {
+    package func mayServe(_ stored: StoredResponse, inPlaceOf outcome: ExchangeOutcome, at now: Int64) -> Bool {
         guard policy == .useProtocolCachePolicy, !directives.noCache else { return false }
-        if let status, ![500, 502, 503, 504].contains(status) { return false }
+        switch outcome.end {
+        case .transport, .stalled, .overrun: break
+        case .finished: guard outcome.head?.status != nil else { return false }
+        case .stopped, .local, .aborted, .refusedRedirect: return false
+        }
+        if let status = outcome.head?.status, ![500, 502, 503, 504].contains(status) { return false }
         let server = stored.directives
         guard !server.noCache, !server.mustRevalidate, !stored.isOfTheFuture(at: now),
             let allowed = directives.staleIfError ?? server.staleIfError

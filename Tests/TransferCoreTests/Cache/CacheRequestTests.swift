@@ -220,6 +220,9 @@ struct CacheRequestTests {
     func staleAnswersInPlaceOfFailures(_ server: String, _ client: String, _ status: Int, _ isUsed: Bool) throws {
         let request = try request(client.isEmpty ? [] : [("Cache-Control", client)])
         let stored = stored([("Cache-Control", server)])
-        #expect(request.mayServe(stored, inPlaceOf: status == 0 ? nil : status, at: Self.now) == isUsed)
+        let head = status == 0 ? nil : ResponseHead(url: "", status: status, headers: [])
+        let outcome = ExchangeOutcome(end: status == 0 ? .stalled : .finished, head: head)
+        #expect(request.mayServe(stored, inPlaceOf: outcome, at: Self.now) == isUsed)
+        #expect(!request.mayServe(stored, inPlaceOf: ExchangeOutcome(end: .aborted, head: head), at: Self.now))
     }
 }

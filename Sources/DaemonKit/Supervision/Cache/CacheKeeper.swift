@@ -19,13 +19,19 @@ package final class CacheKeeper: Sendable {
         var credentials: String?
     }
 
+    /// A flight as the request that leads it knows it.
+    struct Lead: Sendable {
+        var flight: Flight
+        /// Distinguishes this flight from later ones of the same name.
+        var number: Int
+    }
+
     private struct Waiters {
         struct Waiter {
             var fields: [HeaderField]
-            var body: @Sendable () -> Void
+            var body: @Sendable (Lead?) -> Void
         }
 
-        /// Distinguishes this flight from later ones of the same name.
         var number: Int
         var waiting: [Int: Waiter] = [:]
         /// The request fields that the answer depends on, once its header has arrived.
@@ -260,8 +266,8 @@ package final class CacheKeeper: Sendable {
 
     /// What a request does if its answer is not stored.
     enum Start {
-        /// It is sent, and others may wait for it. `land` must be called with the number.
-        case lead(Int)
+        /// It is sent, and others may wait for it. `land` or `handOn` must be called.
+        case lead(Lead)
         /// Another request is running. `body` is called when that one is over, or after `patience`.
         case wait
         /// Another request is running, but its answer does not fit this one. This one is sent, and no other request
@@ -272,9 +278,10 @@ package final class CacheKeeper: Sendable {
     /// - Parameters:
     ///   - id: identifies the waiting request, for `leave`.
     ///   - fields: the fields of the request, which Vary may name.
-    ///   - body: called once on any thread, if this returns `wait`.
+    ///   - body: called once on any thread, if this returns `wait`; with a lead if this request leads now.
     func start(
-        _ flight: Flight, waiter id: Int, _ fields: [HeaderField], _ body: @escaping @Sendable () -> Void
+        _ flight: Flight, waiter id: Int, _ fields: [HeaderField],
+        _ body: @escaping @Sendable (Lead?) -> Void
     ) -> Start {
         let (start, mustWatch) = state.withLock { state -> (Start, Int?) in
             if var known = state.flights[flight] {
@@ -286,43 +293,60 @@ package final class CacheKeeper: Sendable {
             }
             state.number += 1
             state.flights[flight] = Waiters(number: state.number)
-            return (.lead(state.number), nil)
+            return (.lead(Lead(flight: flight, number: state.number)), nil)
         }
         if let number = mustWatch {
             Task { [weak self] in
                 try? await Task.sleep(for: Self.patience)
-                self?.land(flight, number)
+                self?.land(Lead(flight: flight, number: number))
             }
         }
         return start
     }
 
     /// Ends a flight, and lets the requests that wait for it continue.
-    func land(_ flight: Flight, _ number: Int) {
+    func land(_ lead: Lead) {
         let waiters = state.withLock { state -> Waiters? in
-            guard state.flights[flight]?.number == number else { return nil }
-            return state.flights.removeValue(forKey: flight)
+            guard state.flights[lead.flight]?.number == lead.number else { return nil }
+            return state.flights.removeValue(forKey: lead.flight)
         }
-        for waiter in (waiters?.waiting ?? [:]).values { waiter.body() }
+        for waiter in (waiters?.waiting ?? [:]).values { waiter.body(nil) }
+    }
+
+    /// Ends the leading request without an answer, because its task was stopped. The oldest waiting request leads
+    /// instead, and the others wait for it. The flight keeps its number, so all of them wait `patience` at most.
+    func handOn(_ lead: Lead) {
+        let next = state.withLock { state -> Waiters.Waiter? in
+            guard var known = state.flights[lead.flight], known.number == lead.number else { return nil }
+            guard let first = known.waiting.keys.min() else {
+                state.flights[lead.flight] = nil
+                return nil
+            }
+            let next = known.waiting.removeValue(forKey: first)
+            known.selection = nil
+            state.flights[lead.flight] = known
+            return next
+        }
+        next?.body(lead)
     }
 
     /// Notes the header of a flight's answer, and lets waiting requests that it does not fit continue (RFC 9111 section
     /// 4.1).
-    func select(_ flight: Flight, _ number: Int, _ selection: CacheSelection) {
+    func select(_ lead: Lead, _ selection: CacheSelection) {
         let others = state.withLock { state -> [Waiters.Waiter] in
-            guard var known = state.flights[flight], known.number == number else { return [] }
+            guard var known = state.flights[lead.flight], known.number == lead.number else { return [] }
             known.selection = selection
             let others = known.waiting.filter { !selection.matches($0.value.fields) }
             for id in others.keys { known.waiting[id] = nil }
-            state.flights[flight] = known
+            state.flights[lead.flight] = known
             return Array(others.values)
         }
-        for waiter in others { waiter.body() }
+        for waiter in others { waiter.body(nil) }
     }
 
     /// Lets one waiting request continue at once.
     func leave(_ flight: Flight, waiter id: Int) {
-        state.withLock { $0.flights[flight]?.waiting.removeValue(forKey: id) }?.body()
+        state.withLock { $0.flights[flight]?.waiting.removeValue(forKey: id) }?.body(nil)
     }
 
     func waiterNumber() -> Int {

@@ -25,6 +25,15 @@ final class TaskCache: Sendable {
         case asks(ExchangeOutcome, HeldAnswer)
     }
 
+    /// The task's part in a flight.
+    private enum Flight {
+        case none, waits
+        /// It has waited, and does not wait again.
+        case over
+        /// Others wait for this request.
+        case leads(CacheKeeper.Lead)
+    }
+
     private struct State {
         /// nil if the cache takes no part.
         var request: CacheRequest?
@@ -40,10 +49,7 @@ final class TaskCache: Sendable {
         var responseTime: Int64 = 0
         /// The answer that a client decides about.
         var offered: CachedAnswer?
-        /// The number of this request's flight, for which others wait.
-        var leads: Int?
-        var waits = false
-        var hasWaited = false
+        var flight = Flight.none
         var isCancelled = false
     }
 
@@ -78,7 +84,7 @@ final class TaskCache: Sendable {
         shelf = CacheKeeper.Shelf(place: CachePlace(record.session, policy), policy: policy)
     }
 
-    deinit { land() }
+    deinit { land(wasStopped: true) }
 
     private func now() -> Int64 { time.reading().wall.rawValue / 1000 }
 
@@ -99,7 +105,10 @@ final class TaskCache: Sendable {
     /// - Parameter then: called once, on any thread, possibly before this function returns.
     func look(_ exchange: Exchange, then: @escaping @Sendable (Way) -> Void) {
         let (found, cookies) = request(of: exchange)
-        guard let request = found else { return then(mayLoad(exchange) ? .send(exchange) : .miss) }
+        guard let request = found else {
+            land()
+            return then(mayLoad(exchange) ? .send(exchange) : .miss)
+        }
         state.withLock { state in
             state.request = request
             state.cookies = cookies
@@ -150,9 +159,12 @@ final class TaskCache: Sendable {
         let use = request.use(of: answer?.response, at: now())
         switch use {
         case .serve(_, let age):
+            land()
             guard let answer else { return then(.send(exchange)) }
             then(.answered(outcome(answer, age: age, of: exchange)))
-        case .miss: then(.miss)
+        case .miss:
+            land()
+            then(.miss)
         case .load, .validate:
             if waits(for: request, exchange, then) { return }
             then(.send(sent(use, answer, exchange)))
@@ -177,8 +189,8 @@ final class TaskCache: Sendable {
         return exchange
     }
 
-    /// Tells whether another task makes the same request. If so, this task looks again when that one has its answer,
-    /// but only once.
+    /// Tells whether another task makes the same request. If so, this task looks again when that one has its answer or
+    /// was stopped, but only once.
     private func waits(
         for request: CacheRequest, _ exchange: Exchange, _ then: @escaping @Sendable (Way) -> Void
     ) -> Bool {
@@ -189,29 +201,25 @@ final class TaskCache: Sendable {
             return false
         }
         let flight = flight(request)
+        // It was handed a flight, and its cookies have changed since it began to wait.
+        if case .leads(let lead) = state.withLock({ $0.flight }), lead.flight != flight { land() }
         let mayWait = state.withLock { state in
-            guard !state.hasWaited, !state.isCancelled else { return false }
-            state.waits = true
+            guard case .none = state.flight, !state.isCancelled else { return false }
+            state.flight = .waits
             return true
         }
         guard mayWait else { return false }
-        let start = keeper.start(flight, waiter: number, request.fields) { [self] in
-            state.withLock { state in
-                state.waits = false
-                state.hasWaited = true
-            }
+        let start = keeper.start(flight, waiter: number, request.fields) { [self] lead in
+            state.withLock { $0.flight = lead.map { .leads($0) } ?? .over }
             // The cookies may have changed.
             look(exchange, then: then)
         }
         switch start {
-        case .lead(let number):
-            state.withLock { state in
-                state.waits = false
-                state.leads = number
-            }
+        case .lead(let lead):
+            state.withLock { $0.flight = .leads(lead) }
             return false
         case .pass:
-            state.withLock { $0.waits = false }
+            state.withLock { $0.flight = .none }
             return false
         case .wait:
             // A cancellation may have come before there was anything to wake.
@@ -226,9 +234,10 @@ final class TaskCache: Sendable {
 
     /// Stops waiting.
     func cancel() {
-        let request = state.withLock { state in
+        let request = state.withLock { state -> CacheRequest? in
             state.isCancelled = true
-            return state.waits ? state.request : nil
+            if case .waits = state.flight { return state.request }
+            return nil
         }
         if let request { keeper.leave(flight(request), waiter: number) }
     }
@@ -261,7 +270,7 @@ final class TaskCache: Sendable {
             state.responseTime = now
             return state
         }
-        guard let leads = known.leads, let request = known.request else { return }
+        guard case .leads(let lead) = known.flight, let request = known.request else { return }
         // Waiting would be pointless: the client may take long, and may say anything.
         if asks?.applies(to: head) == true { return land() }
         let length = head.values("content-length").last.flatMap { Int($0) } ?? 0
@@ -270,7 +279,7 @@ final class TaskCache: Sendable {
         let selection =
             head.status == 304 ? known.stored?.response.selection : CacheSelection(head, request.fields)
         guard isShared, let selection else { return land() }
-        keeper.select(flight(request), leads, selection)
+        keeper.select(lead, selection)
     }
 
     /// Returns the header that a client decides about. If a validation confirms the stored answer, that is the stored
@@ -289,16 +298,14 @@ final class TaskCache: Sendable {
 
     /// - Parameter exchange: the exchange as it was sent.
     func ended(_ outcome: ExchangeOutcome, of exchange: Exchange) -> Ending {
-        defer { land() }
+        defer { land(wasStopped: outcome.end == .aborted) }
         invalidate(by: outcome, of: exchange)
         let known = state.withLock { $0 }
         if known.isValidating, outcome.end == .finished, outcome.head?.status == 304 {
             return validated(outcome, known)
         }
         guard let request = known.request else { return .outcome(outcome) }
-        if let stored = known.stored, Self.isFailure(outcome),
-            request.mayServe(stored.response, inPlaceOf: outcome.head?.status, at: now())
-        {
+        if let stored = known.stored, request.mayServe(stored.response, inPlaceOf: outcome, at: now()) {
             return .outcome(self.outcome(stored, age: stored.response.age(at: now()), of: exchange))
         }
         return store(outcome, known, request)
@@ -334,15 +341,6 @@ final class TaskCache: Sendable {
             keep(answer, request, known, replaces: true)
         }
         return .outcome(self.outcome(answer, age: fresh.age(at: now()), of: plain))
-    }
-
-    /// No answer came, or only part of one, or the error of a server in trouble.
-    private static func isFailure(_ outcome: ExchangeOutcome) -> Bool {
-        switch outcome.end {
-        case .transport, .stalled, .overrun: true
-        case .finished: outcome.head?.status.map { $0 >= 500 } ?? false
-        case .stopped, .local, .aborted, .refusedRedirect: false
-        }
     }
 
     private func keep(_ answer: CachedAnswer, _ request: CacheRequest, _ known: State, replaces: Bool) {
@@ -388,11 +386,14 @@ final class TaskCache: Sendable {
         keep(offered, request, known, replaces: known.stored != nil)
     }
 
-    private func land() {
-        let (leads, request) = state.withLock { state in
-            defer { state.leads = nil }
-            return (state.leads, state.request)
+    /// Lets the requests that wait for this one continue; only the next of them if this one was stopped.
+    private func land(wasStopped: Bool = false) {
+        let lead = state.withLock { state -> CacheKeeper.Lead? in
+            guard case .leads(let lead) = state.flight else { return nil }
+            state.flight = .none
+            return lead
         }
-        if let leads, let request { keeper.land(flight(request), leads) }
+        guard let lead else { return }
+        if wasStopped { keeper.handOn(lead) } else { keeper.land(lead) }
     }
 }

@@ -237,23 +237,24 @@ struct CacheKeeperTests {
     @Test func thoseWhoWaitGoOnOnce() throws {
         let flight = CacheKeeper.Flight(place: CachePlace(Self.alice, ""), url: "http://a/")
         let went = Guarded<[Int]>([])
-        guard case .lead(let number) = keeper.start(flight, waiter: 1, [], {}) else { return #expect(Bool(false)) }
+        guard case .lead(let lead) = keeper.start(flight, waiter: 1, [], { _ in }) else { return #expect(Bool(false)) }
         for waiter in 2...4 {
-            guard case .wait = keeper.start(flight, waiter: waiter, [], { went.withLock { $0.append(waiter) } }) else {
+            guard case .wait = keeper.start(flight, waiter: waiter, [], { _ in went.withLock { $0.append(waiter) } })
+            else {
                 return #expect(Bool(false))
             }
         }
         keeper.leave(flight, waiter: 3)
         #expect(went.withLock { $0 } == [3])
-        keeper.land(flight, number + 100)
+        keeper.land(CacheKeeper.Lead(flight: flight, number: lead.number + 100))
         #expect(went.withLock { $0 } == [3])
-        keeper.land(flight, number)
-        keeper.land(flight, number)
+        keeper.land(lead)
+        keeper.land(lead)
         #expect(went.withLock { $0.sorted() } == [2, 3, 4])
-        guard case .lead = keeper.start(flight, waiter: 5, [], {}) else { return #expect(Bool(false)) }
+        guard case .lead = keeper.start(flight, waiter: 5, [], { _ in }) else { return #expect(Bool(false)) }
         var other = flight
         other.credentials = "x"
-        guard case .lead = keeper.start(other, waiter: 6, [], {}) else { return #expect(Bool(false)) }
+        guard case .lead = keeper.start(other, waiter: 6, [], { _ in }) else { return #expect(Bool(false)) }
     }
 
     /// Vary shows that the answer does not fit all waiting requests. Those continue when its header arrives (RFC 9111
@@ -262,21 +263,51 @@ struct CacheKeeperTests {
         let flight = CacheKeeper.Flight(place: CachePlace(Self.alice, ""), url: "http://a/")
         let went = Guarded<[Int]>([])
         func start(_ waiter: Int, _ language: String) -> CacheKeeper.Start {
-            keeper.start(flight, waiter: waiter, [HeaderField("Accept-Language", language)]) {
+            keeper.start(flight, waiter: waiter, [HeaderField("Accept-Language", language)]) { _ in
                 went.withLock { $0.append(waiter) }
             }
         }
-        guard case .lead(let number) = start(1, "de"), case .wait = start(2, "de"), case .wait = start(3, "fr") else {
+        guard case .lead(let lead) = start(1, "de"), case .wait = start(2, "de"), case .wait = start(3, "fr") else {
             return #expect(Bool(false))
         }
         let head = ResponseHead(url: "http://a/", status: 200, headers: [HeaderField("Vary", "Accept-Language")])
         let selection = try #require(CacheSelection(head, [HeaderField("Accept-Language", "de")]))
-        keeper.select(flight, number + 100, selection)
+        keeper.select(CacheKeeper.Lead(flight: flight, number: lead.number + 100), selection)
         #expect(went.withLock { $0 } == [])
-        keeper.select(flight, number, selection)
+        keeper.select(lead, selection)
         #expect(went.withLock { $0 } == [3])
         guard case .pass = start(4, "fr"), case .wait = start(5, "de") else { return #expect(Bool(false)) }
-        keeper.land(flight, number)
+        keeper.land(lead)
         #expect(went.withLock { $0.sorted() } == [2, 3, 5])
+    }
+
+    /// A stopped request is replaced by the oldest waiting one, to which its Vary does not apply any more.
+    @Test func aFlightIsHandedOnUntilNobodyWaits() throws {
+        let flight = CacheKeeper.Flight(place: CachePlace(Self.alice, ""), url: "http://a/")
+        let went = Guarded<[(waiter: Int, leads: Int?)]>([])
+        func start(_ waiter: Int, _ language: String) -> CacheKeeper.Start {
+            keeper.start(flight, waiter: waiter, [HeaderField("Accept-Language", language)]) { lead in
+                went.withLock { $0.append((waiter, lead?.number)) }
+            }
+        }
+        guard case .lead(let lead) = start(1, "de") else { return #expect(Bool(false)) }
+        for waiter in 2...4 {
+            guard case .wait = start(waiter, "de") else { return #expect(Bool(false)) }
+        }
+        let head = ResponseHead(url: "http://a/", status: 200, headers: [HeaderField("Vary", "Accept-Language")])
+        keeper.select(lead, try #require(CacheSelection(head, [HeaderField("Accept-Language", "de")])))
+        keeper.handOn(CacheKeeper.Lead(flight: flight, number: lead.number + 100))
+        #expect(went.withLock { $0.isEmpty })
+        keeper.handOn(lead)
+        #expect(went.withLock { $0.map(\.waiter) } == [2] && went.withLock { $0[0].leads } == lead.number)
+        guard case .wait = start(5, "fr") else { return #expect(Bool(false)) }
+        keeper.handOn(lead)
+        #expect(went.withLock { $0.map(\.waiter) } == [2, 3])
+        keeper.land(lead)
+        #expect(went.withLock { $0.dropFirst(2).map(\.waiter).sorted() } == [4, 5])
+        #expect(went.withLock { $0.dropFirst(2).allSatisfy { $0.leads == nil } })
+        guard case .lead(let next) = start(6, "de") else { return #expect(Bool(false)) }
+        keeper.handOn(next)
+        guard case .lead = start(7, "de") else { return #expect(Bool(false)) }
     }
 }
