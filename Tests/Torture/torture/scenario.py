@@ -16,7 +16,7 @@ WAIT = 40.0
 DISK_CODES = ("disk.full", "disk.quota", "disk.io")
 #: Sessions whose tasks ask, with the kind of question and the answer.
 ASKING = {"redirect": ("redirect", "follow"), "elsewhere": ("redirect", "followWith"),
-          "response": ("response", "allow"), "saved": ("response", "becomeDownload")}
+          "response": ("response", "allow"), "saved": ("response", "becomeDownload"), "stranger": ("challenge", "trust")}
 #: The first component of the URLs of these sessions' tasks (/PLACE/NAME). All others request /d/NAME.
 PLACES = {"redirect": "led", "elsewhere": "astray", "crumbs": "crumb", "vault": "vault", "helped": "helped", "refused": "refused"}
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
@@ -75,6 +75,8 @@ PIECES = (
     Piece("weighed", 150 * KIB + 1, session="response"),
     Piece("turned", 30 * KIB + 1, session="elsewhere"),
     Piece("saved", 90 * KIB + 1, session="saved"),
+    # The certificate of its server is not trusted.
+    Piece("trusted", 25 * KIB + 1, session="stranger"),
     # Gets a cookie on the way, and needs it for the file.
     Piece("crumbs", 20 * KIB + 1, session="crumbs"),
     # The host asks for https only.
@@ -92,6 +94,8 @@ PIECES = (
     Piece("handed", 30 * KIB + 1, kind="upload", session="pool", more={"uploadProtocol": "put"}, scheme="one"),
     # Added after the server has refused: the password must not be sent again.
     Piece("denied-too", 3 * KIB + 2, session="refused", end="failed", is_late=True),
+    # Added after its owner has trusted the key for good: nobody is asked.
+    Piece("trusted-too", 12 * KIB + 1, session="stranger", is_late=True),
 )
 #: The stored passwords, by realm.
 KEPT = {"vault": SECRET, "refused": f"{SECRET}-old"}
@@ -226,7 +230,7 @@ class Scenario:
             return {**spec, "url": f"{self.server.url}/d/{piece.name}"}
         # The helper is asked about another host than the store.
         origins = {"helped": self.server.url.replace("127.0.0.1", "localhost"),
-                   "sworn": self.server.secure.url(piece.name)}
+                   "sworn": self.server.secure.url(piece.name), "stranger": self.server.secure.url("stranger")}
         origin = origins.get(piece.session, url)
         spec["url"] = f"{origin}/{PLACES.get(piece.session, 'd')}/{piece.name}"
         if piece.session == "saved":
@@ -271,11 +275,13 @@ class Scenario:
     def decide(self):
         """Answers the questions of tasks. An acknowledged answer is durable, so the question is not asked again."""
         for piece in self.pieces:
-            if piece.session not in ASKING:
+            if piece.session not in ASKING or piece.is_late:
                 continue
             answer = {"action": ASKING[piece.session][1]}
             if answer["action"] == "followWith":
                 answer["request"] = {"url": f"{self.server.url}/d/{piece.name}"}
+            if answer["action"] == "trust":
+                answer["persistence"] = "permanent"
             if answer["action"] == "becomeDownload":
                 answer["destination"] = {"path": str(self.out / piece.name)}
             identifier = self.ledger.ids[piece.name]
@@ -326,7 +332,8 @@ class Scenario:
         self.until(ended, "the end of every task")
 
     def ask_again(self):
-        """A refused password is not sent again, even after a crash."""
+        """A refused password is not sent again, and a key that is trusted for good is not asked about again, even after a
+        crash."""
         if not self.needs("refused"):
             return
         self.add(late=True)
