@@ -213,7 +213,7 @@ package final class CurlEngine: Sendable {
         }
         let ledger = files.ledger
         await errand { ledger.drain(milliseconds: Self.patience) }
-        files.lanes.close()
+        files.devices.close()
         errands.close()
     }
 }

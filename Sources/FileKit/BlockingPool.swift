@@ -3,18 +3,18 @@ import Threading
 /// A few threads for calls that block (open, fsync, rename, hashing). Such a call must never hold one of Swift's
 /// cooperative threads, because a hung NFS mount must not stop the daemon.
 ///
-/// Each job names its file system by device number, so that a hung file system delays only its own jobs (`LaneQueue`).
+/// Each job names its file system by device number, so that a hung file system delays only its own jobs (`KeyedQueue`).
 /// Threads start when work waits and no thread is idle.
 package final class BlockingPool: Sendable {
     /// For jobs that use only memory and the daemon's own folders.
-    package static let ownLane: UInt64 = 0
+    package static let noDevice: UInt64 = 0
 
-    private let queue: LaneQueue
+    private let queue: KeyedQueue
 
     package let width: Int
 
     /// The total number of threads, as a multiple of the threads for one file system.
-    private static let lanesAtFullWidth = 8
+    private static let devicesAtFullWidth = 8
 
     /// - Parameters:
     ///   - width: the most threads for one file system at a time. If it is 0, the caller does the work itself, after
@@ -22,20 +22,20 @@ package final class BlockingPool: Sendable {
     ///   - name: the name of the threads in tools; at most 15 bytes.
     package init(width: Int = 8, name: String = "dld-files") {
         self.width = width
-        queue = LaneQueue(name: name, width: width, limit: Self.lanesAtFullWidth * width)
+        queue = KeyedQueue(name: name, width: width, limit: Self.devicesAtFullWidth * width)
     }
 
     deinit { queue.close() }
 
     /// Runs `body` later on one of the pool's threads.
-    package func post(on device: UInt64 = ownLane, _ body: @escaping @Sendable () -> Void) {
+    package func post(on device: UInt64 = noDevice, _ body: @escaping @Sendable () -> Void) {
         queue.post(on: device, body)
     }
 
     /// Runs `body` on one of the pool's threads, and returns or throws what it returns or throws.
     /// - Parameter device: the file system that `body` uses.
     package func run<T: Sendable, E: Error>(
-        on device: UInt64 = ownLane, _ body: @escaping @Sendable () throws(E) -> T
+        on device: UInt64 = noDevice, _ body: @escaping @Sendable () throws(E) -> T
     ) async throws(E) -> T {
         if width == 0 { await Turn.pass() }
         let result: Result<T, E> = await withCheckedContinuation { continuation in
@@ -118,7 +118,7 @@ package final class BlockingPool: Sendable {
 
     /// Like `run`, but `body` gets a closure that tells whether the calling Swift task was cancelled.
     package func runCancellable<T: Sendable, E: Error>(
-        on device: UInt64 = ownLane,
+        on device: UInt64 = noDevice,
         _ body: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(E) -> T
     ) async throws(E) -> T {
         let flag = CancellationFlag()

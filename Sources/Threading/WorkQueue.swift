@@ -1,6 +1,6 @@
-/// A first-in, first-out queue of jobs for a few threads that may block: one lane of a `LaneQueue`.
+/// A first-in, first-out queue of jobs for a few threads that may block: a `KeyedQueue` with one key.
 package final class WorkQueue<Job: Sendable>: Sendable {
-    private let queue: LaneQueue
+    private let queue: KeyedQueue
     private let perform: @Sendable (Job) -> Void
 
     /// With one thread, the jobs run strictly in order. Threads start when a job waits and no thread is idle, and stay.
@@ -8,8 +8,8 @@ package final class WorkQueue<Job: Sendable>: Sendable {
     ///   - name: the name of the threads in tools; at most 15 bytes.
     ///   - threads: if it is 0, the caller does the job itself, before `post` returns.
     package init(name: String, threads: Int, perform: @escaping @Sendable (Job) -> Void) {
-        // Twice as many threads are never busy, so the lane always has its full width.
-        queue = LaneQueue(name: name, width: threads, limit: 2 * threads)
+        // Twice as many threads are never busy, so jobs always have the full width.
+        queue = KeyedQueue(name: name, width: threads, limit: 2 * threads)
         self.perform = perform
     }
 

@@ -105,6 +105,11 @@ package enum Bounds {
     /// one cache.
     package static let cacheMemoryOfOwner = 64 << 20
     package static let cacheDiskOfOwner = 1 << 30
+    /// Stored answers for one URL, so that a server whose answers depend on everything does not fill the cache.
+    package static let cacheVariants = 16
+    /// Bytes that a stored answer counts with, beside its texts and its body, so that many small ones are bounded too.
+    package static let cacheOverhead = 512
+
     // MARK: Credentials
 
     /// Of one owner and its sessions.

@@ -32,7 +32,7 @@ package final class TransferStore: Sendable {
     private let committer: GroupCommitter
     /// nil if the store is in memory.
     let checkpointing: Checkpointing?
-    private let readers: LaneQueue
+    private let readers: KeyedQueue
     /// Must live as long as the database is open.
     let recent: RecentRecords
     private let tidying: Tidying
@@ -83,7 +83,7 @@ package final class TransferStore: Sendable {
         self.recent = recent
         (self.database, self.identifier, self.files, self.checkpointing) = (database, identifier, files, checkpointing)
         (self.health, self.missingLog, isInPlace) = (health, missingLog, inPlace)
-        readers = LaneQueue(name: "dld-store-read", width: inPlace ? 0 : Database.readers, limit: 2 * Database.readers)
+        readers = KeyedQueue(name: "dld-store-read", width: inPlace ? 0 : Database.readers, limit: 2 * Database.readers)
         committer = GroupCommitter(
             database: database, files: files, health: health, checkpointing: checkpointing, recent: recent,
             hasThread: !inPlace)

@@ -26,7 +26,7 @@ final class DirectRead: Sendable {
         var code: Int32 = 0
     }
 
-    /// Bytes that are read before other files of the lane, and the reactor, have their turn.
+    /// Bytes that are read before other files of the file system, and the reactor, have their turn.
     static let turn = 4 << 20
     /// Bytes that are read at a time: twice as many no longer stay in the cache between reading and writing. A socket
     /// that holds fewer is not worth a turn.

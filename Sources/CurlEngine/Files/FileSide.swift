@@ -4,7 +4,7 @@ import TransferModel
 /// What exchanges store their bodies with; one per engine.
 package final class FileSide: Sendable {
     package let journal: OffsetJournal?
-    let lanes: DeviceLanes
+    let devices: Devices
     let buffers: BufferPool
     let ledger = SinkLedger()
     let crowd = Crowd()
@@ -17,7 +17,7 @@ package final class FileSide: Sendable {
     ///   - inPlace: work is done on the thread that hands it over, without threads of its own.
     package init(journal: OffsetJournal?, bufferBound: ByteCount, inPlace: Bool = false) {
         self.journal = journal
-        lanes = DeviceLanes(ledger: ledger, inPlace: inPlace)
+        devices = Devices(ledger: ledger, inPlace: inPlace)
         buffers = BufferPool(bound: Int(bufferBound.rawValue))
     }
 
@@ -49,7 +49,7 @@ package final class FileSide: Sendable {
 
     private func services(for part: PartFile) -> PartBoard.Services {
         PartBoard.Services(
-            lane: lanes.lane(for: part.device), journal: journal, buffers: buffers, ledger: ledger, crowd: crowd
+            threads: devices.threads(for: part.device), journal: journal, buffers: buffers, ledger: ledger, crowd: crowd
         ) { [waker] in waker.wake() }
     }
 }

@@ -20,8 +20,6 @@ package final class OffsetJournal: @unchecked Sendable {
     }
 
     private struct Table {
-        /// Held slots, by index.
-        var held: [Bool]
         /// Slots with the last claims of tasks that no exchange holds, oldest first.
         var left: [(task: TaskID, index: Int)]
         var free: [Int]
@@ -67,7 +65,7 @@ package final class OffsetJournal: @unchecked Sendable {
         self.memory = memory
         self.length = length
         self.boot = boot
-        var initial = Table(held: Array(repeating: false, count: wanted), left: [], free: [])
+        var initial = Table(left: [], free: [])
         for index in (0..<wanted).reversed() {
             if let current = Self.current(memory + index * Self.slotSize), current.entry.boot == boot {
                 initial.left.append((current.entry.task, index))
@@ -101,7 +99,6 @@ package final class OffsetJournal: @unchecked Sendable {
             } else {
                 return nil
             }
-            table.held[index] = true
             return Slot(index: index)
         }
     }
@@ -123,7 +120,6 @@ package final class OffsetJournal: @unchecked Sendable {
     func release(_ slot: Slot, task: TaskID, keeping: Bool) {
         if !keeping { wipe(slot.index) }
         table.withLock { table in
-            table.held[slot.index] = false
             if keeping {
                 table.left.append((task, slot.index))
             } else {

@@ -13,7 +13,7 @@ import TransferModel
 /// file systems that copy on write. A sink stays on the board after its exchange ended, until its bytes are durable.
 package final class PartBoard: Sendable {
     struct Services: Sendable {
-        var lane: DeviceLane
+        var threads: DeviceThreads
         var journal: OffsetJournal?
         var buffers: BufferPool
         var ledger: SinkLedger
@@ -168,7 +168,7 @@ package final class PartBoard: Sendable {
         case .nothing: break
         case .announcement:
             if let held { context.observer.transferCheckpointed(held) }
-        case .sync: services.lane.sync(self)
+        case .sync: services.threads.sync(self)
         }
     }
 
@@ -275,7 +275,7 @@ package final class PartBoard: Sendable {
         }
         switch next {
         case .wait: break
-        case .sync: services.lane.sync(self)
+        case .sync: services.threads.sync(self)
         case .end(let finished): end(finished)
         }
     }
@@ -337,7 +337,7 @@ extension PartBoard: Synchronizing {
             SyncShare(fileDescriptor: part.fileDescriptor, opened: joined.opened) {
                 self.syncEnded(joined.marks, nil)
             } syncAlone: {
-                self.services.lane.sync(self)
+                self.services.threads.sync(self)
             }
         }
     }

@@ -103,7 +103,7 @@ package final class PartSink: @unchecked Sendable {
     // MARK: Reader's side
 
     /// Has the writer prepare the file; buffers may be submitted at once.
-    package func open() { board.services.lane.post(.begin(self)) }
+    package func open() { board.services.threads.post(.begin(self)) }
 
     /// Whether another buffer may be handed over now; if not, `onChange` says when to ask again.
     func admits(at now: Int64) -> Bool {
@@ -122,21 +122,21 @@ package final class PartSink: @unchecked Sendable {
 
     /// Whether the writer has so little to do that a transfer of a crowd may take another buffer; if not, `onChange` says
     /// when to ask again.
-    var isTurnToRead: Bool { board.services.lane.admits(self) }
+    var isTurnToRead: Bool { board.services.threads.admits(self) }
 
     package func submit(_ buffer: Buffer) {
         board.state.withLock { _ in state.buffersOutstanding += 1 }
-        board.services.lane.post(.bytes(self, buffer))
+        board.services.threads.post(.bytes(self, buffer))
     }
 
     /// Has the writer read the socket itself, through an empty buffer. `onChange` is called when that is over.
     func submit(_ read: DirectRead, through buffer: Buffer) {
         board.state.withLock { _ in state.buffersOutstanding += 1 }
-        board.services.lane.post(.directly(self, buffer, read))
+        board.services.threads.post(.directly(self, buffer, read))
     }
 
     /// A helper has written everything before `offset`.
-    func extend(to offset: Int64) { board.services.lane.post(.extend(self, to: offset)) }
+    func extend(to offset: Int64) { board.services.threads.post(.extend(self, to: offset)) }
 
     package var failure: LocalFailure? { board.state.withLock { _ in state.failure } }
 
@@ -149,7 +149,7 @@ package final class PartSink: @unchecked Sendable {
             state.syncsAtEnd = syncing
             state.finishing = { [self] in report() }
         }
-        board.services.lane.post(.finish(self))
+        board.services.threads.post(.finish(self))
     }
 
     /// Lets a waiting reader continue.
@@ -286,7 +286,7 @@ package final class PartSink: @unchecked Sendable {
         }
         part.noteBytes(upTo: end)
         if let writeBack {
-            board.services.lane.sync(WriteBack(part: part, offset: writeBack.offset, count: writeBack.count))
+            board.services.threads.sync(WriteBack(part: part, offset: writeBack.offset, count: writeBack.count))
         }
         board.context.counters.setReceived(received)
         board.checkpointIfDue(at: now)

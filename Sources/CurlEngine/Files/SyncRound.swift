@@ -1,7 +1,7 @@
 import CLinux
 import Threading
 
-/// Makes the files of one lane durable together: with syncfs(2) for all of them, if that reports failures.
+/// Makes the files of one file system durable together: with syncfs(2) for all of them, if that reports failures.
 ///
 /// An offset is reported only after a sync that began when everything before it was written. A failed round does not
 /// say whose bytes are lost, so every file is then synced separately (fdatasync), which does.

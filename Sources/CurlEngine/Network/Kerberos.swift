@@ -20,10 +20,10 @@ package final class Kerberos: Sendable {
 
     /// Whether the tickets of the daemon's user may be used. False in the system daemon, whose clients are other users.
     package let hasTickets: Bool
-    /// Has a lane for each owner, so that a realm that does not answer delays only its own users.
-    private let tokens = LaneQueue(name: "dld-kerberos", width: 4, limit: 8)
+    /// Has a key for each owner, so that a realm that does not answer delays only its own users.
+    private let tokens = KeyedQueue(name: "dld-kerberos", width: 4, limit: 8)
     /// Calls that only read files. They must not wait behind calls that ask realms.
-    private let looks = LaneQueue(name: "dld-kerberos", width: 1, limit: 2)
+    private let looks = KeyedQueue(name: "dld-kerberos", width: 1, limit: 2)
     private static let longestText = 512
     private static let longestLook = Duration.seconds(5)
 

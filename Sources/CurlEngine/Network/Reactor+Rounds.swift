@@ -28,7 +28,7 @@ extension Reactor {
         guard crowd.isCrowded, round.isEmpty, now >= nextRound else { return }
         nextRound = now + Self.roundInterval
         round = transfers.restless + transfers.resting
-        if round.isEmpty { files.lanes.beginRounds() }
+        if round.isEmpty { files.devices.beginRounds() }
     }
 
     /// Serves the next transfers of the round; after the last one, what was read is synced.
@@ -36,7 +36,7 @@ extension Reactor {
         guard !round.isEmpty, now >= roundPause else { return }
         for transfer in round.suffix(Self.slice) { visit(transfer) }
         round.removeLast(min(Self.slice, round.count))
-        if round.isEmpty { files.lanes.beginRounds() }
+        if round.isEmpty { files.devices.beginRounds() }
         if buffers.lentBytes > Self.plenty { roundPause = now + Self.pause }
     }
 

@@ -18,13 +18,13 @@ struct FeedFactory: Sendable {
         }
     }
 
-    var lanes: DeviceLanes
+    var devices: Devices
     var buffers: BufferPool
     var waker: BufferWaker
     private let load = Load()
 
     init(_ files: FileSide) {
-        lanes = files.lanes
+        devices = files.devices
         buffers = files.buffers
         waker = files.waker
     }
@@ -35,7 +35,7 @@ struct FeedFactory: Sendable {
         let load = self.load
         load.running.add(1, ordering: .relaxed)
         let services = PayloadFeed.Services(
-            lane: source.map { lanes.lane(for: $0.identity.device) }, buffers: buffers,
+            threads: source.map { devices.threads(for: $0.identity.device) }, buffers: buffers,
             piece: { Self.piece(of: load.running.load(ordering: .relaxed)) },
             onBuffersFreed: { [waker] in waker.wake() },
             onEnd: { load.running.subtract(1, ordering: .relaxed) })

@@ -20,7 +20,7 @@ package final class PayloadFeed: @unchecked Sendable {
     }
 
     struct Services: Sendable {
-        var lane: DeviceLane?
+        var threads: DeviceThreads?
         var buffers: BufferPool
         /// Bytes to read at a time: the more uploads run, the fewer.
         var piece: @Sendable () -> Int
@@ -210,7 +210,7 @@ package final class PayloadFeed: @unchecked Sendable {
 
     /// Has the next piece read, unless one is being read, no buffer is free or the page cache is asked first.
     func prefetch() {
-        guard let lane = services.lane, nextRead < sourceLength, !asksCache else { return }
+        guard let threads = services.threads, nextRead < sourceLength, !asksCache else { return }
         let (mayRead, generation) = state.withLock { state in
             (!state.isReading && state.ready == nil && state.failure == nil && !state.ended, state.generation)
         }
@@ -225,7 +225,7 @@ package final class PayloadFeed: @unchecked Sendable {
         nextRead += Int64(count)
         piecesToRead = max(0, piecesToRead - 1)
         state.withLock { $0.isReading = true }
-        lane.read(piece, for: self)
+        threads.read(piece, for: self)
     }
 
     /// Moves to a byte of the payload, backward or forward. Returns false if there is no such byte.

@@ -110,7 +110,7 @@ package final class HelperPool: HelperServing {
             guard var entry = entries[key] else { return false }
             if entry.known?.servesMany == false { return !entry.waiting.isEmpty }
             defer { entries[key] = entry }
-            entry.isStarting = entry.known?.servesMany != false && entry.host == nil && !entry.waiting.isEmpty
+            entry.isStarting = entry.host == nil && !entry.waiting.isEmpty
             return entry.isStarting
         }
     }

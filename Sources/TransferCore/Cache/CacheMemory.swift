@@ -1,4 +1,5 @@
 import HeapModule
+import TransferModel
 
 /// A stored answer with its body.
 package struct CachedAnswer: Sendable, Hashable {
@@ -18,7 +19,8 @@ package struct CachedAnswer: Sendable, Hashable {
 
     /// Bytes that it counts with.
     package func size(_ url: String) -> Int {
-        response.headers.reduce(512 + url.utf8.count + response.selection.text.utf8.count + body.count) {
+        response.headers.reduce(Bounds.cacheOverhead + url.utf8.count + response.selection.text.utf8.count + body.count)
+        {
             $0 + $1.name.utf8.count + $1.value.utf8.count + 4
         }
     }
@@ -39,9 +41,6 @@ package struct CacheMemory: Sendable {
         var url: String
         static func < (a: Use, b: Use) -> Bool { a.stamp < b.stamp }
     }
-
-    /// Answers for one URL.
-    static let variants = 16
 
     private var answers: [String: [Entry]] = [:]
     private var uses = Heap<Use>()
@@ -78,7 +77,7 @@ package struct CacheMemory: Sendable {
         count += 1
         bytes += entry.size
         uses.insert(Use(stamp: stamp, url: url))
-        if let entries = answers[url], entries.count > Self.variants, let oldest = entries.map(\.stamp).min() {
+        if let entries = answers[url], entries.count > Bounds.cacheVariants, let oldest = entries.map(\.stamp).min() {
             drop(url) { $0.stamp == oldest }
         }
         while bytes > capacity, let use = uses.popMin() { give(use) }

@@ -55,7 +55,7 @@ enum LimitsReference {
             ],
             [
                 "stored answers of one user, in memory and on the disk; one answer; variants of one URL",
-                "\(size(Bounds.cacheMemoryOfOwner)), \(size(Bounds.cacheDiskOfOwner)); a twentieth of its cache; 16",
+                "\(size(Bounds.cacheMemoryOfOwner)), \(size(Bounds.cacheDiskOfOwner)); a twentieth of its cache; \(Bounds.cacheVariants)",
             ],
             ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],

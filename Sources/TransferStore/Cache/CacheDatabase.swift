@@ -7,8 +7,6 @@ import TransferModel
 final class CacheDatabase {
     /// Bodies of this length or more have a file of their own.
     static let longBody = 16 << 10
-    /// The most answers for one URL, so that a server whose answers depend on everything does not fill the cache.
-    static let variants = 16
 
     private let folder: CacheFolder
     private let connection: Connection
@@ -239,7 +237,7 @@ final class CacheDatabase {
             connection.rows(
                 """
                 SELECT id FROM entry WHERE owner = ? AND storage = ? AND url = ? ORDER BY used DESC LIMIT -1 OFFSET ?
-                """, place.owner.rawValue, place.storage, url, Self.variants
+                """, place.owner.rawValue, place.storage, url, Bounds.cacheVariants
             ).map { $0[0] }, of: place)
     }
 

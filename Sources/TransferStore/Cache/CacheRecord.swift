@@ -35,12 +35,10 @@ package struct CacheRecord: Hashable, Sendable {
         self.body = body
     }
 
-    /// Bytes that the record counts with: more than its texts, so that many small records are bounded too.
+    /// Bytes that the record counts with.
     package var size: Int {
-        Self.overhead + url.utf8.count + selection.utf8.count + head.utf8.count + body.count
+        Bounds.cacheOverhead + url.utf8.count + selection.utf8.count + head.utf8.count + body.count
     }
-
-    package static let overhead = 512
 
     /// Covers the whole record and its place, so that an incomplete or damaged one is detected, and one that damage has
     /// moved to another owner.

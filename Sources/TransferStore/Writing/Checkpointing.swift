@@ -24,7 +24,7 @@ final class Checkpointing: Sendable {
 
     /// One WAL checkpoint at a time, and none during `close`.
     private let connection: Guarded<Connection>
-    let thread: LaneQueue
+    let thread: KeyedQueue
     private let state = Guarded(State())
 
     /// - Parameters:
@@ -34,7 +34,7 @@ final class Checkpointing: Sendable {
         let connection = try Connection(path, .writing, patience: 0)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = 16")
         self.connection = Guarded(connection)
-        thread = LaneQueue(name: "dld-checkpoint", width: hasThread ? 1 : 0, limit: 1)
+        thread = KeyedQueue(name: "dld-checkpoint", width: hasThread ? 1 : 0, limit: 1)
     }
 
     /// Is called after every commit of the writing connection, and replaces SQLite's own checkpoints. Must live as long

@@ -28,7 +28,7 @@ import TransferModel
             }
             (socket, peer) = try Self.connection()
             let services = PartBoard.Services(
-                lane: DeviceLane(device: part.device, inPlace: true), journal: nil,
+                threads: DeviceThreads(device: part.device, inPlace: true), journal: nil,
                 buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
             let board = PartBoard(part: part, alone: .zero, context: bench.context, services: services)
             sink = board.sink(Acceptance(offset: .zero), onChange: {})

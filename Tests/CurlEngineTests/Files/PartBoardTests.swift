@@ -23,7 +23,8 @@ import TransferModel
             part = try bench.part()
             journalPath = bench.folder.file("offsets")
             services = PartBoard.Services(
-                lane: DeviceLane(device: part.device), journal: try OffsetJournal(path: journalPath, slots: slots),
+                threads: DeviceThreads(device: part.device),
+                journal: try OffsetJournal(path: journalPath, slots: slots),
                 buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
             board = PartBoard(part: part, checkpoint: nil, context: Self.context(bench), services: services)
         }

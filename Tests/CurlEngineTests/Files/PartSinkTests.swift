@@ -115,7 +115,7 @@ import TransferModel
         _ bench: Bench, _ part: PartFile, journal: OffsetJournal? = nil, onChange: @escaping @Sendable () -> Void = {}
     ) throws -> PartSink {
         let services = PartBoard.Services(
-            lane: DeviceLane(device: part.device, inPlace: true), journal: journal,
+            threads: DeviceThreads(device: part.device, inPlace: true), journal: journal,
             buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
         let context = TransferContext(
             task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer)

@@ -13,16 +13,16 @@ import TransferModel
     /// Files that were written but not synced.
     private struct Files {
         let folder: TemporaryFolder
-        let lane: DeviceLane
+        let threads: DeviceThreads
         var sinks: [PartSink] = []
         var observers: [Observer] = []
 
         init(_ count: Int, written: Int = 1000) throws {
             folder = try TemporaryFolder()
             let ledger = SinkLedger()
-            lane = DeviceLane(device: 0, ledger: ledger)
+            threads = DeviceThreads(device: 0, ledger: ledger)
             let services = PartBoard.Services(
-                lane: lane, journal: nil, buffers: BufferPool(bound: 1 << 20), ledger: ledger, onBuffersFreed: {})
+                threads: threads, journal: nil, buffers: BufferPool(bound: 1 << 20), ledger: ledger, onBuffersFreed: {})
             _ = services.crowd.note(count + Crowd.begins)
             for number in 0..<count {
                 let observer = Observer()
@@ -66,7 +66,7 @@ import TransferModel
         guard try isSupported else { return }
         let files = try Files(SyncChoice.fewestFiles)
         var syncs = 0
-        files.lane.round.synchronize { descriptor in
+        files.threads.round.synchronize { descriptor in
             syncs += 1
             #expect(files.sinks[0].part.fileDescriptor == descriptor)
             #expect(files.told.allSatisfy { $0.isEmpty })
@@ -76,7 +76,7 @@ import TransferModel
         #expect(syncs == 1)
         #expect(files.told == Array(repeating: [1000], count: SyncChoice.fewestFiles))
         // The next file has only the bytes since the sync. They are too few for a sync of everything.
-        files.lane.round.synchronize { _ in
+        files.threads.round.synchronize { _ in
             Issue.record("one file is synced by itself")
             return 0
         }
@@ -88,7 +88,7 @@ import TransferModel
         guard try isSupported else { return }
         let files = try Files(SyncChoice.fewestFiles + 1)
         files.spoil(5)
-        files.lane.round.synchronize { _ in
+        files.threads.round.synchronize { _ in
             errno = EIO
             return -1
         }

@@ -9,13 +9,13 @@ import TransferModel
 
 @Suite struct PayloadFeedTests {
     private let folder: TemporaryFolder
-    private let lane: DeviceLane
+    private let threads: DeviceThreads
     private let buffers = BufferPool(bound: 1 << 20)
     private let content = pattern(300_001)
 
     init() throws {
         folder = try TemporaryFolder()
-        lane = DeviceLane(device: 0)
+        threads = DeviceThreads(device: 0)
         try folder.write("file", content)
     }
 
@@ -32,7 +32,7 @@ import TransferModel
         return PayloadFeed(
             payload, source: source,
             services: .init(
-                lane: lane, buffers: buffers ?? self.buffers, piece: { piece }, onBuffersFreed: {}, onEnd: {},
+                threads: threads, buffers: buffers ?? self.buffers, piece: { piece }, onBuffersFreed: {}, onEnd: {},
                 readCached: { source, target, count, offset in
                     switch cache {
                     case .nothing: return .absent
@@ -150,7 +150,7 @@ import TransferModel
         try folder.write("file", pattern(size))
         let asked = Guarded([Int64]())
         let services = PayloadFeed.Services(
-            lane: lane, buffers: buffers, piece: { BufferPool.smallSize }, onBuffersFreed: {}, onEnd: {},
+            threads: threads, buffers: buffers, piece: { BufferPool.smallSize }, onBuffersFreed: {}, onEnd: {},
             readCached: { _, _, _, offset in
                 asked.withLock { $0.append(offset) }
                 return .absent

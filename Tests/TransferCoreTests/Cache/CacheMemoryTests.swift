@@ -47,7 +47,7 @@ struct CacheMemoryTests {
         for number in 0..<40 {
             memory.put(answer(selection: "accept-encoding\nx: \(number)"), "http://a/", capacity: 1 << 20)
         }
-        #expect(memory.count == CacheMemory.variants)
+        #expect(memory.count == Bounds.cacheVariants)
         #expect(try memory.find(request("http://a/", [("X", "39")])) != nil)
         #expect(try memory.find(request("http://a/", [("X", "0")])) == nil)
     }

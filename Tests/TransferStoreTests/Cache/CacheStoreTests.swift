@@ -110,7 +110,7 @@ struct CacheStoreTests {
     @Test func answersForOneURLAreBounded() async throws {
         let store = open()
         for number in 0..<40 { put(store, record("http://a/", selection: "x: \(number)")) }
-        #expect(await store.usage(of: alice)[""]?.entries == CacheDatabase.variants)
+        #expect(await store.usage(of: alice)[""]?.entries == Bounds.cacheVariants)
         #expect(await find(store, "http://a/", selection: "x: 39") != nil)
         #expect(await find(store, "http://a/", selection: "x: 0") == nil)
     }

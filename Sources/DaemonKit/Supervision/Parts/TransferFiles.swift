@@ -81,7 +81,7 @@ final class TransferFiles: Sendable {
     }
 
     func digestFields(of exchange: Exchange, _ sending: SendingFile?) async throws -> [HeaderField] {
-        try await hashing.runCancellable(on: sending?.identity.device ?? BlockingPool.ownLane) {
+        try await hashing.runCancellable(on: sending?.identity.device ?? BlockingPool.noDevice) {
             isCancelled throws(TransferError) in
             try PayloadHasher.fields(of: exchange, sending, isCancelled: isCancelled)
         }

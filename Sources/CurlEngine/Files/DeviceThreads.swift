@@ -7,7 +7,7 @@ protocol Synchronizing: Sendable {
 }
 
 /// The threads that serve one file system: a slow or hanging one delays only its own transfers.
-final class DeviceLane: Sendable {
+final class DeviceThreads: Sendable {
     enum Write: Sendable {
         case begin(PartSink)
         case bytes(PartSink, Buffer)
@@ -17,7 +17,7 @@ final class DeviceLane: Sendable {
         case extend(PartSink, to: Int64)
         case finish(PartSink)
         /// Everything that was posted before is written: many files are to be synced.
-        case round(DeviceLane)
+        case round(DeviceThreads)
     }
 
     /// A piece of a file that is being uploaded.
@@ -51,7 +51,7 @@ final class DeviceLane: Sendable {
             case .directly(let sink, let buffer, let read): sink.write(read, through: buffer)
             case .extend(let sink, let offset): sink.extended(to: offset)
             case .finish(let sink): sink.end()
-            case .round(let lane): lane.rounds.post(lane.round)
+            case .round(let threads): threads.rounds.post(threads.round)
             }
         }
         syncer = WorkQueue(name: "dld-sync", threads: threads(Self.syncThreads)) { $0.synchronize() }
@@ -78,9 +78,9 @@ final class DeviceLane: Sendable {
     }
 }
 
-/// One lane per device number, made when its first part file arrives.
-final class DeviceLanes: Sendable {
-    private let lanes = Guarded<[UInt64: DeviceLane]>([:])
+/// The threads of each file system, by device number; made when its first part file arrives.
+final class Devices: Sendable {
+    private let devices = Guarded<[UInt64: DeviceThreads]>([:])
     private let ledger: SinkLedger
     private let inPlace: Bool
 
@@ -89,20 +89,20 @@ final class DeviceLanes: Sendable {
         self.inPlace = inPlace
     }
 
-    func lane(for device: UInt64) -> DeviceLane {
-        lanes.withLock { lanes in
-            if let lane = lanes[device] { return lane }
-            let lane = DeviceLane(device: device, ledger: ledger, inPlace: inPlace)
-            lanes[device] = lane
-            return lane
+    func threads(for device: UInt64) -> DeviceThreads {
+        devices.withLock { devices in
+            if let threads = devices[device] { return threads }
+            let threads = DeviceThreads(device: device, ledger: ledger, inPlace: inPlace)
+            devices[device] = threads
+            return threads
         }
     }
 
     func beginRounds() {
-        for lane in lanes.withLock({ Array($0.values) }) { lane.beginRound() }
+        for threads in devices.withLock({ Array($0.values) }) { threads.beginRound() }
     }
 
     func close() {
-        for lane in lanes.withLock({ Array($0.values) }) { lane.close() }
+        for threads in devices.withLock({ Array($0.values) }) { threads.close() }
     }
 }

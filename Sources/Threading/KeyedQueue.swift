@@ -1,32 +1,32 @@
-/// Jobs for threads that may block, in lanes. Jobs that hang hold only threads of their own lane.
+/// Jobs for threads that may block. Each has a key, and jobs that hang hold only threads of their own key.
 ///
-/// A lane runs up to `width` jobs at a time; fewer if many threads are busy, but always at least one. So there are
-/// never more threads than `limit` plus one for each lane, and no lane waits for another. The jobs of a lane begin in
-/// order, and the lanes take turns.
+/// Up to `width` jobs of a key run at a time; fewer if many threads are busy, but always at least one. So there are
+/// never more threads than `limit` plus one for each key, and no key waits for another. The jobs of a key begin in
+/// order, and the keys take turns.
 ///
 /// It has one concrete type and is not generic: generic code would look up its type at each job.
-package final class LaneQueue: Sendable {
-    package typealias Lane = UInt64
+package final class KeyedQueue: Sendable {
+    package typealias Key = UInt64
     package typealias Job = @Sendable () -> Void
 
     private let name: String
     private let width: Int
-    private let state: ConditionLock<LaneSchedule<Lane, Job>>
+    private let state: ConditionLock<KeyedSchedule<Key, Job>>
 
     /// - Parameters:
     ///   - name: the name of the threads in tools; at most 15 bytes.
-    ///   - width: the jobs of one lane at a time. If it is 0, the caller does the job itself, before `post` returns.
-    ///   - limit: the number of busy threads from which on each lane gets only one.
+    ///   - width: the jobs of one key at a time. If it is 0, the caller does the job itself, before `post` returns.
+    ///   - limit: the number of busy threads from which on each key gets only one.
     package init(name: String, width: Int, limit: Int) {
         self.name = name
         self.width = max(0, width)
-        state = ConditionLock(LaneSchedule(width: max(1, width), limit: max(1, limit)))
+        state = ConditionLock(KeyedSchedule(width: max(1, width), limit: max(1, limit)))
     }
 
-    package func post(on lane: Lane, _ job: @escaping Job) {
+    package func post(on key: Key, _ job: @escaping Job) {
         guard width > 0 else { return job() }
         let (starts, wakes) = state.withLock { state in
-            state.add(job, to: lane)
+            state.add(job, to: key)
             return (state.startsThread(), state.callsIdle())
         }
         if wakes { state.signal() }
@@ -40,22 +40,22 @@ package final class LaneQueue: Sendable {
     }
 
     private func run() {
-        while let (lane, job) = next() {
+        while let (key, job) = next() {
             job()
-            state.withLock { $0.end(lane) }
+            state.withLock { $0.end(key) }
         }
     }
 
     /// Waits for a job that may begin; nil if the thread must end.
-    private func next() -> (Lane, Job)? {
+    private func next() -> (Key, Job)? {
         var isIdle = false
-        let next = state.wait { state -> (lane: Lane, job: Job, wakes: Bool)?? in
+        let next = state.wait { state -> (key: Key, job: Job, wakes: Bool)?? in
             if isIdle {
                 state.idle -= 1
                 state.isCalling = false
             }
             isIdle = false
-            if let (lane, job) = state.take() { return .some((lane, job, state.callsIdle())) }
+            if let (key, job) = state.take() { return .some((key, job, state.callsIdle())) }
             if state.isClosed || state.idle >= width {
                 state.threads -= 1
                 return .some(nil)
@@ -66,7 +66,7 @@ package final class LaneQueue: Sendable {
         }
         guard let next else { return nil }
         if next.wakes { state.signal() }
-        return (next.lane, next.job)
+        return (next.key, next.job)
     }
 
     /// If the system supplies no thread at all, does the jobs here: late is better than never.
@@ -76,15 +76,15 @@ package final class LaneQueue: Sendable {
             return state.threads == 0
         }
         guard isAlone else { return }
-        while let (lane, job) = state.withLock({ $0.take() }) {
+        while let (key, job) = state.withLock({ $0.take() }) {
             job()
-            state.withLock { $0.end(lane) }
+            state.withLock { $0.end(key) }
         }
     }
 }
 
-/// Decides which job of which lane begins next, and how many threads are needed. A value without threads or locks.
-struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
+/// Decides which job of which key begins next, and how many threads are needed. A value without threads or locks.
+struct KeyedSchedule<Key: Hashable & Sendable, Job: Sendable> {
     private struct Line {
         var jobs: [Job] = []
         var head = 0
@@ -114,9 +114,9 @@ struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
     var isCalling = false
     var isClosed = false
 
-    private var lines: [Lane: Line] = [:]
-    /// Lanes with waiting jobs, in the order of their turns.
-    private var turns: [Lane] = []
+    private var lines: [Key: Line] = [:]
+    /// Keys with waiting jobs, in the order of their turns.
+    private var turns: [Key] = []
     private var busy = 0
 
     init(width: Int, limit: Int) {
@@ -124,38 +124,38 @@ struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
         self.limit = limit
     }
 
-    mutating func add(_ job: Job, to lane: Lane) {
-        let isFirst = lines[lane, default: Line()].waiting == 0
-        lines[lane, default: Line()].jobs.append(job)
-        if isFirst { turns.append(lane) }
+    mutating func add(_ job: Job, to key: Key) {
+        let isFirst = lines[key, default: Line()].waiting == 0
+        lines[key, default: Line()].jobs.append(job)
+        if isFirst { turns.append(key) }
     }
 
-    /// The next job of the first lane that may run another one.
-    mutating func take() -> (Lane, Job)? {
+    /// The next job of the first key that may run another one.
+    mutating func take() -> (Key, Job)? {
         let most = allowance
         guard let index = turns.firstIndex(where: { (lines[$0]?.running ?? 0) < most }) else { return nil }
-        let lane = turns.remove(at: index)
-        guard let job = lines[lane]?.take() else { return nil }
-        lines[lane]?.running += 1
+        let key = turns.remove(at: index)
+        guard let job = lines[key]?.take() else { return nil }
+        lines[key]?.running += 1
         busy += 1
-        if lines[lane]?.waiting != 0 { turns.append(lane) }
-        return (lane, job)
+        if lines[key]?.waiting != 0 { turns.append(key) }
+        return (key, job)
     }
 
-    mutating func end(_ lane: Lane) {
+    mutating func end(_ key: Key) {
         busy -= 1
-        lines[lane]?.running -= 1
-        if let line = lines[lane], line.running == 0, line.waiting == 0 { lines[lane] = nil }
+        lines[key]?.running -= 1
+        if let line = lines[key], line.running == 0, line.waiting == 0 { lines[key] = nil }
     }
 
-    /// How many jobs one lane may run. Lanes that hang leave one thread for each of the others.
+    /// How many jobs one key may run. Keys whose jobs hang leave one thread for each of the others.
     private var allowance: Int { max(1, min(width, limit - busy)) }
 
     /// How many jobs could begin now if there were threads.
     private var startable: Int {
         let most = allowance
-        return turns.reduce(0) { sum, lane in
-            sum + max(0, min(lines[lane]?.waiting ?? 0, most - (lines[lane]?.running ?? 0)))
+        return turns.reduce(0) { sum, key in
+            sum + max(0, min(lines[key]?.waiting ?? 0, most - (lines[key]?.running ?? 0)))
         }
     }
 

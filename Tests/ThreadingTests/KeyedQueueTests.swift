@@ -2,7 +2,7 @@ import Testing
 
 @testable import Threading
 
-@Suite struct LaneQueueTests {
+@Suite struct KeyedQueueTests {
     /// Jobs that end when they are told to.
     private final class Gate: Sendable {
         private let state = ConditionLock((begun: 0, isOpen: false))
@@ -22,12 +22,12 @@ import Testing
         }
     }
 
-    /// More lanes hang than a full pool has threads, and each lane has more jobs than it may run.
-    @Test(.timeLimit(.minutes(1))) func aLaneThatHangsHoldsNoOther() {
-        let queue = LaneQueue(name: "test", width: 2, limit: 4)
+    /// The jobs of more keys hang than a full pool has threads, and each key has more jobs than may run.
+    @Test(.timeLimit(.minutes(1))) func aKeyThatHangsHoldsNoOther() {
+        let queue = KeyedQueue(name: "test", width: 2, limit: 4)
         let gate = Gate()
-        for lane in UInt64(1)...6 {
-            for _ in 0..<10 { queue.post(on: lane) { gate.job() } }
+        for key in UInt64(1)...6 {
+            for _ in 0..<10 { queue.post(on: key) { gate.job() } }
         }
         let done = ConditionLock(0)
         for _ in 0..<100 {
@@ -37,7 +37,7 @@ import Testing
             }
         }
         done.wait { $0 == 100 ? () : nil }
-        // Two lanes that started at full width, and one job of each other lane.
+        // Two keys that started at full width, and one job of each other key.
         gate.wait(forBegun: 6)
         #expect(gate.begun <= 4 + 6)
         gate.open()
@@ -45,8 +45,8 @@ import Testing
         queue.close()
     }
 
-    @Test(.timeLimit(.minutes(1))) func aLaneAloneHasItsWidth() {
-        let queue = LaneQueue(name: "test", width: 3, limit: 24)
+    @Test(.timeLimit(.minutes(1))) func aKeyAloneHasItsWidth() {
+        let queue = KeyedQueue(name: "test", width: 3, limit: 24)
         let gate = Gate()
         for _ in 0..<9 { queue.post(on: 7) { gate.job() } }
         gate.wait(forBegun: 3)
@@ -58,7 +58,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func allIsDoneAlsoAfterItIsClosed() {
         let done = ConditionLock(0)
-        let queue = LaneQueue(name: "test", width: 2, limit: 4)
+        let queue = KeyedQueue(name: "test", width: 2, limit: 4)
         for job in 0..<10_000 {
             queue.post(on: UInt64(job % 9)) {
                 done.withLock { $0 += 1 }
@@ -70,22 +70,22 @@ import Testing
     }
 
     @Test func withoutThreadsWhoPostsDoesIt() {
-        let queue = LaneQueue(name: "test", width: 0, limit: 0)
+        let queue = KeyedQueue(name: "test", width: 0, limit: 0)
         let done = Guarded([Int]())
         for job in 0..<3 { queue.post(on: UInt64(job)) { done.withLock { $0.append(job) } } }
         #expect(done.withLock { $0 } == [0, 1, 2])
     }
 }
 
-@Suite struct LaneScheduleTests {
-    private func lanes(_ schedule: inout LaneSchedule<String, Int>, _ count: Int) -> [String?] {
+@Suite struct KeyedScheduleTests {
+    private func keys(_ schedule: inout KeyedSchedule<String, Int>, _ count: Int) -> [String?] {
         (0..<count).map { _ in schedule.take()?.0 }
     }
 
     @Test func lanesTakeTurnsUpToTheirWidth() {
-        var schedule = LaneSchedule<String, Int>(width: 2, limit: 16)
-        for lane in ["a", "a", "a", "b", "b"] { schedule.add(0, to: lane) }
-        #expect(lanes(&schedule, 5) == ["a", "b", "a", "b", nil])
+        var schedule = KeyedSchedule<String, Int>(width: 2, limit: 16)
+        for key in ["a", "a", "a", "b", "b"] { schedule.add(0, to: key) }
+        #expect(keys(&schedule, 5) == ["a", "b", "a", "b", nil])
         schedule.end("b")
         #expect(schedule.take() == nil)
         schedule.end("a")
@@ -93,18 +93,18 @@ import Testing
     }
 
     @Test func whereManyAreBusyEachLaneHasOne() {
-        var schedule = LaneSchedule<String, Int>(width: 3, limit: 4)
-        for lane in ["a", "a", "a", "b", "b", "c", "d", "e", "e"] { schedule.add(0, to: lane) }
-        #expect(Set(lanes(&schedule, 9).compactMap { $0 }) == ["a", "b", "c", "d", "e"])
-        #expect(lanes(&schedule, 1) == [nil])
+        var schedule = KeyedSchedule<String, Int>(width: 3, limit: 4)
+        for key in ["a", "a", "a", "b", "b", "c", "d", "e", "e"] { schedule.add(0, to: key) }
+        #expect(Set(keys(&schedule, 9).compactMap { $0 }) == ["a", "b", "c", "d", "e"])
+        #expect(keys(&schedule, 1) == [nil])
     }
 
     /// There are as many threads as jobs may start, whether the jobs exist already or not.
     @Test func noThreadIsStartedForAJobThatMayNotBegin() {
-        var schedule = LaneSchedule<String, Int>(width: 2, limit: 16)
+        var schedule = KeyedSchedule<String, Int>(width: 2, limit: 16)
         var started = 0
-        for lane in Array(repeating: "a", count: 10) + ["b"] {
-            schedule.add(0, to: lane)
+        for key in Array(repeating: "a", count: 10) + ["b"] {
+            schedule.add(0, to: key)
             if schedule.startsThread() { started += 1 }
         }
         #expect(started == 3)
