@@ -108,14 +108,15 @@ class Daemon:
         return True
 
     def stop(self):
-        """Ends the daemon with SIGTERM. The state folder stays."""
-        self.connection.close()
+        """Ends the daemon with SIGTERM. The state folder stays. The connection is open until then: closed before, its
+        volatile sessions would end or not, as it happens, and with them what a profiler counts."""
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.connection.close()
 
     def end(self):
         """Ends the daemon and removes its folders."""
