@@ -74,7 +74,9 @@ extension SpecRules {
     /// - Throws: `request.bad_field` for a field without effect on such a task. Settings of sessions are not checked,
     ///   because they apply to whichever of their tasks they concern.
     func checkUses(_ spec: TaskSpec, _ upload: UploadProtocol?) throws(TransferError) {
-        for use in FieldUse.all where use.isGiven(spec) {
+        // By index: the loop would copy each element, for each task.
+        for index in FieldUse.all.indices where FieldUse.all[index].isGiven(spec) {
+            let use = FieldUse.all[index]
             if let mismatch = use.mismatch(spec.kind, upload) { throw bad(use.field, "goes with \(mismatch).") }
         }
     }

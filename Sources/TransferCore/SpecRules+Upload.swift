@@ -108,10 +108,11 @@ extension SpecRules {
 
     /// Keys of Upload-Metadata are ASCII, without blanks and commas.
     private func checkMetadata(_ metadata: [String: String]?) throws(TransferError) {
-        guard Self.bytes(of: metadata ?? [:]) <= Bounds.metadataBytes else {
+        guard let metadata else { return }
+        guard Self.bytes(of: metadata) <= Bounds.metadataBytes else {
             throw bad("uploadMetadata", "at most \(Bounds.metadataBytes) bytes of names and values in total.")
         }
-        for key in (metadata ?? [:]).keys.sorted() {
+        for key in metadata.keys.sorted() {
             guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 44 }) else {
                 throw bad(
                     "uploadMetadata", "\"\(key.prefix(40))\" is not a valid key; use ASCII without blanks and commas.")

@@ -230,12 +230,15 @@ extension SpecRules {
         {
             throw bad("tags", "at most \(Bounds.tags) tags of 1 to \(Bounds.name) bytes.")
         }
-        try checkSecrets([("username", spec.username), ("password", spec.password), ("bearer", spec.bearer)])
+        try checkSecret(spec.username, "username")
+        try checkSecret(spec.password, "password")
+        try checkSecret(spec.bearer, "bearer")
     }
 
     /// - Throws: `request.bad_field`.
     package func check(_ credential: DecisionCredential) throws(TransferError) {
-        try checkSecrets([("username", credential.username), ("password", credential.password)])
+        try checkSecret(credential.username, "username")
+        try checkSecret(credential.password, "password")
         try checkFile(credential.certificate, "certificate")
         try checkFile(credential.key, "key")
     }
@@ -266,15 +269,14 @@ extension SpecRules {
         }
     }
 
-    private func checkSecrets(_ secrets: [(field: String, value: String?)]) throws(TransferError) {
-        for (field, value) in secrets {
-            if let value, value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
-                throw bad(field, "must not contain CR, LF or NUL.")
-            }
-            if let value, value.utf8.count > Bounds.secret { throw bad(field, "at most \(Bounds.secret) bytes.") }
-            if field == "username", value?.utf8.contains(58) == true {
-                throw bad("username", "must not contain \":\" (RFC 7617 section 2).")
-            }
+    private func checkSecret(_ value: String?, _ field: String) throws(TransferError) {
+        guard let value else { return }
+        if value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
+            throw bad(field, "must not contain CR, LF or NUL.")
+        }
+        if value.utf8.count > Bounds.secret { throw bad(field, "at most \(Bounds.secret) bytes.") }
+        if field == "username", value.utf8.contains(58) {
+            throw bad("username", "must not contain \":\" (RFC 7617 section 2).")
         }
     }
 
@@ -290,21 +292,24 @@ extension SpecRules {
     }
 
     private func checkTimeouts(_ request: Seconds?, _ resource: Seconds?) throws(TransferError) {
-        for (field, value) in [("timeoutIntervalForRequest", request), ("timeoutIntervalForResource", resource)] {
-            if let value, !(value.rawValue > 0 && value.rawValue <= Bounds.longestTimeout) {
-                throw bad(field, "a number of seconds above 0, at most ten years.")
-            }
-        }
+        try checkTimeout(request, "timeoutIntervalForRequest")
+        try checkTimeout(resource, "timeoutIntervalForResource")
+    }
+
+    private func checkTimeout(_ value: Seconds?, _ field: String) throws(TransferError) {
+        guard let value, !(value.rawValue > 0 && value.rawValue <= Bounds.longestTimeout) else { return }
+        throw bad(field, "a number of seconds above 0, at most ten years.")
     }
 
     private func checkRetry(_ retry: RetryPolicySpec?) throws(TransferError) {
-        try atLeast(retry?.attempts.map(Double.init), 0, "retry.attempts")
-        for (field, value) in [("retry.firstDelay", retry?.firstDelay), ("retry.longestDelay", retry?.longestDelay)] {
+        guard let retry else { return }
+        try atLeast(retry.attempts.map(Double.init), 0, "retry.attempts")
+        for (field, value) in [("retry.firstDelay", retry.firstDelay), ("retry.longestDelay", retry.longestDelay)] {
             if let value, !(value.rawValue > 0 && value.rawValue <= Bounds.longestDelay) {
                 throw bad(field, "a number of seconds above 0, at most \(Int(Bounds.longestDelay)).")
             }
         }
-        if let first = retry?.firstDelay, let longest = retry?.longestDelay, first > longest {
+        if let first = retry.firstDelay, let longest = retry.longestDelay, first > longest {
             throw bad("retry.firstDelay", "at most longestDelay, which is \(longest) s.")
         }
     }

@@ -197,15 +197,18 @@ struct Admission {
     private static func localFiles(
         of spec: Boxed<TaskSpec>, _ url: ParsedURL, path: String
     ) -> [(field: String, path: String)] {
-        var files: [(String, String?)] = [
-            ("netrc", spec.wrappedValue.netrc), ("caFile", spec.wrappedValue.caFile),
-            ("clientCertificate.certificate", spec.wrappedValue.clientCertificate?.certificate),
-            ("clientCertificate.key", spec.wrappedValue.clientCertificate?.key),
-            ("body.file", spec.wrappedValue.body?.file),
-            ("source.path", spec.wrappedValue.source?.path),
-        ]
-        if let path = url.filePath { files.append(("url", path)) }
-        return files.compactMap { field, file in file.map { ("\(path).\(field)", $0) } }
+        var files: [(field: String, path: String)] = []
+        func name(_ field: String, _ file: String?) {
+            if let file { files.append(("\(path).\(field)", file)) }
+        }
+        name("netrc", spec.wrappedValue.netrc)
+        name("caFile", spec.wrappedValue.caFile)
+        name("clientCertificate.certificate", spec.wrappedValue.clientCertificate?.certificate)
+        name("clientCertificate.key", spec.wrappedValue.clientCertificate?.key)
+        name("body.file", spec.wrappedValue.body?.file)
+        name("source.path", spec.wrappedValue.source?.path)
+        name("url", url.filePath)
+        return files
     }
 
     /// Restores what `task.resumeData` packed: URL, destination and the bytes that are held.
