@@ -74,8 +74,18 @@ package final class RPCConnection: Sendable {
     /// Sends one line made of `pieces`, and adds the LF. A client that is too far behind is dropped.
     package func send(_ pieces: [UInt8]...) {
         queue.append { buffer in
-            for piece in pieces { buffer.writeBytes(piece) }
-            buffer.writeInteger(UInt8(ascii: "\n"))
+            let count = pieces.reduce(1) { $0 + $1.count }
+            buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
+                var end = 0
+                for piece in pieces {
+                    piece.withUnsafeBytes {
+                        UnsafeMutableRawBufferPointer(rebasing: space[end...]).copyMemory(from: $0)
+                    }
+                    end += piece.count
+                }
+                space[end] = UInt8(ascii: "\n")
+                return count
+            }
         }
     }
 

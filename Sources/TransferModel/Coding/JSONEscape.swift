@@ -67,7 +67,7 @@ package enum JSONEscape {
     }
 
     /// Whether no byte needs an escape. Eight bytes are checked at a time, because nearly all written text passes here.
-    private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 8 else {
             return bytes.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         }
@@ -90,7 +90,7 @@ package enum JSONEscape {
         return found & (ones &* 0x80) != 0
     }
 
-    private static func escape(_ byte: UInt8, into bytes: inout [UInt8]) {
+    static func escape(_ byte: UInt8, into bytes: inout [UInt8]) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):
             bytes.append(UInt8(ascii: "\\"))

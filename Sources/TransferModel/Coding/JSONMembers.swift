@@ -56,13 +56,6 @@ public struct JSONMembers: Sendable, Hashable {
     /// With the braces.
     package var object: [UInt8] { text }
 
-    /// The text that continues another object: a comma replaces the opening brace. There must be at least one member.
-    package var continuation: [UInt8] {
-        var text = text
-        text[0] = UInt8(ascii: ",")
-        return text
-    }
-
     public var isEmpty: Bool { text.count == Self.none.count }
 
     private static let none = Array("{}".utf8)
@@ -119,15 +112,6 @@ extension JSONMembers: ExpressibleByDictionaryLiteral {
     }
 
     package mutating func add(_ name: StaticString, _ value: Int64) { write(name) { $0.append(digits: value) } }
-
-    package mutating func add(_ name: StaticString, _ value: Timestamp) {
-        guard let plain = PlainTime.bytes(value.rawValue) else { return add(name, value.description) }
-        write(name) { text in
-            text.append(UInt8(ascii: "\""))
-            text += plain
-            text.append(UInt8(ascii: "\""))
-        }
-    }
 
     package mutating func add(_ name: StaticString, _ value: Bool) { write(name) { $0.append(json: .bool(value)) } }
 

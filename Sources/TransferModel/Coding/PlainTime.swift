@@ -3,41 +3,46 @@
 enum PlainTime {
     private static let day: Int64 = 86_400_000
 
+    /// Bytes of each text.
+    static let count = 24
+
     /// Milliseconds since 1970 as text; nil outside the years 1600 to 9999.
     static func text(_ milliseconds: Int64) -> String? {
-        bytes(milliseconds).map { String(decoding: $0, as: UTF8.self) }
+        guard written.contains(milliseconds) else { return nil }
+        return String(unsafeUninitializedCapacity: count) { write(milliseconds, to: $0) }
     }
 
-    /// The same as ASCII.
-    static func bytes(_ milliseconds: Int64) -> [UInt8]? {
-        guard milliseconds >= -11_676_096_000_000, milliseconds < 253_402_300_800_000 else { return nil }
+    /// The times whose years are 1600 to 9999.
+    static let written = Int64(-11_676_096_000_000)..<253_402_300_800_000
+
+    /// Writes the text of a time in `written`.
+    /// - Parameter bytes: has room for it.
+    /// - Returns: its length.
+    static func write(_ milliseconds: Int64, to bytes: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let days = milliseconds >= 0 ? milliseconds / day : (milliseconds - day + 1) / day
-        let rest = milliseconds - days * day
+        let rest = Int(milliseconds - days * day)
         let date = civil(days)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(24)
-        func append(_ value: Int64, _ digits: Int) {
-            var divisor: Int64 = digits == 4 ? 1000 : digits == 3 ? 100 : 10
-            for _ in 0..<digits {
-                bytes.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-                divisor = max(1, divisor / 10)
-            }
+        func write(_ value: Int, at place: Int) {
+            bytes[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10)
+            bytes[place + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
         }
-        append(date.year, 4)
-        bytes.append(UInt8(ascii: "-"))
-        append(date.month, 2)
-        bytes.append(UInt8(ascii: "-"))
-        append(date.day, 2)
-        bytes.append(UInt8(ascii: "T"))
-        append(rest / 3_600_000, 2)
-        bytes.append(UInt8(ascii: ":"))
-        append(rest / 60_000 % 60, 2)
-        bytes.append(UInt8(ascii: ":"))
-        append(rest / 1000 % 60, 2)
-        bytes.append(UInt8(ascii: "."))
-        append(rest % 1000, 3)
-        bytes.append(UInt8(ascii: "Z"))
-        return bytes
+        write(Int(date.year) / 100, at: 0)
+        write(Int(date.year) % 100, at: 2)
+        bytes[4] = UInt8(ascii: "-")
+        write(Int(date.month), at: 5)
+        bytes[7] = UInt8(ascii: "-")
+        write(Int(date.day), at: 8)
+        bytes[10] = UInt8(ascii: "T")
+        write(rest / 3_600_000, at: 11)
+        bytes[13] = UInt8(ascii: ":")
+        write(rest / 60_000 % 60, at: 14)
+        bytes[16] = UInt8(ascii: ":")
+        write(rest / 1000 % 60, at: 17)
+        bytes[19] = UInt8(ascii: ".")
+        write(rest % 1000 / 10, at: 20)
+        bytes[22] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        bytes[23] = UInt8(ascii: "Z")
+        return count
     }
 
     /// nil if the text does not have exactly that form, with or without the three digits of the fraction.
