@@ -154,26 +154,3 @@ public struct WholeHead: Hashable, Sendable, Codable {
         self.headers = headers
     }
 }
-
-/// The beginning of a response body as the task shows it.
-public struct ResponseBody: Hashable, Sendable, Codable {
-    /// Set if the bytes are UTF-8.
-    public var text: String?
-    /// Set if they are not.
-    public var base64: String?
-    /// True if there was more.
-    public var truncated: Bool?
-    /// Bytes of a body that is not shown.
-    public var size: ByteCount?
-
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case text, base64, truncated, size
-    }
-
-    public init(text: String? = nil, base64: String? = nil, truncated: Bool? = nil, size: ByteCount? = nil) {
-        self.text = text
-        self.base64 = base64
-        self.truncated = truncated
-        self.size = size
-    }
-}

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Reads the file name that Content-Disposition offers (RFC 6266, RFC 8187); the name is not yet safe to use.
 package enum ContentDisposition {
     /// `filename*` wins over `filename`; nil if there is neither.

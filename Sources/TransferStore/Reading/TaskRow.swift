@@ -13,7 +13,9 @@ enum TaskRow {
         checkpoint.inode, checkpoint.server_digests, response.document, \
         upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges, \
         checkpoint.origin, task.kind, task.short_body, task.result_inode, task.result_changed_ns, task.result_crc32c, \
-        task.expires_at, task.session, task.lane
+        task.expires_at, task.session, task.lane, \
+        CASE task.kind WHEN 'data' THEN (SELECT body.content FROM body WHERE body.task = task.id \
+        AND body.role = 'response' AND body.is_shown = 1) END
         """
 
     static let joins = """
@@ -28,7 +30,13 @@ enum TaskRow {
     static func record(_ row: Row) throws -> TaskRecord {
         var record = try record(row, spec: Boxed(wrappedValue: try JSONColumn.decode(row[3])))
         record.response = try (row[34] as String?).map { try JSONColumn.decode($0) }
+        if let body = shownBody(row) { record.response?.body = body }
         return record
+    }
+
+    /// The body of the answer, if its document does not have it.
+    private static func shownBody(_ row: Row) -> ResponseBody? {
+        (row[50] as [UInt8]?).map { ResponseBody(showing: $0, isTruncated: false) }
     }
 
     /// What only the store itself needs: when the resource timeout runs out, and how long the spec's text is.
@@ -39,7 +47,12 @@ enum TaskRow {
     /// The task with its spec and its answer as text.
     static func listed(_ row: Row) throws -> ListedTask {
         let record = try record(row, spec: ListedTask.spec(try JSONColumn.word(row[42])))
-        return ListedTask(record: record, specText: row[3], responseText: row[34])
+        return ListedTask(record: record, specText: row[3], responseText: try responseText(row))
+    }
+
+    private static func responseText(_ row: Row) throws -> String? {
+        guard let text = row[34] as String?, text.hasSuffix("}"), let body = shownBody(row) else { return row[34] }
+        return String(decoding: try StoredDocument.adding(body, to: Array(text.utf8)), as: UTF8.self)
     }
 
     private static func record(_ row: Row, spec: Boxed<TaskSpec>) throws -> TaskRecord {

@@ -40,6 +40,7 @@ enum Schema {
         Migration(identifier: Migration0031.identifier, sql: Migration0031.sql),
         Migration(identifier: Migration0032.identifier, sql: Migration0032.sql),
         Migration(identifier: Migration0034.identifier, sql: Migration0034.sql),
+        Migration(identifier: Migration0035.identifier, sql: Migration0035.sql),
     ]
 
     /// Runs the migrations that the database does not have yet, each in its own transaction. The table that records

@@ -76,11 +76,12 @@ extension StoreTransaction {
             row.set(1, ends[index].id)
             row.set(2, BodyRole.response.rawValue)
             row.set(3, ends[index].end.body)
+            row.set(4, ends[index].end.response.showsKept ? Int64(1) : Int64(0))
         }
     }
 
     private static let responseRows = RowInsert(into: "response", ["task", "document", "head"])
-    private static let bodyRows = RowInsert(into: "body", ["task", "role", "content"])
+    private static let bodyRows = RowInsert(into: "body", ["task", "role", "content", "is_shown"])
 
     private static let columns = [
         "id", "session", "lane", "kind", "priority", "position", "state", "reason", "next_attempt_at", "error",

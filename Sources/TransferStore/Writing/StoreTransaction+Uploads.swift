@@ -39,7 +39,8 @@ extension StoreTransaction {
     }
 
     /// Keeps bytes with the task, as long as it exists; nil drops them.
-    package func setBody(_ id: TaskID, _ role: BodyRole, _ content: [UInt8]?) throws {
+    /// - Parameter isShown: the task's answer shows them; see `StoredDocument.showsKept`.
+    package func setBody(_ id: TaskID, _ role: BodyRole, _ content: [UInt8]?, isShown: Bool = false) throws {
         guard let content else {
             return try execute("DELETE FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue)
         }
@@ -48,12 +49,13 @@ extension StoreTransaction {
         statement.bind(id.rawValue, at: 1)
         statement.bind(role.rawValue, at: 2)
         statement.bind(content, at: 3)
+        statement.bind(isShown ? Int64(1) : Int64(0), at: 4)
         try statement.runAndClear()
     }
 
     private static let bodyChange = SQL(
         """
-        INSERT INTO body (task, role, content) VALUES (?, ?, ?) \
-        ON CONFLICT (task, role) DO UPDATE SET content = excluded.content
+        INSERT INTO body (task, role, content, is_shown) VALUES (?, ?, ?, ?) \
+        ON CONFLICT (task, role) DO UPDATE SET content = excluded.content, is_shown = excluded.is_shown
         """)
 }

@@ -129,21 +129,26 @@ package struct StoredDocument: Sendable {
     /// The whole header, if it is more than the response shows.
     let head: String?
 
-    package init(_ response: ResponseInfo, whole: WholeHead? = nil) {
+    /// The task's answer shows the body that the store keeps. The document does not have it too.
+    package let showsKept: Bool
+
+    package init(_ response: ResponseInfo, whole: WholeHead? = nil, showsKept: Bool = false) {
         self.response = response
+        self.showsKept = showsKept
         var bodiless = response
         bodiless.body = nil
         shown = try? JSONCoding.encode(bodiless)
-        text = shown.flatMap { Self.adding(response.body, to: $0) }
+        text = shown.flatMap { shown in
+            guard let body = response.body else { return shown }
+            return try? Self.adding(body, to: shown)
+        }
         head = whole.flatMap { try? JSONColumn.encode($0) }
     }
 
     /// Encodes the body once: a long one takes longer than all the rest.
-    private static func adding(_ body: ResponseBody?, to text: [UInt8]) -> [UInt8]? {
-        guard let body else { return text }
-        guard let encoded = try? JSONCoding.encode(body) else { return nil }
+    static func adding(_ body: ResponseBody, to text: [UInt8]) throws -> [UInt8] {
         var members = JSONMembers(object: text)
-        members.add("body", json: encoded)
+        members.add("body", json: try JSONCoding.encode(body))
         return members.object
     }
 

@@ -33,4 +33,34 @@ import TransferModel
         #expect(try await store.read { try $0.body(of: id, .request) } == [])
         #expect(try await store.read { try $0.bodyLength(of: id, .request) } == .zero)
     }
+
+    /// The document of the answer does not have such a body.
+    @Test(arguments: [Array("text \"x\"".utf8), [0xFF, 0xFE]], [false, true])
+    func anAnswerShowsTheBodyThatIsKept(_ body: [UInt8], isBorn: Bool) async throws {
+        let store = try fixture.open()
+        var task = newTask(.completed)
+        task.spec.kind = .data
+        let document = StoredDocument(ResponseInfo(url: "u", status: 200), showsKept: true)
+        if isBorn {
+            task.end = NewTask.End(
+                result: TaskResult(bytes: ByteCount(Int64(body.count)), verified: false), metrics: nil,
+                response: document, body: body)
+        }
+        let id = try await store.add(task)
+        if !isBorn {
+            try await store.write {
+                try $0.setBody(id, .response, body, isShown: true)
+                try $0.setResponse(id, document)
+            }
+        }
+        let stored = try await store.read { try $0.text("SELECT document FROM response") }
+        #expect(stored?.contains("body") == false)
+        let shown = ResponseBody(showing: body, isTruncated: false)
+        let (record, page) = try await store.read { (try $0.task(id), try $0.page(TaskQuery(owner: alice))) }
+        #expect(record?.response?.body == shown)
+        #expect(try page.tasks.map { try $0.whole().response?.body } == [shown])
+        // A body that is kept for another reason is not the answer's.
+        try await store.write { try $0.setBody(id, .response, body) }
+        #expect(try await store.read { try $0.task(id) }?.response?.body == nil)
+    }
 }

@@ -101,13 +101,16 @@ final class AttemptTools: Sendable {
     ) async throws -> AttemptEnding {
         let transitions = transitions
         var notes = PendingNotes(record: record, time: time.reading().wall)
-        if let document = StoredDocument(answer, of: record) { notes.add(document) }
+        let document = StoredDocument(answer, of: record, keepsBody: body != nil)
+        if let document { notes.add(document) }
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
             metrics: StoredMetrics(active.metrics), hasCheckpoint: false, hasAsked: active.hasAsked)
         freeSlot(active)
         let outcome = try await patience.persistently { transaction in
-            if let body { try transaction.setBody(record.id, .response, body) }
+            if let body {
+                try transaction.setBody(record.id, .response, body, isShown: document?.showsKept ?? false)
+            }
             guard let outcome = try transitions.complete([run], in: transaction).first else {
                 throw TransferError(.internal, "A run that ended was not stored.")
             }
@@ -124,17 +127,18 @@ final class AttemptTools: Sendable {
 
 extension StoredDocument {
     /// Returns nil if the task completed without an answer.
-    init?(_ answer: UploadResult, of record: TaskRecord) {
+    /// - Parameter keepsBody: the store keeps the body too, for `task.body`.
+    init?(_ answer: UploadResult, of record: TaskRecord, keepsBody: Bool) {
         guard let head = answer.head else { return nil }
-        let response = ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated)
-        self.init(response, whole: WholeHead(head, beyond: response))
+        let showsKept =
+            keepsBody && !answer.isBodyTruncated && (1...ResponseBody.most).contains(answer.body.count)
+        let response = ResponseInfo(
+            head, of: record, body: showsKept ? [] : answer.body, isTruncated: answer.isBodyTruncated)
+        self.init(response, whole: WholeHead(head, beyond: response), showsKept: showsKept)
     }
 }
 
 extension ResponseInfo {
-    /// The most bytes of a response body that the task shows.
-    static let shownBody = 64 << 10
-
     /// The answer to an upload or a data task.
     init(_ head: ResponseHead, of record: TaskRecord, body: [UInt8], isTruncated: Bool) {
         let length = head.values("Content-Length").last.flatMap { Int64($0) }
@@ -143,20 +147,6 @@ extension ResponseInfo {
             verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) })))
         guard !body.isEmpty else { return }
         self.body = ResponseBody(
-            showing: Array(body.prefix(Self.shownBody)), isTruncated: isTruncated || body.count > Self.shownBody)
-    }
-}
-
-extension ResponseBody {
-    /// Shows the bytes as text if they are UTF-8. A character that was cut at the end is left out.
-    init(showing bytes: [UInt8], isTruncated: Bool) {
-        self.init(truncated: isTruncated ? true : nil)
-        for cut in 0...(isTruncated ? min(3, bytes.count) : 0) {
-            if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) {
-                self.text = text
-                return
-            }
-        }
-        base64 = bytes.base64
+            showing: Array(body.prefix(ResponseBody.most)), isTruncated: isTruncated || body.count > ResponseBody.most)
     }
 }

@@ -68,7 +68,7 @@ struct EarlyAnswers: Sendable {
             policy.mayHaveCredentials = early.credentials.mayAnswer(user)
             policy.mayHaveTickets = early.credentials.mayNegotiate(user, policy, record.spec)
             guard let answer = early.answer(to: record, policy, cache) else { return nil }
-            guard let document = StoredDocument(answer, of: record) else { return nil }
+            guard let document = StoredDocument(answer, of: record, keepsBody: true) else { return nil }
             return NewTask.End(
                 result: TaskResult(bytes: ByteCount(Int64(answer.body.count)), verified: false),
                 metrics: metrics, response: document, body: answer.body)

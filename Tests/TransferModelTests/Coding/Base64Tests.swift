@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TransferCore
+@testable import TransferModel
 
 struct Base64Tests {
     @Test func encodesEveryLengthAndEveryByte() {

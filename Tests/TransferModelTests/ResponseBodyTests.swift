@@ -1,9 +1,8 @@
 import Testing
-import TransferModel
 
-@testable import DaemonKit
+@testable import TransferModel
 
-struct AttemptToolsTests {
+struct ResponseBodyTests {
     @Test func textIsShownAsText() {
         let body = ResponseBody(showing: Array("grüß".utf8), isTruncated: false)
         #expect(body.text == "grüß")

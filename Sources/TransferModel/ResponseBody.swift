@@ -1,0 +1,37 @@
+/// The beginning of a response body as the task shows it.
+public struct ResponseBody: Hashable, Sendable, Codable {
+    /// The most bytes of a body that a task shows.
+    package static let most = 64 << 10
+
+    /// Set if the bytes are UTF-8.
+    public var text: String?
+    /// Set if they are not.
+    public var base64: String?
+    /// True if there was more.
+    public var truncated: Bool?
+    /// Bytes of a body that is not shown.
+    public var size: ByteCount?
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case text, base64, truncated, size
+    }
+
+    public init(text: String? = nil, base64: String? = nil, truncated: Bool? = nil, size: ByteCount? = nil) {
+        self.text = text
+        self.base64 = base64
+        self.truncated = truncated
+        self.size = size
+    }
+
+    /// Shows the bytes as text if they are UTF-8. A character that was cut at the end is left out.
+    package init(showing bytes: [UInt8], isTruncated: Bool) {
+        self.init(truncated: isTruncated ? true : nil)
+        for cut in 0...(isTruncated ? min(3, bytes.count) : 0) {
+            if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) {
+                self.text = text
+                return
+            }
+        }
+        base64 = bytes.base64
+    }
+}
