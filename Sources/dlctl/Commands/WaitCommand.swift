@@ -8,7 +8,8 @@ struct WaitCommand: DaemonCommand {
         abstract: "Wait until tasks have ended; the exit status shows how.",
         discussion: """
             Exits with 0 if all completed, with 1 if one failed or was cancelled, and with 5 if they have not all ended \
-            within --timeout; then they continue without it. With --all it waits for every task that is queued, running \
+            within --timeout; then they continue without it. It waits for paused tasks that are named too, \
+            and says how to resume them. With --all it waits for every task that is queued, running \
             or waiting now, but not for paused ones.
             """)
 

@@ -101,7 +101,7 @@ struct LineDisplay: FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
-/// `--json`: prints each task as one line when it ends. Its questions go to standard error.
+/// `--json`: prints each task as one line when it ends. What somebody must do before goes to standard error.
 struct JSONDisplay: FollowDisplay {
     let console: Console
     private var printed: Set<TaskID> = []
@@ -109,7 +109,7 @@ struct JSONDisplay: FollowDisplay {
     init(_ console: Console) { self.console = console }
 
     mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
-        changes.compactMap(ChangeLine.question).forEach(console.complain)
+        changes.compactMap { ChangeLine.question($0) ?? ChangeLine.pause($0) }.forEach(console.complain)
     }
     mutating func ended(_ view: TaskView) {
         if printed.insert(view.id).inserted { try? console.value(view) }

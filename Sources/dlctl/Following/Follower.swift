@@ -118,10 +118,24 @@ struct FollowLimit: Sendable {
     var isOver: Bool { .now >= end }
 
     func failure(_ state: FollowState) -> CommandFailure {
-        let open = state.tasks.values.count { !$0.isOver }
+        let open = state.all.filter { !$0.isOver }
+        let paused = TaskRanges(open.filter { $0.state == .paused }.map(\.id))
+        let others = open.count { $0.state != .paused }
+        var standing: [String] = []
+        if others > 0 {
+            let subject = others < open.count ? "\(others)" : others == 1 ? "it" : "they"
+            standing.append("\(subject) \(others == 1 ? "continues" : "continue") in the daemon")
+        }
+        if others < open.count {
+            let count = open.count - others
+            let subject = others > 0 ? "\(count)" : count == 1 ? "it" : "they"
+            standing.append(
+                "\(subject) \(count == 1 ? "is" : "are") paused (to resume \(count == 1 ? "it" : "them"): "
+                    + "dlctl resume \(paused.arguments))")
+        }
         return .timedOut(
-            "\(Figures.count(open, "task")) did not end within \(Figures.duration(duration)); "
-                + (open == 1 ? "it continues" : "they continue") + " in the daemon")
+            "\(Figures.count(open.count, "task")) did not end within \(Figures.duration(duration)); "
+                + standing.joined(separator: ", "))
     }
 }
 

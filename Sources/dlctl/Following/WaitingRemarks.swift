@@ -73,7 +73,7 @@ struct WaitingRemarks: FollowDisplay {
             let cause = task.error.map { "\($0.code.rawValue): \(CommandWords.text($0.message, task: task.id))" }
             return [cause ?? "waiting.", task.nextAttemptAt.map { next($0.since(now)) }].compactMap(\.self)
                 .joined(separator: " ")
-        case .paused: return "paused; to resume it: dlctl resume \(task.id)"
+        case .paused: return TaskWords.paused(task)
         case .queued, .running, .completed, .failed, .cancelled: return nil
         }
     }

@@ -107,5 +107,11 @@ struct TaskRanges: Hashable {
         return shown.joined(separator: ", ") + (rest > 0 ? " and \(rest) more ranges" : "")
     }
 
+    /// `3-5 9`, as arguments of a command; an ellipsis stands for all after ten ranges.
+    var arguments: String {
+        (ranges.prefix(10).map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : Self.text($0) }
+            + (ranges.count > 10 ? ["…"] : [])).joined(separator: " ")
+    }
+
     static func text(_ range: ClosedRange<TaskID>) -> String { "\(range.lowerBound)-\(range.upperBound)" }
 }

@@ -34,6 +34,12 @@ enum ChangeLine {
         return "\(task.id) \(task.name): it asks for a decision; 'dlctl decisions' shows it, and how to answer."
     }
 
+    /// What a paused task waits for; nil for other changes.
+    static func pause(_ change: FollowState.Change) -> String? {
+        guard case .state(let task) = change, task.state == .paused, !task.isRemoved else { return nil }
+        return "\(task.id) \(task.name): \(TaskWords.paused(task))"
+    }
+
     /// `12 file.iso: 43%, 1.2 GiB of 2.8 GiB, 31.2 MiB/s, ETA 52s`.
     static func progress(_ task: FollowedTask) -> String {
         var parts: [String] = []
@@ -55,7 +61,8 @@ enum ChangeLine {
         if task.isRemoved { return "removed" }
         switch task.state {
         case .queued: return TaskWords.queued(task)
-        case .running, .paused: return task.state.rawValue
+        case .running: return task.state.rawValue
+        case .paused: return TaskWords.paused(task)
         case .waiting: return TaskWords.waiting(task, now: now)
         case .completed: return "completed, " + TaskWords.ending(task)
         case .failed, .cancelled: return TaskWords.ending(task)

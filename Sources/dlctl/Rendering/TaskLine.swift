@@ -115,7 +115,7 @@ struct TaskLine {
         case .running: return StyledText(TaskWords.phase(task.phase), .accent)
         case .waiting: return StyledText(TaskWords.waiting(task, now: now), .warning)
         case .queued: return StyledText(TaskWords.queued(task), .faint)
-        case .paused: return StyledText("paused" + held(task), .faint)
+        case .paused: return StyledText(TaskWords.paused(task, held(task)), .faint)
         case .completed, .failed, .cancelled:
             return StyledText(TaskWords.ending(task), TaskWords.tone(task.state))
         }

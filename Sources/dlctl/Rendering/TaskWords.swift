@@ -36,6 +36,11 @@ enum TaskWords {
         return text
     }
 
+    /// `paused at 43%; to resume it: dlctl resume 12`.
+    static func paused(_ task: FollowedTask, _ held: String = "") -> String {
+        "paused\(held); to resume it: dlctl resume \(task.id)"
+    }
+
     /// `queued: The only slot of the daemon is taken.`
     static func queued(_ task: FollowedTask) -> String {
         task.explanation.map { "queued: " + Printable.text($0) } ?? "queued"

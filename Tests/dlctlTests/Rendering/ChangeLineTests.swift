@@ -40,7 +40,7 @@ import TransferModel
 
     @Test func logLines() {
         let task = Sample.task(1, "f", .paused, received: 5, expected: 10)
-        #expect(ChangeLine.log(.state(task), now: Sample.now) == "1 f: paused")
+        #expect(ChangeLine.log(.state(task), now: Sample.now) == "1 f: paused; to resume it: dlctl resume 1")
         var queued = Sample.task(1, "f", .queued)
         #expect(ChangeLine.log(.state(queued), now: Sample.now) == "1 f: queued")
         queued.explanation = "A limit was lowered."
