@@ -127,7 +127,7 @@ public enum ListTasks: RPCMethod {
             case .match:
                 .optional(
                     .string,
-                    "Only tasks whose URL, description or file contains this text. A page searches some thousand tasks: it may be short or empty and still have a `nextCursor`."
+                    "Only tasks whose URL, description or file (delivered, or named by the destination) contains this text. A page searches some thousand tasks: it may be short or empty and still have a `nextCursor`."
                 )
             case .order:
                 .optional(

@@ -50,7 +50,7 @@ package struct TaskQuery: Sendable {
     /// Only tasks that were added with one of these.
     package var clientTokens: [String]?
     package var range: ClosedRange<TaskID>?
-    /// Substring of URL, description or delivered file; ASCII letters match in either case.
+    /// Substring of URL, description or file, delivered or planned; ASCII letters match in either case.
     package var match: String?
     package var order: TaskOrder = .oldest
     /// The `nextCursor` of the previous page.

@@ -95,7 +95,8 @@ extension StoreSnapshot {
                 """, try JSONColumn.encode(tokens))
         }
         if let pattern = query.match.flatMap(TaskListing.pattern) {
-            require("(\(TaskListing.textSQL))", pattern, pattern, pattern)
+            conditions.append("(\(TaskListing.textSQL))")
+            arguments += TaskListing.textArguments(pattern)
         }
         let narrowed = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
         return try rows(

@@ -132,7 +132,7 @@ struct TaskListing {
         _ cell: Cell, _ condition: String, _ arguments: [any Bindable], limit: Int
     ) throws -> [(key: ListKey, matches: Bool)] {
         var values: [any Bindable] = []
-        if let pattern { values = [pattern, pattern, pattern] }
+        if let pattern { values = Self.textArguments(pattern) }
         values += [cell.session, cell.state.rawValue, cell.kind.rawValue]
         let sql = Self.sql(order, of: cell.state, condition, matches: pattern != nil)
         let rows = try snapshot.rows(sql, list: values + arguments + [limit])
@@ -215,9 +215,21 @@ struct TaskListing {
         return (" AND finished_at IS NOT NULL AND (finished_at, id) < (?, ?)", [time, id?.rawValue ?? .max])
     }
 
-    /// Whether a text occurs in one of three columns; each takes the pattern.
-    static let textSQL =
-        "url LIKE ? ESCAPE '\\' OR description LIKE ? ESCAPE '\\' OR result_file LIKE ? ESCAPE '\\'"
+    /// Whether a text occurs in the URL, the description, the delivered file, or the path that the destination gives. A
+    /// specification that cannot be read has no destination.
+    static let textSQL = texts.map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
+
+    private static let texts = [
+        "url", "description", "result_file",
+        """
+        CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.destination.path'), \
+        json_extract(spec, '$.destination.directory') || '/' \
+        || coalesce(json_extract(spec, '$.destination.filename'), '')) END
+        """,
+    ]
+
+    /// The arguments of `textSQL`.
+    static func textArguments(_ pattern: String) -> [any Bindable] { texts.map { _ in pattern } }
 
     /// nil if everything matches.
     static func pattern(_ text: String) -> String? { text.isEmpty ? nil : "%" + escaped(text) + "%" }

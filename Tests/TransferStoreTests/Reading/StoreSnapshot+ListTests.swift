@@ -203,6 +203,29 @@ extension StoreSnapshot {
         #expect(try await matches("\\") == 0)
     }
 
+    /// A task that has delivered nothing is found by the name that it will get.
+    @Test func aSearchFindsThePlannedFile() async throws {
+        let store = try fixture.open()
+        let destinations = [
+            Destination(path: "/home/u/plan \"b\".iso"), Destination(directory: "/srv/plans", filename: "b.iso"),
+            Destination(directory: "/srv/plans"), nil,
+        ]
+        try await store.write { transaction in
+            _ = try transaction.insert(
+                destinations.map { destination in
+                    var task = newTask(url: "https://example.org/file")
+                    task.spec.destination = destination
+                    return task
+                })
+        }
+        for (text, ids) in [("plan \"B\".iso", [1]), ("plans/b", [2]), ("/srv/plans", [2, 3]), (".iso", [1, 2])] {
+            var query = TaskQuery()
+            query.match = text
+            let found = try await store.read { [query] in try $0.list(query).map(\.id.rawValue) }
+            #expect(found == ids.map { Int64($0) }, "\(text)")
+        }
+    }
+
     @Test func aCursorOfAnotherOrderOrHandIsRefused() async throws {
         let store = try await filledStore()
         var query = TaskQuery()
