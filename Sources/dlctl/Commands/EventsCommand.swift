@@ -172,6 +172,7 @@ struct EventPrinter {
     func follow(
         _ query: Subscribe.Parameters, _ first: any DaemonCalling, open: Set<TaskID>? = nil
     ) async throws -> Ending {
+        session.console.endWithReader()
         // Before the work: from the first printed line on, Ctrl-C ends this and is not lost.
         let (interruptions, continuation) = AsyncStream.makeStream(of: Void.self)
         let signals = Signals([SIGINT, SIGTERM, SIGHUP]) { _ in continuation.yield() }

@@ -21,6 +21,7 @@ enum Following {
     static func follower(
         _ plan: FollowPlan, of client: any DaemonCalling, endsWhenOver: Bool, _ session: CommandSession
     ) -> Follower {
+        session.console.endWithReader()
         var plan = plan
         var access = session.access
         if session.console.isLive {

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import TransferModel
@@ -57,6 +58,18 @@ struct Console: Sendable {
             write(text + "\n", to: STDERR_FILENO)
         } else if let message = failure.message {
             complain(message)
+        }
+    }
+
+    /// From now on, the program ends as soon as nobody can read its output. For commands that may write nothing for a
+    /// long time; with `-q`, no reader is needed.
+    func endWithReader() {
+        guard !outputIsTerminal, !quiet else { return }
+        DispatchQueue(label: "dlctl.output").async {
+            // poll(2) reports POLLERR without being asked, once all readers of a pipe have closed it.
+            var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+            while poll(&output, 1, -1) < 0, errno == EINTR {}
+            if output.revents & Int16(POLLERR | POLLHUP) != 0 { exit(128 + SIGPIPE) }
         }
     }
 
