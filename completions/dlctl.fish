@@ -400,7 +400,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" all' -l 'all' -d 'List all tasks, even on a terminal.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" match' -l 'match' -d 'Only tasks whose URL, description or file contains this text.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" limit n' -s 'n' -l 'limit' -d 'At most this many tasks.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -427,7 +427,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl watch" -ge 1' -fka '(__dlctl_custom_completion ---completion watch -- positional@0 (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -455,7 +455,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" limit n' -s 'n' -l 'limit' -d 'At most this many stored events; the newest, unless --after is given.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" no-progress' -l 'no-progress' -d 'Omit progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" forget' -l 'forget' -d 'Forget the durable name given with --subscriber, and exit.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -464,7 +464,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" s session' -s 's' -l 'session' -d 'Only questions of this session.' -rfka '(__dlctl_custom_completion ---completion decisions -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl decisions" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -476,7 +476,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl p
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" s session' -s 's' -l 'session' -d 'All tasks of this session.' -rfka '(__dlctl_custom_completion ---completion pause -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" all' -l 'all' -d 'All tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -488,7 +488,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl r
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" s session' -s 's' -l 'session' -d 'All tasks of this session.' -rfka '(__dlctl_custom_completion ---completion resume -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" all' -l 'all' -d 'All tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -500,7 +500,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl c
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" s session' -s 's' -l 'session' -d 'All tasks of this session.' -rfka '(__dlctl_custom_completion ---completion cancel -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" all' -l 'all' -d 'All tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" keep-partial' -l 'keep-partial' -d 'Keep the partial file, so that \'retry\' resumes from it.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" resume-data' -l 'resume-data' -d 'Write a file for \'add --resume-data\', and keep the partial file; one task only.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
@@ -514,7 +514,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl r
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" s session' -s 's' -l 'session' -d 'All tasks of this session.' -rfka '(__dlctl_custom_completion ---completion retry -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" all' -l 'all' -d 'All tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" source-changed' -l 'source-changed' -d 'If the file has changed since it was added, send it as it is now, from the beginning.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
@@ -527,7 +527,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl r
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" s session' -s 's' -l 'session' -d 'All tasks of this session.' -rfka '(__dlctl_custom_completion ---completion remove -- --session (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" all' -l 'all' -d 'All tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" delete' -l 'delete' -d 'Delete the downloaded file too, unless it was changed or replaced.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
@@ -573,7 +573,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'

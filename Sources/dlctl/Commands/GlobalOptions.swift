@@ -118,7 +118,8 @@ struct CommandSession: Sendable {
 /// Chooses the owner of tasks and sessions, for root and administrators.
 struct OwnerOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Another user's (administrators only): a user id, or 'all' or '*'.", valueName: "uid"))
+        help: ArgumentHelp(
+            "Another user's (administrators only): a user name or id, or 'all' or '*'.", valueName: "user"))
     var owner: OwnerArgument?
 
     var scope: OwnerScope? { owner?.scope }
@@ -132,6 +133,8 @@ struct OwnerArgument: ExpressibleByArgument, Hashable {
             scope = .everyone
         } else if let uid = UInt32(argument) {
             scope = .user(UserID(uid))
+        } else if let entry = getpwnam(argument) {
+            scope = .user(UserID(entry.pointee.pw_uid))
         } else {
             return nil
         }

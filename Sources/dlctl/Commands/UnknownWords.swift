@@ -116,7 +116,8 @@ enum WrongValue {
             if word.count > 18, word.allSatisfy(\.isNumber), TaskID(argument: word) == nil {
                 return "'\(Printable.text(word, limit: 40))' is larger than any id."
             }
-            for (option, complaint) in [("--checksum", checksum), ("--priority", priority), ("--state", state)] {
+            let options = [("--checksum", checksum), ("--priority", priority), ("--state", state), ("--owner", owner)]
+            for (option, complaint) in options {
                 let value = word == option ? words.dropFirst(index + 1).first : nil
                 let joined = word.hasPrefix(option + "=") ? String(word.dropFirst(option.count + 1)) : nil
                 if let text = value ?? joined, let why = complaint(text) { return "\(option): \(why)" }
@@ -151,6 +152,11 @@ enum WrongValue {
 
     private static func state(_ text: String) -> String? {
         TaskPhase(rawValue: text).map { "'\($0.rawValue)' is a phase of running tasks; use --state running." }
+    }
+
+    private static func owner(_ text: String) -> String? {
+        if OwnerArgument(argument: text) != nil { return nil }
+        return "there is no user '\(Printable.text(text, limit: 40))'; give a user's name or id, or 'all'."
     }
 
     private static func priority(_ text: String) -> String? {

@@ -51,6 +51,7 @@ import Testing
     @Test(arguments: [
         ("show -1", "'-1' is below zero"), ("list --limit -5", "'-5' is below zero"),
         ("show 99999999999999999999", "is larger than any id"), ("add --priority 2 u", "a number from 0 to 1"),
+        ("list --owner nobody-here", "--owner: there is no user 'nobody-here'"),
         ("add --checksum sha-256:abc u", "a value of sha-256 has 64 hex digits, this one has 3."),
         ("add --checksum=sha256:\u{2026} u", "this one has 1."),
         ("add --checksum crc:1 u", "'crc' is not an algorithm"),

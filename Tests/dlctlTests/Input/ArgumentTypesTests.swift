@@ -40,6 +40,13 @@ import TransferModel
         for text in ["", "urgent", "-0.1", "1.1", "nan"] { #expect(TaskPriority(argument: text) == nil) }
     }
 
+    @Test func ownersHaveNamesAndNumbers() {
+        #expect(OwnerArgument(argument: "root")?.scope == .user(UserID(0)))
+        #expect(OwnerArgument(argument: "1000")?.scope == .user(UserID(1000)))
+        for text in ["all", "*"] { #expect(OwnerArgument(argument: text)?.scope == .everyone) }
+        for text in ["", "no such user"] { #expect(OwnerArgument(argument: text) == nil) }
+    }
+
     @Test func identifiersArePositive() {
         #expect(TaskID(argument: "12") == TaskID(12))
         for text in ["0", "-1", "x", "", "1.0", "99999999999999999999"] { #expect(TaskID(argument: text) == nil) }
