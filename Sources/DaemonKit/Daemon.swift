@@ -140,7 +140,7 @@ package final class Daemon: Sendable {
         engine = try CurlEngine(
             CurlEngine.Configuration(
                 journalPath: first.stateDirectory + "/offsets.journal",
-                userAgent: first.settings.userAgent ?? "dld/\(Self.version)",
+                userAgent: first.userAgent,
                 trace: EngineTrace(isWanted: { log.level <= .trace }) { task, kind, line in
                     logger.trace("\(TraceLine.masked(kind, line))", metadata: ["task": "\(task)", "curl": "\(kind)"])
                 },
@@ -166,13 +166,12 @@ package final class Daemon: Sendable {
         let (slots, exchanges) = (SharedSlots(time: time), engine)
         let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
         let cookies = CookieKeeper(store: store, time: time)
-        let userAgent = first.settings.userAgent ?? "dld/\(Self.version)"
         let cache = CacheKeeper(
             disk: CacheStore(
                 path: first.stateDirectory + "/cache", ownersMost: Bounds.cacheDiskOfOwner, boot: BootName.current
             ) {
                 logger.warning("the cache begins empty", metadata: ["cause": "\($0)"])
-            }, userAgent: userAgent)
+            }, userAgent: first.userAgent)
         self.cache = cache
         let helper =
             isSystem

@@ -29,6 +29,9 @@ package struct Configuration: Hashable, Sendable {
     /// Absolute path of the known_hosts file.
     package var knownHosts: String { settings.knownHosts.map(paths.expanded) ?? paths.knownHosts }
 
+    /// The User-Agent of requests that set none.
+    package var userAgent: String { settings.userAgent ?? "dld/\(Product.version)" }
+
     /// The folder of downloads without a destination; nil in system mode, because it then depends on the owner.
     package var downloadDirectory: String? {
         settings.session.directory.map(paths.expanded) ?? (paths.system ? nil : paths.downloads)
@@ -47,15 +50,18 @@ package struct Configuration: Hashable, Sendable {
     package func effectiveValue(of setting: Setting) -> JSONValue {
         let value = setting.read(settings)
         guard value == .null else { return value }
-        let path: String? =
+        let derived: JSONValue? =
             switch setting.name {
-            case "socket": socket
-            case "stateDirectory": stateDirectory
-            case "knownHosts": knownHosts
-            case "session.directory": downloadDirectory
+            case "socket": .string(socket)
+            case "stateDirectory": .string(stateDirectory)
+            case "knownHosts": .string(knownHosts)
+            case "userAgent": .string(userAgent)
+            case "session.directory": downloadDirectory.map { .string($0) }
+            case "session.httpMaximumConnectionsPerHost": .integer(Int64(global.maximumConcurrentTasksPerHost))
+            case "session.maximumConcurrentTasks": .integer(Int64(global.maximumConcurrentTasks))
             default: nil
             }
-        return path.map { .string($0) } ?? .null
+        return derived ?? .null
     }
 
     /// Every global setting as `settings.get` shows it.

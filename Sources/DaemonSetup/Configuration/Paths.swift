@@ -17,6 +17,14 @@ package struct Paths: Hashable, Sendable {
         home = Self.absolute(environment["HOME"]) ?? Self.homeFromUserDatabase() ?? "/"
     }
 
+    /// The variables of the environment that name proxies, with their values.
+    var proxyVariables: [(name: String, value: String)] {
+        ["http", "https", "ftp", "all", "no"].flatMap { ["\($0)_proxy", "\($0)_proxy".uppercased()] }
+            // curl does not read HTTP_PROXY, which a web server may set from a request's header.
+            .filter { $0 != "HTTP_PROXY" }
+            .compactMap { name in environment[name].flatMap { $0.isEmpty ? nil : (name, $0) } }
+    }
+
     /// `$XDG_CONFIG_HOME/dld/dld.yaml`.
     package var userFile: String { "\(configHome)/dld/dld.yaml" }
 

@@ -14,7 +14,10 @@ package enum SettingsList {
             let value = current.effectiveValue(of: setting)
             let overruled = statements.dropLast().reversed().map { statement($0, of: setting) }
             return ListedSetting(
-                name: setting.name, value: shown(value, of: setting), text: text(value, of: setting),
+                name: setting.name, value: shown(value, of: setting),
+                text: value == .null && setting.kind == .proxy
+                    ? proxies(current.paths) : text(value, of: setting),
+                unit: setting.kind.unit == "none" ? nil : setting.kind.unit,
                 origin: SettingSource(current.origin(of: setting.name)), place: statements.last?.place.shown,
                 default: setting.defaultDescription, effect: effect(of: setting),
                 overruled: overruled.isEmpty ? nil : overruled,
@@ -46,6 +49,14 @@ package enum SettingsList {
 
     private static func text(_ value: JSONValue, of setting: Setting) -> String {
         value == .null ? setting.defaultText ?? "not set" : setting.kind.text(of: shown(value, of: setting))
+    }
+
+    /// The proxies that the environment names (curl(1), ENVIRONMENT), without their passwords.
+    private static func proxies(_ paths: Paths) -> String {
+        let named = paths.proxyVariables.map { name, value in
+            "\(name)=\(name.lowercased() == "no_proxy" ? value : URLRules.redacted(value))"
+        }
+        return named.isEmpty ? "none" : named.joined(separator: " ")
     }
 
     /// A proxy may have a password.

@@ -49,7 +49,7 @@ extension SettingsTable {
             """),
         Setting(
             "session.connectionsPerDownload", .integer(1...64), .optionalInteger(\.session.connectionsPerDownload),
-            example: "8", default: "one, and up to 4 if more are faster",
+            example: "8", default: "1, and up to 4 if more are faster",
             "Connections that each http or https download opens at once, if the server supports ranges."),
         Setting(
             "session.durability", .choice(of: Durability.self), .choice(\.session.durability), example: "relaxed",

@@ -43,6 +43,7 @@ public struct ListedSetting: WireObject, Hashable {
     public var name: String
     public var value: JSONValue
     public var text: String
+    public var unit: String?
     public var origin: SettingSource
     public var place: String?
     public var `default`: String
@@ -51,12 +52,13 @@ public struct ListedSetting: WireObject, Hashable {
     public var pending: SettingStatementView?
 
     public init(
-        name: String, value: JSONValue, text: String, origin: SettingSource, place: String?, default: String,
-        effect: SettingEffect, overruled: [SettingStatementView]?, pending: SettingStatementView?
+        name: String, value: JSONValue, text: String, unit: String? = nil, origin: SettingSource, place: String?,
+        default: String, effect: SettingEffect, overruled: [SettingStatementView]?, pending: SettingStatementView?
     ) {
         self.name = name
         self.value = value
         self.text = text
+        self.unit = unit
         self.origin = origin
         self.place = place
         self.default = `default`
@@ -66,7 +68,7 @@ public struct ListedSetting: WireObject, Hashable {
     }
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case name, value, text, origin, place, `default`, effect, overruled, pending
+        case name, value, text, unit, origin, place, `default`, effect, overruled, pending
     }
 
     public static let wireName = "ListedSetting"
@@ -76,8 +78,10 @@ public struct ListedSetting: WireObject, Hashable {
             .required(.string, "As in a configuration file, with sections before dots: `session.retry.attempts`.")
         case .value:
             .required(
-                .any, "The value in force, without secrets; null if nothing is set and there is no fixed default.")
+                .any,
+                "The value in force, without secrets; null if nothing is set, and `text` says in words what holds.")
         case .text, .origin, .place: SettingStatementView.field(key.inStatement)
+        case .unit: .optional(.string, "Unit of `value`: `bytes`, `bytes per second` or `seconds`.")
         case .default: .required(.string, "The default, as a configuration file writes it, or in words.")
         case .effect:
             .required(
@@ -101,7 +105,7 @@ extension ListedSetting.CodingKeys {
         switch self {
         case .origin: .origin
         case .place: .place
-        case .name, .value, .text, .default, .effect, .overruled, .pending: .text
+        case .name, .value, .text, .unit, .default, .effect, .overruled, .pending: .text
         }
     }
 }

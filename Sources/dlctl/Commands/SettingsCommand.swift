@@ -9,7 +9,9 @@ struct SettingsCommand: DaemonCommand {
         discussion: """
             'name=value' changes a setting durably, 'name=default' removes the change. Sizes and rates take 500k, 2M, \
             1.5G; durations 30s, 5m, 7d. Other settings are set in a configuration file, in the environment or on the \
-            daemon's command line. Values of a changed file that the daemon does not use yet are shown too.
+            daemon's command line. The table has the value in force of each setting, its unit and its source: 'default', \
+            FILE:LINE, the variable or option, or 'settings.set'. Values of a changed file that the daemon does not use yet \
+            are shown too.
 
             EXAMPLES:
               dlctl settings                           all of them
@@ -84,23 +86,30 @@ enum SettingsSheet {
 
     /// Shows below each setting the value that the changed files give it, then the overruled values.
     static func render(_ list: ListSettings.Result) -> [StyledText] {
-        var sheet = Sheet()
+        var table = Table(columns: [
+            .init(title: "SETTING"), .init(title: "VALUE"), .init(title: "UNIT"), .init(title: "SOURCE"),
+        ])
+        func row(_ name: String, _ value: StyledText, _ source: String, of setting: ListedSetting) -> [StyledText] {
+            // A duration has its unit in its text: 7d.
+            let unit = setting.unit == "seconds" ? nil : setting.unit
+            return [StyledText(name), value, StyledText(unit ?? "", .faint), StyledText(source, .faint)]
+        }
         for setting in list.settings {
-            sheet.add(
-                setting.name,
-                StyledText(Printable.text(setting.text))
-                    + StyledText("  (\(place(setting.place, setting.origin)))", .faint))
+            table.rows.append(
+                row(
+                    setting.name, StyledText(Printable.text(setting.text)), place(setting.place, setting.origin),
+                    of: setting))
             if let pending = setting.pending {
                 let needed = setting.effect == .restart ? "restart" : "reload"
-                let remark = "  takes effect after a \(needed): \(place(pending.place, pending.origin))"
-                sheet.add("", StyledText(Printable.text(pending.text), .bad) + StyledText(remark, .faint))
+                let remark = "takes effect after a \(needed): \(place(pending.place, pending.origin))"
+                table.rows.append(row("", StyledText(Printable.text(pending.text), .bad), remark, of: setting))
             }
             for other in setting.overruled ?? [] {
-                let remark = "\(Printable.text(other.text))  overruled: \(place(other.place, other.origin))"
-                sheet.add("", StyledText(remark, .faint))
+                let remark = "overruled: \(place(other.place, other.origin))"
+                table.rows.append(row("", StyledText(Printable.text(other.text), .faint), remark, of: setting))
             }
         }
-        var lines = sheet.render()
+        var lines = table.render(width: nil)
         if let problem = list.problem {
             lines += ["", StyledText("The changed configuration would be refused:", .bad)]
             lines += problem.split(separator: "\n").map { StyledText("  " + Printable.text(String($0))) }

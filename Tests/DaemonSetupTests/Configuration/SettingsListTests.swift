@@ -40,6 +40,29 @@ import TransferRPC
         #expect(settings["userAgent"]?.effect == .restart)
     }
 
+    /// A default that follows from something else is shown as the value that it has, not as a description.
+    @Test func defaultsAreShownAsTheValuesInForce() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("maximumConcurrentTasks: 9\nmaximumConcurrentTasksPerHost: 3", to: fixture.userFile)
+        fixture.environment["https_proxy"] = "http://me:secret@proxy:3128"
+        fixture.environment["no_proxy"] = "localhost"
+        let settings = try list(fixture, try SettingsRegistry(loader: fixture.loader, runtime: [:]))
+        #expect(settings["userAgent"]?.text == "dld/\(Product.version)")
+        #expect(settings["session.maximumConcurrentTasks"]?.text == "9")
+        #expect(settings["session.maximumConcurrentTasks"]?.value == 9)
+        #expect(settings["session.httpMaximumConnectionsPerHost"]?.text == "3")
+        #expect(settings["session.proxy"]?.text == "https_proxy=http://proxy:3128 no_proxy=localhost")
+        for name in ["userAgent", "session.maximumConcurrentTasks", "session.proxy"] {
+            #expect(settings[name]?.origin == .default)
+        }
+        #expect(settings["minimumFreeSpace"]?.unit == "bytes" && settings["historyRetention"]?.unit == "seconds")
+        #expect(settings["uploadRateLimit"]?.unit == "bytes per second" && settings["logLevel"]?.unit == nil)
+        fixture.environment["https_proxy"] = nil
+        fixture.environment["no_proxy"] = nil
+        let bare = try list(fixture, try SettingsRegistry(loader: fixture.loader, runtime: [:]))
+        #expect(bare["session.proxy"]?.text == "none")
+    }
+
     @Test func whatTheFilesSayByNowIsPendingUntilItIsInForce() throws {
         let fixture = try ConfigurationFixture()
         try fixture.write("logLevel: debug", to: fixture.userFile)
