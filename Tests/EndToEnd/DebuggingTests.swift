@@ -18,6 +18,23 @@ extension EndToEnd.Serving {
             #expect(!lines.contains { $0.contains("curl=") }, "libcurl is silent unless it is asked")
         }
 
+        /// The target of a redirect is masked like each other URL in the log: no value of its query is shown.
+        @Test(.timeLimit(.minutes(1)))
+        func redirectTargetsAreMasked() async throws {
+            let scene = try await Scene()
+            let target = "/other?page=two&token=Tops3cret;x=Oth3rs3cret#Thirds3cret"
+            scene.origin.serve("/file", .redirect(to: target))
+            scene.origin.serve("/other", .good(.version(1, size: 1000)))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            let lines = scene.daemon.log.split(separator: "\n").filter { $0.contains("task=\(id)") }
+            let line = try #require(lines.first { $0.contains("redirected") })
+            #expect(line.contains("/other?page=***&token=***"), "\(line)")
+            for secret in ["two", "Tops3cret", "Oth3rs3cret", "Thirds3cret"] {
+                #expect(!lines.contains { $0.contains(secret) }, "\(secret)")
+            }
+        }
+
         /// libcurl's own lines appear at `trace` only, and secrets are masked in them too.
         @Test(.timeLimit(.minutes(1)))
         func traceHasLibcurlsWordsWithoutSecrets() async throws {

@@ -77,6 +77,9 @@ final class RunRecorder: TransferObserver {
         return fields
     }
 
+    /// A URL that a server named, for the log: like each URL in it, and without what looks like a credential in the path.
+    private static func masked(_ url: String) -> String { URLRules.redacted(URLRules.withoutSecrets(url)) }
+
     private static func text(_ verdict: Verdict) -> String {
         switch verdict {
         case .accept(let acceptance): "accepted at \(acceptance.offset)"
@@ -92,13 +95,13 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferRedirected(to url: String, status: Int) {
-        note("redirected", ["status": "\(status)", "url": "\(URLRules.withoutSecrets(url))"])
+        note("redirected", ["status": "\(status)", "url": "\(Self.masked(url))"])
         run.redirected(to: url)
         handle(.observed(.redirected(to: url, status: status)))
     }
 
     func transferSecured(to url: String) {
-        note("asked over https (HSTS)", ["url": "\(URLRules.withoutSecrets(url))"])
+        note("asked over https (HSTS)", ["url": "\(Self.masked(url))"])
         run.secured(to: url)
         handle(.observed(.redirected(to: url, status: nil)))
     }
