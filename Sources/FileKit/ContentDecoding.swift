@@ -213,7 +213,10 @@ private final class DecodingLayers {
             .httpProtocol,
             "The body, coded with \(names), has more than \(limit) bytes in \(coded) and was taken for a decompression "
                 + "bomb. If it is none, keep it coded: give the file the ending of its coding, such as .gz.",
-            retryable: false, details: ["coded": .integer(coded.rawValue), "limit": .integer(limit.rawValue)])
+            retryable: false,
+            details: [
+                "coded": .integer(coded.rawValue), "limit": .integer(limit.rawValue), TransferError.bombMember: true,
+            ])
     }
 }
 

@@ -86,7 +86,7 @@ package struct DestinationPlan: Sendable, Hashable {
         do {
             opened = try access.openFolder(folder, owner: owner, create: false)
         } catch  where error.code == .destinationBadPath {
-            throw .targetAbsent(folder, "the folder is missing")
+            throw .targetAbsent(folder, "the folder is missing", .missing)
         }
         try check(opened, device: device)
         return opened
@@ -95,7 +95,7 @@ package struct DestinationPlan: Sendable, Hashable {
     /// - Throws: `disk.io` if the folder is not on the device that was recorded when the task was added.
     package func check(_ opened: Folder, device: UInt64?) throws(TransferError) {
         if let device, opened.device != device {
-            throw .targetAbsent(folder, "another file system is there than when the task was added")
+            throw .targetAbsent(folder, "another file system is there than when the task was added", .otherFileSystem)
         }
     }
 }

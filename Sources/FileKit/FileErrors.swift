@@ -68,10 +68,13 @@ extension TransferError {
     }
 
     /// The folder recorded when the task was added is gone, or another file system is mounted there.
-    static func targetAbsent(_ path: String, _ reason: String) -> TransferError {
-        TransferError(
+    /// - Parameter fault: nil if the part file is at fault, and not the folder.
+    static func targetAbsent(_ path: String, _ reason: String, _ fault: FolderFault? = nil) -> TransferError {
+        var details: [String: JSONValue] = ["path": .string(path)]
+        if let fault { details[FolderFault.member] = .string(fault.rawValue) }
+        return TransferError(
             .diskIO, "\(path): \(reason). Put it back, or plug in or mount its disk; the task resumes by itself.",
-            details: ["path": .string(path)])
+            details: details)
     }
 }
 

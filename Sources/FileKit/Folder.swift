@@ -52,7 +52,8 @@ package final class Folder: Sendable {
         throw TransferError(
             .diskIO,
             "The folder \(path) was removed during the download, and the bytes held with it. Create it again, and the task "
-                + "resumes by itself; or choose another destination (task.update).", details: ["path": .string(path)])
+                + "resumes by itself; or choose another destination (task.update).",
+            details: ["path": .string(path), FolderFault.member: .string(FolderFault.missing.rawValue)])
     }
 
     /// Removes names that must not come back after the next boot. A disk that cannot make this durable does not stop
@@ -107,7 +108,7 @@ package final class Folder: Sendable {
         var there = stat()
         guard fstatat(AT_FDCWD, path, &there, 0) == 0, FileIdentity(there) == identity else {
             let now = presentPath.map { "; it is now \($0), and the task's part file with it" } ?? ""
-            throw .targetAbsent(path, "the folder was moved or replaced" + now)
+            throw .targetAbsent(path, "the folder was moved or replaced" + now, .moved)
         }
     }
 

@@ -203,7 +203,27 @@ public enum CertificateFault: String, Sendable, CaseIterable {
     public static let member = "certificate"
 }
 
+/// Why the folder of a download cannot be used, although the disk answers; in the details of `disk.io`, if known.
+public enum FolderFault: String, Sendable, CaseIterable {
+    /// It was removed, or moved away, or its disk is not mounted.
+    case missing
+    /// Another folder is at its path, or its path leads nowhere any more.
+    case moved
+    /// Another file system is there than when the task was added.
+    case otherFileSystem = "other_file_system"
+
+    /// The member of `TransferError.details`.
+    public static let member = "folder"
+}
+
 extension TransferError {
+    public var folderFault: FolderFault? {
+        details[FolderFault.member]?.stringValue.flatMap(FolderFault.init(rawValue:))
+    }
+
+    /// The member of `details` that is true if a body was refused as a decompression bomb.
+    public static let bombMember = "decompressionBomb"
+
     /// The member of `details` that is true if a file is larger than its file system or the daemon allows.
     public static let tooLargeMember = "tooLarge"
 

@@ -251,6 +251,7 @@ struct ContentDecodingTests {
         #expect(found?.code == .httpProtocol && found?.retryable == false)
         #expect(found?.message.contains("more than \(most) bytes in \(bomb.count)") == true, "\(found?.message ?? "")")
         #expect(status(of: plain.rawValue).map { Int64($0.st_size) <= most.rawValue } == true)
+        #expect(found?.details[TransferError.bombMember] == true)
         let inMemory = error { _ = try ContentDecoding(undone).decode(bomb, atMost: .mebibytes(16)) }
         #expect(inMemory?.code == .httpProtocol && inMemory?.retryable == false)
     }

@@ -38,7 +38,8 @@ struct DeliveryTests {
             try delivery.deliver()
         } throws: { error in
             let error = error as? TransferError
-            return error?.code == .diskIO && error?.message.contains("it is now \(moved), ") == true
+            return error?.code == .diskIO && error?.folderFault == .moved
+                && error?.message.contains("it is now \(moved), ") == true
         }
         try #require(rename(moved, path) == 0)
         #expect(fixture.names == [FilesFixture.partName])

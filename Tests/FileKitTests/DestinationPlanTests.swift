@@ -94,4 +94,21 @@ struct DestinationPlanTests {
         #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device) } == nil)
         #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device &+ 1) } == .diskIO)
     }
+
+    /// Clients give other advice for a folder that is gone than for one that something is mounted over.
+    @Test func whatIsWrongWithTheFolderIsInTheDetails() throws {
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("gone/a")))
+        let device = try plan.admit(fixture.access, owner: FilesFixture.me).device
+        func fault(_ device: UInt64?) -> FolderFault? {
+            do throws(TransferError) {
+                _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device)
+                return nil
+            } catch {
+                return error.folderFault
+            }
+        }
+        #expect(fault(device) == nil && fault(device &+ 1) == .otherFileSystem)
+        rmdir(fixture.temporary.file("gone"))
+        #expect(fault(device) == .missing)
+    }
 }

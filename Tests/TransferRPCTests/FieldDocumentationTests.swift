@@ -141,8 +141,9 @@ enum Samples {
 
     static var info: DaemonInfo.Result {
         DaemonInfo.Result(
-            name: "dld", version: "1", protocol: 1, pid: 2, uid: UserID(3), mode: .user, socket: "/s",
-            sockets: ["/s", "/t"], stateDirectory: "/d", userDirectory: "/d/files/3", startedAt: time, libcurl: "8",
+            name: "dld", version: "1", protocol: 1, pid: 2, uid: UserID(3), mode: .user, administrator: true,
+            socket: "/s", sockets: ["/s", "/t"], stateDirectory: "/d", userDirectory: "/d/files/3", startedAt: time,
+            libcurl: "8",
             sqlite: "3", schemes: ["gopher"], features: ["http"], damage: "It is damaged.")
     }
 

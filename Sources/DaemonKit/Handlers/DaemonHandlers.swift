@@ -11,7 +11,7 @@ struct DaemonHandlers {
 
     func register(in table: inout HandlerTable) {
         let services = services
-        table.add(DaemonInfo.self) { _, context in await Self.info(services, context.peer.uid) }
+        table.add(DaemonInfo.self) { _, context in await Self.info(services, context.peer) }
         table.add(DaemonStats.self) { _, context in try await Self.stats(services, context) }
         table.add(fixed: Discover.self) { ProtocolReference.openRPC(version: services.facts.version) }
     }
@@ -19,13 +19,14 @@ struct DaemonHandlers {
     /// What this machine has.
     private static let features = Feature.allCases.filter { $0 != .decisionsNegotiate || Kerberos.isInstalled }
 
-    private static func info(_ services: Services, _ asking: UserID) async -> DaemonInfo.Result {
+    private static func info(_ services: Services, _ asking: Peer) async -> DaemonInfo.Result {
         let facts = services.facts
         let sockets = facts.sockets()
         return DaemonInfo.Result(
             name: "dld", version: facts.version, protocol: RPCCatalog.protocolVersion, pid: getpid(),
-            uid: UserID(getuid()), mode: facts.mode, socket: sockets.first ?? "", sockets: sockets,
-            stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking),
+            uid: UserID(getuid()), mode: facts.mode,
+            administrator: facts.mode == .system ? asking.isAdmin : nil, socket: sockets.first ?? "", sockets: sockets,
+            stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking.uid),
             startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
             schemes: await facts.schemes(), features: Self.features.map(\.rawValue),
             damage: services.durable.store.damage?.message)

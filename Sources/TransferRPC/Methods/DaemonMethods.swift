@@ -14,6 +14,7 @@ public enum DaemonInfo: RPCMethod {
         public var pid: Int32
         public var uid: UserID
         public var mode: DaemonMode
+        public var administrator: Bool?
         public var socket: String
         public var sockets: [String]?
         public var stateDirectory: String
@@ -26,8 +27,9 @@ public enum DaemonInfo: RPCMethod {
         public var damage: String?
 
         public init(
-            name: String, version: String, protocol: Int, pid: Int32, uid: UserID, mode: DaemonMode, socket: String,
-            sockets: [String]? = nil, stateDirectory: String, userDirectory: String? = nil, startedAt: Timestamp,
+            name: String, version: String, protocol: Int, pid: Int32, uid: UserID, mode: DaemonMode,
+            administrator: Bool? = nil, socket: String, sockets: [String]? = nil, stateDirectory: String,
+            userDirectory: String? = nil, startedAt: Timestamp,
             libcurl: String, sqlite: String, schemes: [String]? = nil, features: [String], damage: String? = nil
         ) {
             self.name = name
@@ -36,6 +38,7 @@ public enum DaemonInfo: RPCMethod {
             self.pid = pid
             self.uid = uid
             self.mode = mode
+            self.administrator = administrator
             self.socket = socket
             self.sockets = sockets
             self.stateDirectory = stateDirectory
@@ -49,7 +52,8 @@ public enum DaemonInfo: RPCMethod {
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case name, version, `protocol`, pid, uid, mode, socket, sockets, stateDirectory, userDirectory, startedAt,
+            case name, version, `protocol`, pid, uid, mode, administrator, socket, sockets, stateDirectory,
+                userDirectory, startedAt,
                 libcurl, sqlite, schemes, features, damage
         }
 
@@ -62,6 +66,11 @@ public enum DaemonInfo: RPCMethod {
             case .pid: .required(.integer, "Process id.")
             case .uid: .required(.userID, "User the daemon runs as.")
             case .mode: .required(.oneOf(DaemonMode.self), "One daemon for one user, or one for the system.")
+            case .administrator:
+                .optional(
+                    .boolean,
+                    "System daemon: whether the caller is an administrator, who sees all users' tasks and changes settings."
+                )
             case .socket: .required(.string, "Path of the socket; if there are several, the best-known one.")
             case .sockets: .optional(.list(.string), "Paths of all sockets on which the daemon listens now.")
             case .stateDirectory: .required(.string, "Folder of the store.")

@@ -127,7 +127,9 @@ package enum ProtocolReference {
         `details.proxy` the proxy's host and port, and `details.certificate` what is wrong with the server's certificate: \
         \(CertificateFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). In \
         `destination.not_writable`, `details.tooLarge` is true if the folder, or the daemon's limit, does not allow a file of that \
-        size. In `auth.required`, `details.protectionSpace` is the scheme, host and port that credentials were looked for (of a \
+        size. In `disk.io`, `details.folder` says what is wrong with the folder: \
+        \(FolderFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). In `http.protocol`, `details.decompressionBomb` \
+        is true if the body was refused because so much would come out of it. In `auth.required`, `details.protectionSpace` is the scheme, host and port that credentials were looked for (of a \
         proxy if `details.isProxy` is true), `details.storedCredential` is `refused` if what is stored for it was refused, \
         `details.kerberos` is what Kerberos said, in its own words, if it was no help, and `details.credentialHelper` is `nothing`, \
         `refused` or `failed` if a helper was asked in vain. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. If HSTS turned http into https \

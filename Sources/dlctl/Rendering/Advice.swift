@@ -19,12 +19,16 @@ struct Advice: Hashable {
 }
 
 extension Advice {
-    static func on(_ error: TransferError, task: TaskID, now: Timestamp = .now()) -> Advice {
+    /// - Parameter mayConfigure: whether the user may change the daemon's settings.
+    static func on(
+        _ error: TransferError, task: TaskID, mayConfigure: Bool = true, now: Timestamp = .now()
+    ) -> Advice {
         if error.details[TransferError.tooLargeMember] == true {
             return Advice(
                 "Choose a folder that takes files of this size, and try again:", "dlctl update \(task) -d DIR",
                 "dlctl retry \(task)")
         }
+        if let fault = error.folderFault { return on(fault, task: task) }
         if let advice = onHSTS(error, task: task) { return advice }
         if error.code == .authRequired, let advice = onStored(error, task: task) { return advice }
         if error.code == .authRequired, error.details["status"] == 407 {
@@ -33,12 +37,20 @@ extension Advice {
                 "dlctl update \(task) --proxy URL", "dlctl retry \(task)")
         }
         if error.code == .diskFull, error.details["minimum"] != nil {
-            return Advice(
-                "Free some space, or keep less of it free. The task then resumes by itself:",
-                "dlctl settings minimumFreeSpace=SIZE")
+            return mayConfigure
+                ? Advice(
+                    "Free some space, or keep less of it free. The task then resumes by itself:",
+                    "dlctl settings minimumFreeSpace=SIZE")
+                : Advice(
+                    "Free some space, or ask an administrator of the system's daemon to keep less of it free. The task then "
+                        + "resumes by itself.")
         }
         guard let fault = error.details[CertificateFault.member]?.stringValue.flatMap(CertificateFault.init(rawValue:))
         else {
+            if error.code == .limitReached, !mayConfigure {
+                return Advice(
+                    "Wait until other tasks have ended, or ask an administrator of the system's daemon for more.")
+            }
             return on(error.code, task: task)
         }
         switch fault {
@@ -54,6 +66,32 @@ extension Advice {
                 "Ask the server's operator for another certificate. Then try again:", "dlctl retry \(task)")
         case .selfSigned, .unknownIssuer: return on(error.code, task: task)
         }
+    }
+
+    private static func on(_ fault: FolderFault, task: TaskID) -> Advice {
+        let move = "dlctl update \(task) -d DIR"
+        return switch fault {
+        case .missing:
+            Advice(
+                "Move the folder back, create it again or mount its disk, and the task resumes by itself. To save elsewhere:",
+                move)
+        case .moved:
+            Advice("Move the folder back, and the task resumes by itself. To save into its new place:", move)
+        case .otherFileSystem:
+            Advice(
+                "Another file system is mounted over the folder, or its own is not mounted. Unmount the one or mount the "
+                    + "other, and the task resumes by itself. To see what is mounted, and to save into what is there now:",
+                "findmnt --target DIR", move)
+        }
+    }
+
+    /// Advice on a body that would become so long that it was taken for an attack. It can be had as it was sent.
+    static func onBomb(_ task: TaskView) -> Advice {
+        let sentence =
+            "Only if you trust the server, save the body as it was sent, under a name with its coding's ending:"
+        return task.spec.kind == .download
+            ? Advice(sentence, "dlctl update \(task.id) -o FILE.gz", "dlctl retry \(task.id)")
+            : Advice(sentence, "dlctl add -o FILE.gz URL")
     }
 
     /// Advice on a server that cannot be reached over https, which HSTS chose; nil for other failures. A certificate that
@@ -184,9 +222,17 @@ extension Advice {
         }
     }
 
-    static func on(_ reason: QueueReason, task: TaskID, session: String) -> Advice {
+    /// - Parameter mayConfigure: whether the user may change the daemon's settings.
+    static func on(_ reason: QueueReason, task: TaskID, session: String, mayConfigure: Bool = true) -> Advice {
         let set = "dlctl session set \(ShellText.word(session))"
+        let others = "To run more at once, ask an administrator of the system's daemon."
         return switch reason {
+        case .slots where !mayConfigure: Advice("Nothing. It starts when another task ends. \(others)")
+        case .user where !mayConfigure: Advice("Nothing. It starts when another task of its user ends. \(others)")
+        case .hostSlots where !mayConfigure:
+            Advice(
+                "Nothing. It starts when another task of its host ends. The limit may be your session's; the daemon's limit "
+                    + "only its administrators change:", "\(set) httpMaximumConnectionsPerHost=N")
         case .slots:
             Advice("Nothing. It starts when another task ends. To run more at once:", "dlctl limit --tasks N")
         case .user:

@@ -5,9 +5,11 @@ import TransferRPC
 enum Explanation {
     static func render(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        now: Timestamp, width: Int? = nil
+        mayConfigure: Bool = true, now: Timestamp, width: Int? = nil
     ) -> [StyledText] {
-        var lines = TaskSummary(task, events: events, asking: question, in: session, now: now).render(width: width)
+        var lines = TaskSummary(
+            task, events: events, asking: question, in: session, mayConfigure: mayConfigure, now: now
+        ).render(width: width)
         if !events.isEmpty {
             lines += ["", StyledText("So far:", .faint)]
             lines +=
@@ -88,15 +90,23 @@ enum Explanation {
     }
 
     /// nil if there is nothing to do.
-    /// - Parameter session: the task's, if it waits.
-    static func advice(_ task: TaskView, events: [EventView] = [], in session: SessionView? = nil) -> Advice? {
+    /// - Parameters:
+    ///   - session: the task's, if it waits.
+    ///   - mayConfigure: whether the user may change the daemon's settings.
+    static func advice(
+        _ task: TaskView, events: [EventView] = [], in session: SessionView? = nil, mayConfigure: Bool = true
+    ) -> Advice? {
         switch task.state {
         case .running, .completed: nil
-        case .queued: task.queueReason.map { Advice.on($0, task: task.id, session: task.session) }
+        case .queued:
+            task.queueReason.map { Advice.on($0, task: task.id, session: task.session, mayConfigure: mayConfigure) }
         case .paused: Advice("To resume it:", "dlctl resume \(task.id)")
         case .cancelled: Advice.on(.cancelled, task: task.id)
         case .failed where isChanged(events): Advice("It was changed since. To try again:", "dlctl retry \(task.id)")
-        case .failed: task.error.map { Advice.on($0, task: task.id) } ?? Advice("Try again:", "dlctl retry \(task.id)")
+        case .failed where task.error?.details[TransferError.bombMember] == true: Advice.onBomb(task)
+        case .failed:
+            task.error.map { Advice.on($0, task: task.id, mayConfigure: mayConfigure) }
+                ?? Advice("Try again:", "dlctl retry \(task.id)")
         case .waiting where session?.paused == true:
             Advice.on(.sessionPaused, task: task.id, session: task.session)
         case .waiting:
@@ -110,7 +120,7 @@ enum Explanation {
             case .retry?, .network?, .metered?, .decision?, .authentication?:
                 task.reason.map { Advice.on($0, task: task.id) }
             case .disk?, nil:
-                task.error.map { Advice.on($0, task: task.id) }
+                task.error.map { Advice.on($0, task: task.id, mayConfigure: mayConfigure) }
                     ?? task.reason.map { Advice.on($0, task: task.id) }
             }
         }

@@ -5,7 +5,7 @@ import TransferRPC
 enum TaskSheet {
     static func render(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        now: Timestamp, width: Int? = nil
+        mayConfigure: Bool = true, now: Timestamp, width: Int? = nil
     ) -> [StyledText] {
         var sheet = Sheet()
         content(task, &sheet)
@@ -15,8 +15,9 @@ enum TaskSheet {
         request(task.spec, &sheet)
         if let current = task.currentRequest { request(inPlaceOfOwn: current, &sheet) }
         response(task, &sheet)
-        return TaskSummary(task, events: events, asking: question, in: session, now: now).render(width: width) + [""]
-            + sheet.render(width: width)
+        let summary = TaskSummary(
+            task, events: events, asking: question, in: session, mayConfigure: mayConfigure, now: now)
+        return summary.render(width: width) + [""] + sheet.render(width: width)
     }
 
     /// What is fetched or sent.

@@ -11,6 +11,7 @@ struct TaskSummary {
     var question: DecisionView?
     /// The task's session, if the task waits.
     private let session: SessionView?
+    private let mayConfigure: Bool
     private let events: [EventView]
     /// The number of attempts, without those that ended with a question.
     private let attempts: Int
@@ -20,14 +21,17 @@ struct TaskSummary {
     /// state.
     static let beginnings: [EventType] = [.taskAdded, .taskQueued, .taskStarted, .taskWaiting, .taskPaused]
 
-    /// - Parameter events: the task's events, oldest first.
+    /// - Parameters:
+    ///   - events: the task's events, oldest first.
+    ///   - mayConfigure: whether the user may change the daemon's settings.
     init(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        now: Timestamp
+        mayConfigure: Bool = true, now: Timestamp
     ) {
         self.task = task
         self.question = question
         self.session = session
+        self.mayConfigure = mayConfigure
         self.events = events
         self.now = now
         attempts = max(0, task.attempts - Self.questions(events))
@@ -67,7 +71,9 @@ struct TaskSummary {
             for command in DecisionLines.commands(question) {
                 sheet.add("", StyledText("  " + command, .accent), isVerbatim: true)
             }
-        } else if let advice = Explanation.advice(task, events: events, in: session) {
+        } else if let advice = Explanation.advice(
+            task, events: events, in: session, mayConfigure: mayConfigure)
+        {
             sheet.add("Do:", StyledText(advice.sentence))
             for command in advice.commands { sheet.add("", StyledText("  " + command, .accent), isVerbatim: true) }
         }

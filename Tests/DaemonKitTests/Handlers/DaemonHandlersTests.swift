@@ -13,6 +13,8 @@ struct DaemonHandlersTests {
         #expect(info.name == "dld" && info.version == "9.9" && info.protocol == 1 && info.mode == .system)
         #expect(info.stateDirectory == bench.folder && info.features.contains("durableSubscribers"))
         #expect(info.features.contains("upload.tus") && info.features.contains("cache"))
+        #expect(info.administrator == false)
+        #expect(try await bench.call(DaemonInfo.self, .init(), as: Bench.root).administrator == true)
     }
 
     @Test func countsOnesOwnTasks() async throws {

@@ -152,6 +152,47 @@ import TransferRPC
         #expect(Advice.on(error, task: TaskID(7)).text.hasPrefix("Choose a folder that takes files of this size"))
     }
 
+    /// "Check that the disk is healthy" helps nobody whose folder is not there.
+    @Test(arguments: [
+        (FolderFault.missing, "Move the folder back"), (.moved, "Move the folder back"),
+        (.otherFileSystem, "Another file system is mounted over the folder"),
+    ])
+    func whatIsWrongWithTheFolderHasItsAdvice(fault: FolderFault, beginning: String) {
+        var view = Sample.view(7, .waiting)
+        view.reason = .disk
+        view.error = TransferError(.diskIO, "so it is", details: [FolderFault.member: .string(fault.rawValue)])
+        let advice = Explanation.advice(view)
+        #expect(advice?.sentence.hasPrefix(beginning) == true && advice?.sentence.contains("by itself") == true)
+        #expect(advice?.commands.last == "dlctl update 7 -d DIR")
+    }
+
+    /// A mirror would help as little as another attempt.
+    @Test func aBombIsKeptCodedOrNotAtAll() {
+        var view = Sample.view(7, .failed)
+        view.error = TransferError(.httpProtocol, "so it is", details: [TransferError.bombMember: true])
+        #expect(Explanation.advice(view)?.commands == ["dlctl update 7 -o FILE.gz", "dlctl retry 7"])
+        view.spec.kind = .data
+        #expect(Explanation.advice(view)?.commands == ["dlctl add -o FILE.gz URL"])
+        #expect(Explanation.advice(view)?.sentence.contains("Only if you trust the server") == true)
+    }
+
+    /// Who may not change the settings of the system's daemon is told whom to ask, and no command that is refused.
+    @Test func whoMayNotConfigureIsTold() {
+        for reason in [QueueReason.slots, .user, .hostSlots] {
+            let advice = Advice.on(reason, task: TaskID(7), session: "s", mayConfigure: false)
+            #expect(advice.sentence.contains("administrator"), "\(reason)")
+            #expect(!advice.commands.contains { $0.hasPrefix("dlctl limit") || $0.hasPrefix("dlctl settings") })
+        }
+        var view = Sample.view(7, .waiting)
+        view.reason = .disk
+        view.error = TransferError(.diskFull, "so it is", details: ["minimum": 5])
+        #expect(Explanation.advice(view, mayConfigure: false)?.commands == [])
+        #expect(Explanation.advice(view)?.commands == ["dlctl settings minimumFreeSpace=SIZE"])
+        view = Sample.view(7, .failed)
+        view.error = TransferError(.limitReached, "so it is")
+        #expect(Explanation.advice(view, mayConfigure: false)?.sentence.contains("administrator") == true)
+    }
+
     /// The task does not continue by itself, whatever the cause.
     @Test(arguments: [ErrorCode.networkConnect, .networkLost, .networkTimeout, .integrityLength, .httpStatus])
     func whoFailedForGoodIsNotToldToWait(code: ErrorCode) {
