@@ -132,7 +132,8 @@ package enum ProtocolReference {
         is true if the body was refused because so much would come out of it. In `auth.required`, `details.protectionSpace` is the scheme, host and port that credentials were looked for (of a \
         proxy if `details.isProxy` is true), `details.storedCredential` is `refused` if what is stored for it was refused, \
         `details.kerberos` is what Kerberos said, in its own words, if it was no help, and `details.credentialHelper` is `nothing`, \
-        `refused` or `failed` if a helper was asked in vain. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. If HSTS turned http into https \
+        `refused` or `failed` if a helper was asked in vain. In `decision.gone`, `details.closedBy` says what closed the question, if it is the caller's: \
+        `answer`, `deadline`, `end` (of its task) or `task` (it continued without an answer). In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. If HSTS turned http into https \
         for a server that cannot be reached, `details.hsts` is `{"domain": …, "learned": …}`: the host that asked for https, and when \
         it did so last. If such a server does not speak TLS, the task fails without another attempt. Any method may return \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).

@@ -151,7 +151,7 @@ struct DecisionService: DecisionServing {
                 if decision.state == .answered, let stored = decision.answer, answer.isSame(as: stored) {
                     return (false, nil)
                 }
-                throw TransferError.gone(id)
+                throw TransferError.closed(decision, task: try transaction.status(of: decision.task), now)
             }
             var settled = decision.settled
             settled.answered(decision.question, with: answer, at: reading.boot)
@@ -199,11 +199,31 @@ extension Question {
 }
 
 extension TransferError {
-    /// The error is the same for another user's question, a question that never existed and one that is closed.
+    /// The error is the same for another user's question and one that never existed.
     static func gone(_ id: DecisionID) -> TransferError {
         TransferError(
             .decisionGone, "There is no open question \(id); decision.list shows the open ones.",
             details: ["decision": .integer(id.rawValue)])
+    }
+
+    /// The error for a question of the peer that takes no answer any more, with what closed it.
+    fileprivate static func closed(_ decision: DecisionRecord, task: TaskStatus?, _ now: Timestamp) -> TransferError {
+        let cause: (word: String, sentence: String) =
+            if decision.state == .answered, let action = decision.answer?.action {
+                ("answer", "it was answered with \(action.rawValue)")
+            } else if let deadline = decision.question.deadline, deadline <= min(now, task?.finishedAt ?? now) {
+                (
+                    "deadline",
+                    "nobody answered by \(deadline), so the default holds (\(decision.question.default.rawValue))"
+                )
+            } else if let task, task.state.isFinal {
+                ("end", "its task has ended (\(task.state.rawValue))")
+            } else {
+                ("task", "its task continued without it")
+            }
+        return TransferError(
+            .decisionGone, "Question \(decision.id) is closed: \(cause.sentence).",
+            details: ["decision": .integer(decision.id.rawValue), "closedBy": .string(cause.word)])
     }
 }
 

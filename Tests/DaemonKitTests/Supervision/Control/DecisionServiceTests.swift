@@ -45,4 +45,41 @@ import TransferStore
         #expect(found.0?.status.state == state)
         #expect(found.1?.state == .answered && found.1?.answer?.action == action)
     }
+
+    /// A client whose answer comes too late learns why.
+    @Test func aClosedQuestionSaysWhatClosedIt() async throws {
+        let (_, answered) = try await pausedWithAQuestion()
+        _ = try await supervision.decisions.answer(
+            AnswerDecision.Parameters(id: answered, action: .allow), by: peer)
+        await #expect {
+            _ = try await supervision.decisions.answer(
+                AnswerDecision.Parameters(id: answered, action: .cancel), by: peer)
+        } throws: { error in
+            let error = error as? TransferError
+            return error?.code == .decisionGone && error?.details["closedBy"] == "answer"
+                && error?.message == "Question \(answered) is closed: it was answered with allow."
+        }
+        await #expect {
+            _ = try await supervision.decisions.answer(
+                AnswerDecision.Parameters(id: DecisionID(99), action: .cancel), by: peer)
+        } throws: { ($0 as? TransferError)?.details["closedBy"] == nil }
+    }
+
+    @Test func anEndedTaskClosesItsQuestion() async throws {
+        let (task, decision) = try await pausedWithAQuestion()
+        _ = try await fixture.apply(.resume(notBefore: nil), to: task)
+        try await fixture.store.write { try $0.closeDecision(of: task) }
+        func closedBy() async -> JSONValue? {
+            do {
+                _ = try await supervision.decisions.answer(
+                    AnswerDecision.Parameters(id: decision, action: .allow), by: peer)
+            } catch {
+                return (error as? TransferError)?.details["closedBy"]
+            }
+            return nil
+        }
+        #expect(await closedBy() == "task")
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: task)
+        #expect(await closedBy() == "end")
+    }
 }
