@@ -12,12 +12,18 @@ enum CommandWords {
     /// A refusal, with the option or argument in place of the field.
     /// - Parameter subject: names the task at fault if there are several.
     static func refusal(_ error: TransferError, about subject: String? = nil) -> String {
-        guard let path = error.details["field"]?.stringValue, error.message.hasPrefix(path + ": ") else {
-            return with(subject, text(error.message))
-        }
+        guard let path = field(error) else { return with(subject, text(error.message)) }
         let reason = text(String(error.message.dropFirst(path.count + 2)))
         let label = argument(path)
         return with(subject, ["", "URL", "FILE"].contains(label) ? reason : "\(label): \(reason)")
+    }
+
+    /// The field at the beginning of the message: that of the details, or one of a task.
+    private static func field(_ error: TransferError) -> String? {
+        if let path = error.details["field"]?.stringValue, error.message.hasPrefix(path + ": ") { return path }
+        guard error.message.hasPrefix("tasks["), let end = error.message.firstRange(of: ": ") else { return nil }
+        let path = String(error.message[..<end.lowerBound])
+        return path.contains(" ") ? nil : path
     }
 
     private static func with(_ subject: String?, _ text: String) -> String {

@@ -38,6 +38,10 @@ import TransferModel
         #expect(refusal("tasks[0].mirrors[1]", "tasks[0].mirrors[1]: no.") == "--mirror: no.")
         #expect(refusal("tasks[0]", "tasks[0]: it has nothing to send.") == "it has nothing to send.")
         #expect(refusal("limit", "No more.") == "No more.")
+        // The place in the request means nothing to who wrote a command line, whatever the details name.
+        #expect(refusal("destination", "tasks[0]: no.") == "no.")
+        #expect(refusal("tasks", "tasks[0].destination.path: no.") == "-o: no.")
+        #expect(CommandWords.refusal(TransferError(.limitReached, "tasks[0]: No: more.")) == "No: more.")
         let error = TransferError(.badURL, "tasks[3].url: no.", details: ["field": "tasks[3].url"])
         #expect(CommandWords.taskIndex(error) == 3)
         #expect(CommandWords.refusal(error, about: "task 4 of 9, f") == "task 4 of 9, f: no.")
