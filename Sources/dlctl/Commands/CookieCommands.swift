@@ -123,13 +123,18 @@ struct CookiesCommand: AsyncParsableCommand {
             reasons = contents.refusals
             expired = contents.expired
             refused = reasons.count - expired
-            for reason in reasons { session.console.complain("skipped: " + reason) }
+            for reason in reasons { Self.tell(reason, session) }
         }
 
         mutating func leaveOut(_ reason: String, _ session: CommandSession) {
             reasons.append(reason)
             refused += 1
-            session.console.complain("skipped: " + reason)
+            Self.tell(reason, session)
+        }
+
+        /// With `--json`, the report has all reasons.
+        private static func tell(_ reason: String, _ session: CommandSession) {
+            if !session.console.json { session.console.complain("skipped: " + reason) }
         }
 
         mutating func add(_ result: SetCookies.Result) {
