@@ -6,6 +6,11 @@ extension Daemon {
     /// Logs each problem of the state folder once.
     static func report(_ store: TransferStore, to logger: Logger) {
         let path = Logger.MetadataValue(stringLiteral: store.folderPath)
+        if let mode = store.listableMode {
+            logger.warning(
+                "other users can list the state folder: run chmod go-r on it",
+                metadata: ["state": path, "mode": "\(mode)"])
+        }
         if let log = store.missingLog {
             logger.warning(
                 "the last dld was killed and the database's log is gone: what was only in the log is lost",

@@ -17,6 +17,8 @@ package final class TransferStore: Sendable {
     package var isInMemory: Bool { files == nil }
     /// Path of the state folder; empty if the store is in memory.
     package var folderPath: String { files?.folder.path ?? "" }
+    /// The mode of the state folder, such as `0755`, if other users may list it; nil if they may not.
+    package var listableMode: String? { files?.folder.listableMode }
     package var databasePath: String { files?.place.path ?? ":memory:" }
     /// Whether the state folder's path now leads to another folder, or to none. May block.
     package var isElsewhere: Bool { files?.place.isElsewhere ?? false }

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import TransferModel
@@ -16,6 +17,20 @@ extension EndToEnd.Serving {
                 #expect(lines.contains { $0.contains(word) }, "no \(word) in \(lines)")
             }
             #expect(!lines.contains { $0.contains("curl=") }, "libcurl is silent unless it is asked")
+        }
+
+        /// The files in it are private, but their names and sizes are not.
+        @Test(.timeLimit(.minutes(1)))
+        func aStateFolderThatOthersCanListIsReported() async throws {
+            let scene = try await Scene()
+            let warning = "other users can list the state folder"
+            try #require(chmod(scene.daemon.stateFolder, 0o711) == 0)
+            let closed = try await scene.restarted()
+            #expect(!closed.daemon.log.contains(warning))
+            try #require(chmod(scene.daemon.stateFolder, 0o755) == 0)
+            let open = try await closed.restarted()
+            #expect(open.daemon.log.split(separator: warning, omittingEmptySubsequences: false).count == 2)
+            #expect(open.daemon.log.contains("mode=0755"))
         }
 
         /// The target of a redirect is masked like each other URL in the log: no value of its query is shown.

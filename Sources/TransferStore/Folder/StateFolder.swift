@@ -103,6 +103,13 @@ struct StateFolder: Sendable {
             ])
     }
 
+    /// The mode if other users may list the folder; nil if they may not, or if it is not known.
+    var listableMode: String? {
+        var info = stat()
+        guard stat(path, &info) == 0, info.st_mode & 0o044 != 0 else { return nil }
+        return Self.octal(info.st_mode)
+    }
+
     private static func octal(_ mode: mode_t) -> String {
         let digits = String(mode & 0o7777, radix: 8)
         return "0" + String(repeating: "0", count: max(0, 3 - digits.count)) + digits
