@@ -24,7 +24,8 @@ struct Dlctl: AsyncParsableCommand {
               dlctl explain 12                       why is task 12 not running?
 
             EXIT STATUS:
-              0 done, 1 a task failed or was cancelled, 2 usage, 3 no daemon,
+              0 done, 1 a task failed or was cancelled (or a file or the output
+              cannot be read or written), 2 usage, 3 no daemon,
               4 refused by the daemon, 5 the time limit of wait is over, 130 interrupted
             """,
         version: "dlctl \(version)",

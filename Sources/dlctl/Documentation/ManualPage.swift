@@ -29,6 +29,7 @@ struct ManualPage {
         for argument in leaves.first?.arguments ?? [] where argument.sectionTitle == Self.globalTitle {
             write(argument)
         }
+        entries([("-h, --help", "Show help for a command, and do nothing else.")])
         section("COMMANDS")
         for command in leaves { write(command, of: root) }
         for part in Self.closing {
@@ -163,7 +164,11 @@ extension ManualPage {
         Part(
             title: "EXIT STATUS",
             entries: [
-                ("0", "Done."), ("1", "A task failed or was cancelled."), ("2", "Wrong usage."),
+                ("0", "Done."),
+                (
+                    "1",
+                    "A task failed or was cancelled, or dlctl could not do its own part: a file or its output cannot be read or written."
+                ), ("2", "Wrong usage."),
                 ("3", "No daemon answers and none could be started, or this user may not connect to it."),
                 ("4", "The daemon refused."), ("5", "The time limit of 'wait' is over; the tasks continue."),
                 ("130", "Interrupted with Ctrl-C; tasks continue in the daemon."),
