@@ -6,9 +6,9 @@ struct SavingOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp(
-            "Save as this file; #1 in it is the value of the URL's first [] or {}.", valueName: "file"),
+            "Save as this file; #1 in it is the value of the URL's first [] or {}. Once only.", valueName: "file"),
         completion: .file())
-    var output: String?
+    var outputs: [String] = []
 
     @Option(
         name: [.customShort("d", allowingJoined: true), .customLong("directory")],
@@ -44,7 +44,12 @@ struct SavingOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var resumeData: String?
 
+    var output: String? { outputs.first }
+
     func validate() throws {
+        if outputs.count > 1 {
+            throw ValidationError("-o names one file; use dlctl add once for each file, or a list (-i) with out=.")
+        }
         if let connections, !(1...64).contains(connections) {
             throw ValidationError("-x: use 1 to 64 connections.")
         }

@@ -57,6 +57,9 @@ struct AddPlan {
         for url in patterns.compactMap(\.first?.url) + mirrors { try checkURL(url) }
         if specs.count > 1 { try checkSeveral(specs.count, patterns) }
         if let output { try checkOutput(output) }
+        for (option, path) in [("-o", output), ("-d", directory)] {
+            if let path { try checkPlace(option, path) }
+        }
         return specs
     }
 
@@ -120,6 +123,21 @@ struct AddPlan {
         }
         if output.isEmpty || output.hasSuffix("/") {
             throw CommandFailure.usage("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d")
+        }
+    }
+
+    private func checkPlace(_ option: String, _ path: String) throws {
+        let text = Printable.text(path, limit: 60)
+        if path == "~" || path.hasPrefix("~/") {
+            throw CommandFailure.usage(
+                "\(option): the shell replaces ~ only without quotes; '\(text)' would be a file of that name "
+                    + "(./\(text) if you mean it)")
+        }
+        let place = PathText.absolute(path, in: currentFolder) + "/"
+        if let system = ["/proc/", "/sys/"].first(where: place.hasPrefix) {
+            throw CommandFailure.usage(
+                "\(option): no file can be saved in \(system.dropLast()), which the kernel makes; choose another folder"
+            )
         }
     }
 

@@ -1,12 +1,25 @@
+import Glibc
+
 /// Makes paths absolute before they are sent, because the daemon has another current folder.
 enum PathText {
-    /// `path` relative to `folder`, without `.` and empty components. `..` stays, because only the kernel knows the
-    /// links.
+    /// `path` relative to `folder`, without `.` and empty components. Where `..` leads, only the kernel knows, because of
+    /// links: it is asked, and `..` stays if the folders do not exist.
     /// - Parameter folder: if it is empty, a relative path is not changed, and the daemon refuses it.
     static func absolute(_ path: String, in folder: String) -> String {
         guard !folder.isEmpty || path.utf8.first == slash else { return path }
         let whole = path.utf8.first == slash ? path : folder + "/" + path
-        return "/" + components(whole).filter { $0 != "." }.joined(separator: "/")
+        let parts = components(whole).filter { $0 != "." }
+        guard let last = parts.lastIndex(of: "..") else { return "/" + parts.joined(separator: "/") }
+        let upward = "/" + parts[...last].joined(separator: "/")
+        return ([real(upward) ?? upward] + parts[(last + 1)...]).joined(separator: "/")
+            .replacing("//", with: "/", maxReplacements: 1)
+    }
+
+    /// The path without links and `..` (realpath(3)); nil if it does not exist, or is not UTF-8.
+    private static func real(_ path: String) -> String? {
+        guard let found = realpath(path, nil) else { return nil }
+        defer { free(found) }
+        return String(validatingCString: found)
     }
 
     private static let slash = UInt8(ascii: "/")

@@ -6,6 +6,24 @@ import TransferModel
 
 @Suite struct AddPlanTests {
     /// For the daemon these names mean another file.
+    /// The daemon would save a file named ~, or fail only when the file is complete.
+    @Test(arguments: ["~", "~/f", "/proc/x", "/sys/x", "/proc"])
+    func placesThatCannotBeMeantAreRefused(path: String) {
+        for option in ["-o", "-d"] {
+            var plan = AddPlan(urls: ["https://a/f"], currentFolder: "/home/u")
+            if option == "-o" { plan.output = path } else { plan.directory = path }
+            #expect {
+                try plan.specs()
+            } throws: { error in
+                guard case .usage(let text)? = error as? CommandFailure else { return false }
+                return text.hasPrefix("\(option): ")
+            }
+        }
+        var meant = AddPlan(urls: ["https://a/f"], currentFolder: "/home/u")
+        meant.output = "./~"
+        #expect((try? meant.specs().first?.destination?.path) == "/home/u/~")
+    }
+
     @Test(arguments: ["/dev/stdout", "/dev/fd/2", "/proc/self/fd/1", "-"])
     func descriptorsOfThisProgramAreRefused(_ output: String) {
         var plan = plan()

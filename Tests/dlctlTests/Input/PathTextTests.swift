@@ -1,3 +1,5 @@
+import Glibc
+import TestSupport
 import Testing
 
 @testable import dlctl
@@ -11,6 +13,20 @@ import Testing
     ])
     func absolute(path: String, folder: String, result: String) {
         #expect(PathText.absolute(path, in: folder) == result)
+    }
+
+    /// What users are shown is the folder that they get, also behind a link.
+    @Test func theKernelSaysWhereUpwardLeads() throws {
+        let folder = try TemporaryFolder()
+        try folder.folder("a")
+        try folder.folder("a/b")
+        let root = try #require(realpath(folder.path, nil).map { String(cString: $0) })
+        #expect(symlink(root + "/a/b", root + "/link") == 0)
+        #expect(PathText.absolute("a/../f", in: root) == root + "/f")
+        #expect(PathText.absolute("link/../f", in: root) == root + "/a/f")
+        #expect(PathText.absolute("none/../f", in: root) == root + "/none/../f")
+        #expect(PathText.absolute("/usr/../f", in: root) == "/f")
+        #expect(PathText.absolute("/..", in: root) == "/")
     }
 
     @Test func parts() {
