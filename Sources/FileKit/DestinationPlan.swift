@@ -53,14 +53,18 @@ package struct DestinationPlan: Sendable, Hashable {
     }
 
     /// Checks the file system when the task is added: creates missing folders and refuses what cannot work.
-    /// - Parameter known: the same folder, if another task of the call has just been admitted to it.
+    /// - Parameters:
+    ///   - known: the same folder, if another task of the call has just been admitted to it.
+    ///   - hasOnlyFiles: the folder has nothing that a file could not replace.
     /// - Returns: the folder, whose `device` the task records.
     /// - Throws: `destination.bad_path`, `destination.not_writable`, `permission.denied`, `disk.*`.
-    package func admit(
-        _ access: FileAccess, owner: UserID, known: Folder? = nil
+    func admit(
+        _ access: FileAccess, owner: UserID, known: Folder? = nil, hasOnlyFiles: Bool = false
     ) throws(TransferError) -> Folder {
         let opened = if let known { known } else { try writableFolder(access, owner: owner) }
-        guard let name, let present = try opened.status(of: name) else { return opened }
+        guard let name, !(hasOnlyFiles && PathRules.isPortable(name)), let present = try opened.status(of: name) else {
+            return opened
+        }
         if isFolder(present) {
             throw PathRules.bad(
                 opened.path(of: name), "that is a folder; give it as directory (dlctl add -d), or add the file's name")
@@ -70,6 +74,33 @@ package struct DestinationPlan: Sendable, Hashable {
         }
         return opened
     }
+
+    /// Like `admit` for each of `plans`, which share their folder. If there are many and the folder has only files, one
+    /// reading of the folder stands for a look at each name.
+    /// - Returns: the device of each. The list ends with the first refusal.
+    package static func admit(
+        _ plans: ArraySlice<DestinationPlan>, _ access: FileAccess, owner: UserID
+    ) -> [Result<UInt64, TransferError>] {
+        var looks: [Result<UInt64, TransferError>] = []
+        looks.reserveCapacity(plans.count)
+        var known: Folder?
+        var hasOnlyFiles = false
+        for index in plans.indices {
+            do throws(TransferError) {
+                let folder = try plans[index].admit(access, owner: owner, known: known, hasOnlyFiles: hasOnlyFiles)
+                if known == nil, plans.count >= manyPlans { hasOnlyFiles = folder.hasOnlyFiles(atMost: plans.count) }
+                known = folder
+                looks.append(.success(folder.device))
+            } catch {
+                looks.append(.failure(error))
+                break
+            }
+        }
+        return looks
+    }
+
+    /// Looking at this many names costs much more than opening a folder to read it.
+    private static let manyPlans = 16
 
     private func writableFolder(_ access: FileAccess, owner: UserID) throws(TransferError) -> Folder {
         let opened = try access.openFolder(folder, owner: owner, create: true)

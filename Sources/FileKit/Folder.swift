@@ -46,6 +46,27 @@ package final class Folder: Sendable {
         return nil
     }
 
+    /// Whether the folder has at most `most` entries, all of them files or symbolic links; false if that is not known.
+    func hasOnlyFiles(atMost most: Int) -> Bool {
+        let descriptor = openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
+            return false
+        }
+        defer { closedir(stream) }
+        var left = most + 2
+        errno = 0
+        while let entry = readdir(stream) {
+            let name = entry.pointee.d_name
+            let isItself = name.0 == dot && (name.1 == 0 || name.1 == dot && name.2 == 0)
+            let isFile = entry.pointee.d_type == UInt8(DT_REG) || entry.pointee.d_type == UInt8(DT_LNK)
+            guard isItself || isFile, left > 0 else { return false }
+            left -= 1
+        }
+        return errno == 0
+    }
+
     /// - Throws: `disk.io` if the folder was removed since it was opened.
     package func requirePresent() throws(TransferError) {
         guard let status = FileKit.status(of: fileDescriptor), status.st_nlink == 0 else { return }
@@ -137,3 +158,5 @@ package final class Folder: Sendable {
         }
     }
 }
+
+private let dot = CChar(UInt8(ascii: "."))

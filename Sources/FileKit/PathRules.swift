@@ -32,6 +32,21 @@ package enum PathRules {
         guard name.utf8.count <= longestName else { throw bad(name, "a file name has at most \(longestName) bytes") }
     }
 
+    /// Whether every file system takes a name: at most 100 letters, digits, dots, hyphens and underscores of ASCII.
+    static func isPortable(_ name: String) -> Bool {
+        name.bytes { bytes in
+            bytes.count <= 100
+                && bytes.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                        true
+                    default: false
+                    }
+                }
+        }
+    }
+
     /// The names between the slashes, without empty ones and `.`.
     package static func components(of path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).compactMap { String($0) }.filter { $0 != "." }

@@ -117,17 +117,18 @@ public struct TaskRecord: Hashable, Sendable {
     @BoxedOptional public var settled: SettledDecisions?
 
     public init(id: TaskID, session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String, position: Double) {
-        let spec = Boxed(wrappedValue: spec)
+        let (spec, status) = (Boxed(wrappedValue: spec), Boxed(wrappedValue: status))
         self.init(id: id, session: session, spec: spec, status: status, host: host, position: position)
     }
 
     package init(
-        id: TaskID, session: SessionKey, spec: Boxed<TaskSpec>, status: TaskStatus, host: String, position: Double
+        id: TaskID, session: SessionKey, spec: Boxed<TaskSpec>, status: Boxed<TaskStatus>, host: String,
+        position: Double
     ) {
         self.id = id
         self.session = session
         _spec = spec
-        self.status = status
+        _status = status
         self.host = host
         self.position = position
     }

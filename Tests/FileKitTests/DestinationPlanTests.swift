@@ -68,6 +68,24 @@ struct DestinationPlanTests {
         }
     }
 
+    /// One reading of a folder stands for a look at each name, but only while nothing in it is in the way.
+    @Test(arguments: ["folder", "fifo", "file", "link"])
+    func oneOfManyNamesIsRefusedLikeASingleOne(_ kind: String) throws {
+        let taken = fixture.temporary.file("n30")
+        switch kind {
+        case "folder": try fixture.temporary.folder("n30")
+        case "fifo": #expect(mkfifo(taken, 0o600) == 0)
+        case "file": try Files.write(taken, "x")
+        default: #expect(symlink(fixture.temporary.path, taken) == 0)
+        }
+        let plans = try (0..<40).map { try DestinationPlan(destination(path: fixture.temporary.file("n\($0)"))) }
+        let looks = DestinationPlan.admit(plans[...], fixture.access, owner: FilesFixture.me)
+        let mayBeReplaced = kind == "file" || kind == "link"
+        #expect(looks.count == (mayBeReplaced ? 40 : 31))
+        #expect(looks.prefix(30).allSatisfy { (try? $0.get()) != nil })
+        #expect(code { _ = try looks.last?.get() } == (mayBeReplaced ? nil : .destinationBadPath))
+    }
+
     @Test func aFileInTheMiddleOfThePathIsRefused() throws {
         try Files.write(fixture.temporary.file("file"), "x")
         let plan = try DestinationPlan(destination(path: fixture.temporary.file("file/sub/a")))

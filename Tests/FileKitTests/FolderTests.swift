@@ -27,6 +27,20 @@ struct FolderTests {
         #expect(error?.message.contains("Read-only file system") == true)
     }
 
+    @Test func aFolderTellsWhetherItHasOnlyFiles() throws {
+        let temporary = try TemporaryFolder()
+        // Users' folders of a system daemon are opened with O_PATH, which cannot be read.
+        let named = open(temporary.path, DLD_O_PATH | O_DIRECTORY | O_CLOEXEC)
+        let folder = try Folder(path: temporary.path, descriptor: Descriptor(named))
+        #expect(folder.hasOnlyFiles(atMost: 0))
+        try Files.write(temporary.file(".a"), "")
+        #expect(symlink("/", temporary.file("..b")) == 0)
+        #expect(folder.hasOnlyFiles(atMost: 2))
+        #expect(!folder.hasOnlyFiles(atMost: 1))
+        try temporary.folder("...")
+        #expect(!folder.hasOnlyFiles(atMost: 9))
+    }
+
     @Test func whatCannotBeLookedAtIsNotTakenToBeAbsent() throws {
         let fixture = try FilesFixture()
         let folder = try fixture.open()

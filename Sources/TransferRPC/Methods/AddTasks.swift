@@ -32,12 +32,18 @@ public enum AddTasks: RPCMethod {
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             session = try container.decodeIfPresent(String.self, forKey: .session)
-            if let count = try? container.nestedUnkeyedContainer(forKey: .tasks).count, count > Bounds.tasks {
+            guard var list = try? container.nestedUnkeyedContainer(forKey: .tasks), let count = list.count else {
+                tasks = try container.decode([TaskSpec].self, forKey: .tasks)
+                return
+            }
+            guard count <= Bounds.tasks else {
                 throw TransferError(
                     .tooLarge, "tasks: at most \(Bounds.tasks) in one call; add the rest with another.",
                     details: ["field": "tasks"])
             }
-            tasks = try container.decode([TaskSpec].self, forKey: .tasks)
+            tasks = []
+            tasks.reserveCapacity(count)
+            while !list.isAtEnd { tasks.append(try list.decode(TaskSpec.self)) }
         }
 
         public static let wireName = "AddTasks"

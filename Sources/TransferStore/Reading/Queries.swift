@@ -230,18 +230,18 @@ package struct EventQuery: Sendable {
 package struct NewTask: Sendable {
     package var session: SessionKey
     @Boxed package var spec: TaskSpec
-    package var status: TaskStatus
+    @Boxed package var status: TaskStatus
     package var host: String
     /// nil = after all others.
     package var position: Double?
     package var destinationDevice: UInt64?
     /// When the resource timeout runs out if nothing changes; ignored while its time does not count.
     package var resourceTimeoutAt: Timestamp?
-    package var checkpoint: Checkpoint?
+    @BoxedOptional package var checkpoint: Checkpoint?
     /// How much of its upload the server already has.
-    package var upload: UploadProgress?
+    @BoxedOptional package var upload: UploadProgress?
     /// Of the file that the task sends.
-    package var source: SourceIdentity?
+    @BoxedOptional package var source: SourceIdentity?
     /// What the task sends, kept in the store.
     package var requestBody: [UInt8]?
     /// `spec` as `StoredSpec.text` writes it, if the caller has already written it outside the only thread that writes.
@@ -271,13 +271,15 @@ package struct NewTask: Sendable {
     }
 
     package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {
-        self.init(session: session, spec: Boxed(wrappedValue: spec), status: status, host: host)
+        self.init(
+            session: session, spec: Boxed(wrappedValue: spec), status: Boxed(wrappedValue: status), host: host)
     }
 
-    package init(session: SessionKey, spec: Boxed<TaskSpec>, status: TaskStatus, host: String) {
+    /// Shares the boxes: the tasks of a call mostly have the same status.
+    package init(session: SessionKey, spec: Boxed<TaskSpec>, status: Boxed<TaskStatus>, host: String) {
         self.session = session
         _spec = spec
-        self.status = status
+        _status = status
         self.host = host
     }
 }

@@ -60,7 +60,8 @@ enum TaskRow {
         var record = TaskRecord(
             id: TaskID(row[0] as Int64),
             session: SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]),
-            spec: spec, status: try status(row, from: 4, shortBody: 43), host: row[17], position: position)
+            spec: spec, status: Boxed(wrappedValue: try status(row, from: 4, shortBody: 43)), host: row[17],
+            position: position)
         record.destinationDevice = (row[19] as Int64?).map { UInt64(bitPattern: $0) }
         record.result = (row[21] as Int64?).map { bytes in
             TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23], mark: mark(row))

@@ -24,21 +24,20 @@ extension StoreTransaction {
         counted.reserveCapacity(tasks.count)
         let rows = tasks.contains { $0.end != nil } ? Self.endedRows : Self.taskRows
         try rows.run(tasks.count, in: connection) { row, index in
-            let task = tasks[index]
-            let place = try places.place(of: task, in: self)
-            let text = try task.specText ?? StoredSpec.text(task.spec)
+            let place = try places.place(of: tasks[index], in: self)
+            let text = try tasks[index].specText ?? StoredSpec.text(tasks[index].spec)
             lengths.append(text.utf8.count)
             counted.append(place)
-            try Self.bind(task, text, id: first + Int64(index), place, to: row)
+            try Self.bind(tasks[index], text, id: first + Int64(index), place, to: row)
         }
-        for (index, task) in tasks.enumerated() {
-            try memory.tallies.count(counted[index], task.status.state, by: 1, in: connection)
-            guard task.hasOneRow, task.end == nil else { continue }
+        for index in tasks.indices {
+            try memory.tallies.count(counted[index], tasks[index].status.state, by: 1, in: connection)
+            guard tasks[index].hasOneRow, tasks[index].end == nil else { continue }
             memory.noteAdded(
-                task.record(TaskID(first + Int64(index))), counted[index], expiry: task.storedExpiry,
+                tasks[index].record(TaskID(first + Int64(index))), counted[index], expiry: tasks[index].storedExpiry,
                 length: lengths[index])
         }
-        for (index, task) in tasks.enumerated() { try insertBelongings(of: task, TaskID(first + Int64(index))) }
+        for index in tasks.indices { try insertBelongings(of: tasks[index], TaskID(first + Int64(index))) }
         try insertEnds(of: tasks, from: first)
         return (first...last).map { TaskID($0) }
     }
@@ -49,13 +48,13 @@ extension StoreTransaction {
         if let source = task.source { try setSource(id, source) }
         if let upload = task.upload { try setUpload(id, upload) }
         if let body = task.requestBody { try setBody(id, .request, body) }
-        if let token = task.spec.clientToken {
+        if let token = task.$spec.wrappedValue.clientToken {
             try execute(
                 "INSERT INTO client_token (owner, token, task, created_at, digest) VALUES (?, ?, ?, ?, ?)",
                 task.session.owner.rawValue, token, id.rawValue, task.status.createdAt.rawValue,
                 task.specDigest)
         }
-        for tag in task.spec.tags ?? [] {
+        for tag in task.$spec.wrappedValue.tags ?? [] {
             try execute(
                 "INSERT OR IGNORE INTO task_tag (owner, tag, task) VALUES (?, ?, ?)",
                 task.session.owner.rawValue, tag, id.rawValue)
@@ -96,31 +95,31 @@ extension StoreTransaction {
     private static func bind(
         _ task: NewTask, _ specText: String, id: Int64, _ place: Tallies.Place, to row: RowValues
     ) throws {
-        let status = task.status
+        let status = task.$status
         row.set(1, id)
         row.set(2, place.session)
         row.set(3, place.lane)
-        row.set(4, task.spec.kind.rawValue)
-        row.set(5, (task.spec.priority ?? .normal).value)
+        row.set(4, task.$spec.wrappedValue.kind.rawValue)
+        row.set(5, (task.$spec.wrappedValue.priority ?? .normal).value)
         row.set(6, task.position ?? Double(id))
-        row.set(7, status.state.rawValue)
-        row.set(8, status.reason?.rawValue)
-        row.set(9, status.nextAttemptAt?.rawValue)
-        row.set(10, try status.error.map { try JSONColumn.encode($0) })
-        row.set(11, Int64(status.attempts))
-        row.set(12, Int64(status.failuresInRow))
-        row.set(13, Int64(status.integrityRestarts))
-        row.set(14, status.createdAt.rawValue)
-        row.set(15, status.startedAt?.rawValue)
-        row.set(16, status.finishedAt?.rawValue)
-        row.set(17, status.budgetUsed.rawValue)
-        row.set(18, status.budgetMark)
-        row.set(19, status.unresolvedSince?.milliseconds)
-        row.set(20, task.spec.deadlineAt?.rawValue)
+        row.set(7, status.wrappedValue.state.rawValue)
+        row.set(8, status.wrappedValue.reason?.rawValue)
+        row.set(9, status.wrappedValue.nextAttemptAt?.rawValue)
+        row.set(10, try status.wrappedValue.error.map { try JSONColumn.encode($0) })
+        row.set(11, Int64(status.wrappedValue.attempts))
+        row.set(12, Int64(status.wrappedValue.failuresInRow))
+        row.set(13, Int64(status.wrappedValue.integrityRestarts))
+        row.set(14, status.wrappedValue.createdAt.rawValue)
+        row.set(15, status.wrappedValue.startedAt?.rawValue)
+        row.set(16, status.wrappedValue.finishedAt?.rawValue)
+        row.set(17, status.wrappedValue.budgetUsed.rawValue)
+        row.set(18, status.wrappedValue.budgetMark)
+        row.set(19, status.wrappedValue.unresolvedSince?.milliseconds)
+        row.set(20, task.$spec.wrappedValue.deadlineAt?.rawValue)
         row.set(21, task.storedExpiry?.rawValue)
         row.set(22, task.destinationDevice.map { Int64(bitPattern: $0) })
-        row.set(23, task.spec.url ?? "")
-        row.set(24, task.spec.description)
+        row.set(23, task.$spec.wrappedValue.url ?? "")
+        row.set(24, task.$spec.wrappedValue.description)
         row.set(25, specText)
         row.set(26, task.isSought ? Int64(1) : Int64(0))
         guard let end = task.end else { return }
@@ -134,7 +133,7 @@ extension NewTask {
     /// The record as it will be read.
     fileprivate func record(_ id: TaskID) -> TaskRecord {
         var record = TaskRecord(
-            id: id, session: session, spec: $spec, status: status, host: host,
+            id: id, session: session, spec: $spec, status: $status, host: host,
             position: position ?? Double(id.rawValue))
         record.destinationDevice = destinationDevice
         record.checkpoint = checkpoint

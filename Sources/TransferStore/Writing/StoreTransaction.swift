@@ -73,16 +73,17 @@ package final class StoreTransaction: StoreSnapshot {
     }
 
     /// Stores events with the next sequence numbers, in order; a volatile store only passes them on.
+    /// - Parameter tasks: the task of each event; nil if the events say it.
     /// - Returns: the number of the last one; the last number ever if `events` is empty; zero in a volatile store.
     /// - Throws: `internal` for a progress event, which has no number.
     @discardableResult
-    package func append(_ events: [EventRecord]) throws -> SequenceNumber {
+    package func append(_ events: [EventRecord], of tasks: [TaskID]? = nil) throws -> SequenceNumber {
         for index in events.indices where events[index].type == .taskProgress {
             throw TransferError(.internal, "Progress is never stored.")
         }
         guard !events.isEmpty else { return try eventHead() }
         guard !memory.isVolatile else {
-            appended += events
+            pass(on: events, of: tasks)
             return .zero
         }
         let last = try take(events.count, .event)
@@ -93,14 +94,22 @@ package final class StoreTransaction: StoreSnapshot {
             row.set(3, events[index].type.rawValue)
             row.set(4, Int64(events[index].session.owner.rawValue))
             row.set(5, events[index].session.identifier)
-            row.set(6, events[index].task?.rawValue)
+            row.set(6, (tasks?[index] ?? events[index].task)?.rawValue)
             if !events[index].payload.isEmpty { row.set(7, text: events[index].payload.object) }
         }
         countOwners(of: events)
-        let place = appended.count
-        appended += events
+        let place = pass(on: events, of: tasks)
         for index in events.indices { appended[place + index].sequence = SequenceNumber(first + Int64(index)) }
         return SequenceNumber(last)
+    }
+
+    /// - Returns: the place of the first.
+    @discardableResult
+    private func pass(on events: [EventRecord], of tasks: [TaskID]?) -> Int {
+        let place = appended.count
+        appended += events
+        if let tasks { for index in tasks.indices { appended[place + index].task = tasks[index] } }
+        return place
     }
 
     /// Most events that are stored together have the same owner.

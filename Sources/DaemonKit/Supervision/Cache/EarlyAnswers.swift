@@ -63,7 +63,7 @@ struct EarlyAnswers: Sendable {
             else { return nil }
             let record = TaskRecord(
                 id: .firstVolatile, session: session, spec: spec,
-                status: TaskStatus(state: .running, createdAt: now), host: task.host, position: 0)
+                status: Boxed(wrappedValue: TaskStatus(state: .running, createdAt: now)), host: task.host, position: 0)
             let user = CredentialKeeper.User(record, policy)
             policy.mayHaveCredentials = early.credentials.mayAnswer(user)
             policy.mayHaveTickets = early.credentials.mayNegotiate(user, policy, record.spec)

@@ -77,7 +77,7 @@ struct AddBatch: Sendable {
     }
 
     private mutating func append(_ task: AdmittedTask, _ birth: Birth, isSought: Bool) {
-        var new = NewTask(session: key, spec: task.$spec, status: birth.status, host: task.host)
+        var new = NewTask(session: key, spec: task.$spec, status: birth.$status, host: task.host)
         new.specText = task.specText
         new.destinationDevice = task.destinationDevice
         new.checkpoint = task.checkpoint
@@ -125,8 +125,7 @@ struct AddBatch: Sendable {
             try quota?.reserve(batch.tasks.count)
         }
         let ids = try transaction.insert(batch.tasks)
-        for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
-        try transaction.append(batch.events)
+        try transaction.append(batch.events, of: batch.authors.map { ids[$0] })
         if answeredBytes != nil { try transitions.sessionMayHaveDrained(key, at: now.wall, in: transaction) }
         func added(_ index: Int) -> AddTasks.Added {
             AddTasks.Added(id: ids[index], state: batch.tasks[index].status.state)
@@ -197,7 +196,7 @@ struct AddBatch: Sendable {
 
 /// The initial state of a task.
 private struct Birth {
-    var status: TaskStatus
+    @Boxed var status: TaskStatus
     /// Without the task's id.
     var events: [EventRecord]
     var expiry: Timestamp?
@@ -234,9 +233,8 @@ private struct Births {
             startPaused: kind.startPaused, earliestBeginAt: kind.earliestBeginAt,
             at: batch.transitions.clocks.reading(batch.now, of: batch.key))
         let events = events(of: effects)
-        let expiry = batch.transitions.expiry(
-            kind.timeout, Boxed(wrappedValue: status), in: batch.key, at: batch.now)
-        let birth = Birth(status: status, events: events, expiry: expiry)
+        var birth = Birth(status: status, events: events)
+        birth.expiry = batch.transitions.expiry(kind.timeout, birth.$status, in: batch.key, at: batch.now)
         known[kind] = birth
         return birth
     }

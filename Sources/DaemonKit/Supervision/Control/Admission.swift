@@ -16,9 +16,9 @@ struct AdmittedTask: Sendable {
     /// The destination of a download.
     var plan: DestinationPlan?
     /// The checkpoint from resume data.
-    var checkpoint: Checkpoint?
+    @BoxedOptional var checkpoint: Checkpoint?
     /// What the task sends, as it is now.
-    var source: SourceIdentity?
+    @BoxedOptional var source: SourceIdentity?
     /// A body that the store keeps.
     var requestBody: [UInt8]?
     /// `spec` as it is stored.
@@ -95,9 +95,8 @@ struct Admission {
         var tasks: [AdmittedTask] = []
         tasks.reserveCapacity(places.count)
         for index in places {
-            var task = try await admit(specs[index], path: Self.path(index))
-            task.index = index
-            tasks.append(task)
+            tasks.append(try await admit(specs[index], path: Self.path(index)))
+            tasks[tasks.count - 1].index = index
         }
         return tasks
     }

@@ -24,7 +24,9 @@ extension TransferFiles {
             let path = plans[start].folder
             let end = plans[start...].firstIndex { $0.folder != path } ?? plans.count
             let neighbours = plans[start..<end]
-            let seen = await opening(path) { [access] in Self.admit(neighbours, access, owner) }
+            let seen = await opening(path) { [access] in
+                DestinationPlan.admit(neighbours, access, owner: owner)
+            }
             looks += seen
             if case .failure? = seen.last { return looks }
             start = end
@@ -46,25 +48,6 @@ extension TransferFiles {
                 error.code, "\(field): \(error.message)",
                 details: error.details.merging(["field": .string(field)]) { $1 })
         }
-    }
-
-    private static func admit(
-        _ plans: ArraySlice<DestinationPlan>, _ access: FileAccess, _ owner: UserID
-    ) -> [Result<UInt64, TransferError>] {
-        var looks: [Result<UInt64, TransferError>] = []
-        looks.reserveCapacity(plans.count)
-        var known: Folder?
-        for plan in plans {
-            do throws(TransferError) {
-                let folder = try plan.admit(access, owner: owner, known: known)
-                known = folder
-                looks.append(.success(folder.device))
-            } catch {
-                looks.append(.failure(error))
-                break
-            }
-        }
-        return looks
     }
 
     /// Refuses local files that the owner may not read, and names the field at fault.

@@ -46,6 +46,7 @@ struct AddBatchTests {
         let stored = try await fixture.store.read { try $0.tasks(added.map(\.id)) }
         #expect(stored.map(\.spec.url) == urls)
         #expect(stored.allSatisfy { ($0.status.budgetMark == nil) == ($0.status.state == .paused) })
+        #expect(try await fixture.events().filter { $0.type == .taskAdded }.map(\.task) == added.map(\.id))
     }
 
     @Test func aTokenMeansOneTaskWithinACallAndBeyond() async throws {
