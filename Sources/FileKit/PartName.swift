@@ -21,12 +21,14 @@ package enum PartName {
     private static func owner(_ store: String) -> String {
         let most = 16
         return String(unsafeUninitializedCapacity: most) { buffer in
-            var count = 0
-            for byte in store.utf8 where count < most && isPlain(byte) {
-                buffer[count] = byte
-                count += 1
+            store.bytes { bytes in
+                var count = 0
+                for byte in bytes where count < most && isPlain(byte) {
+                    buffer[count] = byte
+                    count += 1
+                }
+                return count
             }
-            return count
         }
     }
 

@@ -13,7 +13,7 @@ extension Reactor {
             let login = known.isTicket ? Kerberos.Login.tickets : .password(user: known.user, known.password)
             wanted.append((false, transfer.request.url.host, login))
         }
-        if let known = transfer.exchange.network.proxyCredential, known.method == .negotiate,
+        if let known = transfer.exchange.$network.wrappedValue.proxyCredential, known.method == .negotiate,
             let host = CurlURL(known.origin)?.host
         {
             let login = known.isTicket ? Kerberos.Login.tickets : .password(user: known.username, known.password)

@@ -60,7 +60,7 @@ struct RequestState: Sendable {
         isKnownHost = hsts.map { url.isHTTP && $0.isKnown(url.host) } ?? false
         insecureURL = isKnownHost && url.isPlaintext ? url.text : nil
         let url = isKnownHost ? url.secured : url
-        try Self.checkPlaintext(url, network.wrappedValue)
+        try Self.checkPlaintext(url, network)
         self.url = url
         method = exchange.method
         headers = exchange.headers
@@ -128,7 +128,7 @@ struct RequestState: Sendable {
         isKnownHost = hsts?.isKnown(given.host) ?? false
         insecureURL = isKnownHost && given.isPlaintext ? given.text : nil
         let target = isKnownHost ? given.secured : given
-        try Self.checkPlaintext(target, network.wrappedValue)
+        try Self.checkPlaintext(target, network)
         redirects += 1
         rewriteMethod(status)
         guard isReplayable || !sendsPayload else {
@@ -220,7 +220,7 @@ struct RequestState: Sendable {
         return name.hasPrefix("content-") || name == "repr-digest" || name == "expect"
     }
 
-    private static func checkPlaintext(_ url: CurlURL, _ network: NetworkOptions) throws(TransferError) {
+    private static func checkPlaintext(_ url: CurlURL, _ network: Boxed<NetworkOptions>) throws(TransferError) {
         guard url.isPlaintext, !network.allowsPlaintext(to: url.host) else { return }
         throw .plaintextRefused(url.scheme, to: url.host, url: url.text)
     }

@@ -28,7 +28,7 @@ package struct CacheRequest: Sendable {
         // The engine refuses such a URL, so the cache must not answer it either.
         guard
             !exchange.$network.wrappedValue.mayRefusePlaintext
-                || (try? URLRules.parse(exchange.url)).map({ exchange.network.allowsHop(to: $0) }) == true
+                || (try? URLRules.parse(exchange.url)).map({ exchange.$network.allowsHop(to: $0) }) == true
         else { return nil }
         var directives = CacheControl(own.values(named: "cache-control"))
         // Section 5.4: without Cache-Control.

@@ -26,7 +26,7 @@ extension Exchange {
                 "The helper redirects to \(target.scheme.rawValue), which is allowed to http and https only.",
                 details: ["url": .string(URLRules.withoutSecrets(url))])
         }
-        if options.refuses(target) { throw .plaintextRefused(to: target) }
+        if $network.refuses(target) { throw .plaintextRefused(to: target) }
         let isForeign = (try? URLRules.parse(self.url))?.hostKey != target.hostKey
         let kept = isForeign ? headers.filter { RequestHeaders.crossesOrigins($0.name) } : headers
         return StandingRequest(

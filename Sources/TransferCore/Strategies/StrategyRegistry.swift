@@ -132,7 +132,7 @@ package enum StrategyRegistry {
     }
 
     private static func checkPlaintext(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
-        if request.$network.wrappedValue.refuses(url) { throw .plaintextRefused(to: url) }
+        if request.$network.refuses(url) { throw .plaintextRefused(to: url) }
     }
 
     /// The strategy for a segmented download, or for one that has gaps; nil if that is not possible, or only one stream

@@ -27,31 +27,34 @@ package struct TransportExceptions: Sendable, Hashable {
 }
 
 extension NetworkOptions {
-    /// Whether bytes may be sent to a host unencrypted. If there is an exception for the host, it alone decides, as in
-    /// `NSExceptionDomains`.
-    package func allowsPlaintext(to host: String) -> Bool {
-        guard !exceptions.isEmpty, !exceptions.yieldsPlaintext, let exception = exceptions.exception(for: host)
-        else { return allowsPlaintext }
-        return exception.allowsInsecureHTTPLoads ?? false
-    }
-
     /// The oldest TLS version that is accepted from a host; nil = libcurl's default.
     package func minimumTLSVersion(of host: String) -> TLSVersion? {
         guard !exceptions.isEmpty, !exceptions.yieldsTLS else { return tlsMinimumVersion }
         return exceptions.exception(for: host)?.minimumTLSVersion ?? tlsMinimumVersion
     }
 
+    /// False if every URL may be requested as it is.
+    var mayRefusePlaintext: Bool { !allowsPlaintext || !exceptions.isEmpty }
+}
+
+extension Boxed where Value == NetworkOptions {
+    /// Whether bytes may be sent to a host unencrypted. If there is an exception for the host, it alone decides, as in
+    /// `NSExceptionDomains`.
+    package func allowsPlaintext(to host: String) -> Bool {
+        let exceptions = wrappedValue.exceptions
+        guard !exceptions.isEmpty, !exceptions.yieldsPlaintext, let exception = exceptions.exception(for: host)
+        else { return wrappedValue.allowsPlaintext }
+        return exception.allowsInsecureHTTPLoads ?? false
+    }
+
     /// Whether a URL is refused before anything is sent. If HSTS is obeyed, only the engine can decide, because the
     /// host may have to be reached over https.
     package func refuses(_ url: ParsedURL) -> Bool {
-        !(obeysHSTS && url.scheme == .http) && !allowsHop(to: url)
+        !(wrappedValue.obeysHSTS && url.scheme == .http) && !allowsHop(to: url)
     }
 
     /// Whether a URL may be requested as it is.
     func allowsHop(to url: ParsedURL) -> Bool { !url.scheme.isPlaintext || allowsPlaintext(to: url.host) }
-
-    /// False if every URL may be requested as it is.
-    var mayRefusePlaintext: Bool { !allowsPlaintext || !exceptions.isEmpty }
 }
 
 extension TransferError {

@@ -35,7 +35,7 @@ package struct S3MultipartUpload: TransferStrategy {
             guard url.scheme == .http || url.scheme == .https else {
                 throw Self.bad("s3", "its URLs are http or https.")
             }
-            if request.network.refuses(url) { throw .plaintextRefused(to: url) }
+            if request.$network.refuses(url) { throw .plaintextRefused(to: url) }
         }
         self.request = request
         self.s3 = s3

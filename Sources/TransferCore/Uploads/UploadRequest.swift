@@ -12,7 +12,7 @@ struct UploadRequest: Sendable {
     /// The caller wrote `Expect: 100-continue`.
     private let wantsContinue: Bool
     private let headers: [HeaderField]
-    let network: NetworkOptions
+    @Boxed private(set) var network: NetworkOptions
 
     /// Fields that upload protocols set; they are dropped from those of callers.
     static let owned: Set<String> = [
@@ -108,7 +108,7 @@ struct UploadRequest: Sendable {
     func location(_ outcome: ResponseHead) throws(TransferError) -> String? {
         guard let text = outcome.values("location").first?.trimmed, !text.isEmpty else { return nil }
         let target = try URLReference.resolve(text, against: outcome.url)
-        if network.refuses(target) { throw .plaintextRefused(to: target) }
+        if $network.refuses(target) { throw .plaintextRefused(to: target) }
         return target.requestURL
     }
 

@@ -54,9 +54,8 @@ package enum JSONEscape {
 
     /// Appends `text` in quotes.
     package static func quote(_ text: String, into bytes: inout [UInt8]) {
-        var text = text
         bytes.append(UInt8(ascii: "\""))
-        text.withUTF8 { utf8 in
+        text.bytes { utf8 in
             if isPlain(UnsafeRawBufferPointer(utf8)) {
                 bytes.append(contentsOf: utf8)
             } else {

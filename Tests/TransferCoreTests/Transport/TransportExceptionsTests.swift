@@ -13,14 +13,14 @@ struct TransportExceptionsTests {
         "0:0::1": DomainException(allowsInsecureHTTPLoads: true),
     ]
 
-    private func network(_ allows: Bool?, _ change: (inout TaskSpec) -> Void = { _ in }) -> NetworkOptions {
+    private func network(_ allows: Bool?, _ change: (inout TaskSpec) -> Void = { _ in }) -> Boxed<NetworkOptions> {
         var session = SessionConfiguration()
         session.allowsArbitraryLoads = allows
         session.exceptionDomains = Self.domains
         session.tlsMinimumVersion = .v12
         var spec = TaskSpec()
         change(&spec)
-        return EffectivePolicy(spec: spec, session: session).network
+        return EffectivePolicy(spec: spec, session: session).$network
     }
 
     /// As in NSExceptionDomains, a listed domain follows its exception, and all others follow the session.
@@ -39,31 +39,33 @@ struct TransportExceptionsTests {
     func othersFollowTheSession(_ host: String) {
         #expect(network(true).allowsPlaintext(to: host) && network(nil).allowsPlaintext(to: host))
         #expect(!network(false).allowsPlaintext(to: host))
-        #expect(network(true).minimumTLSVersion(of: host) == .v12)
+        #expect(network(true).wrappedValue.minimumTLSVersion(of: host) == .v12)
     }
 
     @Test func theOldestTLSVersionIsTheDomains() {
         let network = network(nil)
-        #expect(network.minimumTLSVersion(of: "a.example.org") == .v10)
-        #expect(network.minimumTLSVersion(of: "strict.example.org") == .v13)
-        #expect(network.minimumTLSVersion(of: "bare.example") == .v12)
+        #expect(network.wrappedValue.minimumTLSVersion(of: "a.example.org") == .v10)
+        #expect(network.wrappedValue.minimumTLSVersion(of: "strict.example.org") == .v13)
+        #expect(network.wrappedValue.minimumTLSVersion(of: "bare.example") == .v12)
     }
 
     @Test func whatTheTaskSaysGoesBefore() {
         let refusing = network(true) { $0.allowsArbitraryLoads = false }
         #expect(!refusing.allowsPlaintext(to: "example.org"))
-        #expect(refusing.minimumTLSVersion(of: "example.org") == .v10)
+        #expect(refusing.wrappedValue.minimumTLSVersion(of: "example.org") == .v10)
         let own = network(false) { ($0.allowsArbitraryLoads, $0.tlsMinimumVersion) = (true, .v13) }
-        #expect(own.allowsPlaintext(to: "strict.example.org") && own.minimumTLSVersion(of: "example.org") == .v13)
+        #expect(
+            own.allowsPlaintext(to: "strict.example.org")
+                && own.wrappedValue.minimumTLSVersion(of: "example.org") == .v13)
     }
 
     /// With HSTS an http URL may still use https, so only the engine refuses it. FTP has no HSTS.
     @Test func onlyTheEngineKnowsWhatIsKnown() throws {
-        var options = NetworkOptions()
-        options.allowsPlaintext = false
+        var options = Boxed(wrappedValue: NetworkOptions())
+        options.wrappedValue.allowsPlaintext = false
         let (http, ftp) = (try URLRules.parse("http://a.org/"), try URLRules.parse("ftp://a.org/"))
         #expect(options.refuses(http) && options.refuses(ftp))
-        options.obeysHSTS = true
+        options.wrappedValue.obeysHSTS = true
         #expect(!options.refuses(http) && options.refuses(ftp))
         #expect(!options.refuses(try URLRules.parse("https://a.org/")))
     }

@@ -73,7 +73,7 @@ final class AttemptRunner: Sendable {
         let record = trust.adding(to: credentials.lookingUp(claimed, user), policy)
         if let settled = record.settled { policy.apply(settled) }
         let unproven = record.settled?.unproven ?? []
-        let proxy = policy.network.proxy
+        let proxy = policy.$network.wrappedValue.proxy
         let run = TransferRun(
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
             cookies: cookies.cookies(of: record, policy.cookies), hsts: hsts.hosts(of: record.session, policy),

@@ -39,7 +39,7 @@ package struct CredentialHelper: Sendable {
         turns = Turnstile(width: Self.width)
     }
 
-    var isSet: Bool { !words.isEmpty }
+    var isSet: Bool { command()?.utf8.contains { $0 != UInt8(ascii: " ") } ?? false }
 
     private var words: [String] { (command() ?? "").split(separator: " ").map(String.init) }
 

@@ -87,7 +87,7 @@ package final class CredentialKeeper: Sendable {
     /// task names (also in its URL).
     func mayNegotiate(_ user: User, _ policy: EffectivePolicy, _ spec: TaskSpec) -> Bool {
         guard let kerberos else { return false }
-        if user.hasOwners && kerberos.hasTickets || policy.network.username != nil { return true }
+        if user.hasOwners && kerberos.hasTickets || policy.$network.wrappedValue.username != nil { return true }
         return spec.url.flatMap { try? URLRules.parse($0) }?.username != nil
     }
 

@@ -255,12 +255,12 @@ actor Dispatcher {
         guard !wanted.isEmpty else { return nil }
         defer { runs.claims.leave(wanted) }
         var claimed = try await claim(wanted, sessions)
-        if claimed.contains(where: { $0.status.state != .running }) {
+        if !claimed.indices.allSatisfy({ claimed[$0].status.state == .running }) {
             for record in claimed where record.status.state != .running { asked(record) }
             claimed.removeAll { $0.status.state != .running }
         }
         gates.attemptsStarted(claimed, at: now)
-        for record in claimed { turns.served(record.session) }
+        for index in claimed.indices { turns.served(claimed[index].session) }
         begin(
             claimed.map { record in
                 (record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))

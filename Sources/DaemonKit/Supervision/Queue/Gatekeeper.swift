@@ -76,8 +76,9 @@ final class Gatekeeper: Sendable {
 
     func attemptsStarted(_ tasks: [TaskRecord], at now: ClockReading) {
         gates.withLock { gates in
-            for task in tasks {
-                gates.attemptStarted(host: task.host, owner: task.session.owner, task: task.id, at: now)
+            for index in tasks.indices {
+                gates.attemptStarted(
+                    host: tasks[index].host, owner: tasks[index].session.owner, task: tasks[index].id, at: now)
             }
         }
     }
