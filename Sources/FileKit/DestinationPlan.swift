@@ -55,7 +55,7 @@ package struct DestinationPlan: Sendable, Hashable {
     /// Checks the file system when the task is added: creates missing folders and refuses what cannot work.
     /// - Parameters:
     ///   - known: the same folder, if another task of the call has just been admitted to it.
-    ///   - hasOnlyFiles: the folder has nothing that a file could not replace.
+    ///   - hasOnlyFiles: the folder holds only files and symbolic links.
     /// - Returns: the folder, whose `device` the task records.
     /// - Throws: `destination.bad_path`, `destination.not_writable`, `permission.denied`, `disk.*`.
     func admit(

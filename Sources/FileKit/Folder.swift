@@ -58,8 +58,10 @@ package final class Folder: Sendable {
         var left = most + 2
         errno = 0
         while let entry = readdir(stream) {
-            let name = entry.pointee.d_name
-            let isItself = name.0 == dot && (name.1 == 0 || name.1 == dot && name.2 == 0)
+            // An entry has only as many bytes as its name needs, so `d_name` must not be copied.
+            let isItself =
+                entry.pointee.d_name.0 == dot
+                && (entry.pointee.d_name.1 == 0 || entry.pointee.d_name.1 == dot && entry.pointee.d_name.2 == 0)
             let isFile = entry.pointee.d_type == UInt8(DT_REG) || entry.pointee.d_type == UInt8(DT_LNK)
             guard isItself || isFile, left > 0 else { return false }
             left -= 1

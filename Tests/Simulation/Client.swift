@@ -172,7 +172,7 @@ final class Client: @unchecked Sendable {
     /// request is then unknown.
     func refused(_ what: String, _ error: any Error) {
         world.note("\(what) is refused: \(error)")
-        let isLate = world.isBusy && (error as? TransferError)?.code == .diskIO
+        let isLate = world.isBusy && (error as? TransferError)?.message.contains(" cannot stop: ") == true
         if !world.hasDiskTrouble, !isLate { world.violate("\(what) is refused: \(error)") }
     }
 }

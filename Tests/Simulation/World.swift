@@ -163,8 +163,8 @@ final class World: @unchecked Sendable {
         // What takes a moment may be over before those who are ready have had their turn: otherwise few bodies would arrive.
         let isSlow = hazards.contains(.order) && due >= 0 && due - sim_now() < Self.moment && random.chance(250)
         if ready > 0, isSlow {
-            passedOver.removeAll { $0 < sim_now() - Self.longestStop }
-            passedOver.append(sim_now())
+            passedOver.removeAll { $0.at < sim_now() - Self.longestStop }
+            passedOver.append((sim_now(), due - sim_now()))
         }
         if ready > 0, !isSlow { return sim_run(hazards.contains(.order) ? random.below(min(ready, 6)) : 0) }
         if due >= 0 { sim_advance(due) }
@@ -245,11 +245,15 @@ final class World: @unchecked Sendable {
     /// Whether a request may be refused because the disk has failed.
     var hasDiskTrouble: Bool { sim_disk_failed() >= 0 && sim_now() - sim_disk_failed() < Self.diskPatience }
 
-    /// When time passed although jobs were ready, as on a machine that is too busy.
-    private var passedOver: [Int64] = []
-    /// How long the daemon waits for a run to stop. A run that has a turn each second may need longer.
+    /// When time passed although jobs were ready, and how much, as on a machine that is too busy.
+    private var passedOver: [(at: Int64, time: Int64)] = []
+    /// How long the daemon waits for a run to stop.
     private static let longestStop: Int64 = 10_000_000_000
-    var isBusy: Bool { passedOver.count(where: { $0 >= sim_now() - Self.longestStop }) >= 10 }
+    /// Most of that time passed while jobs were ready.
+    var isBusy: Bool {
+        let from = sim_now() - Self.longestStop
+        return passedOver.reduce(0) { $0 + ($1.at >= from ? $1.time : 0) } > Self.longestStop / 2
+    }
 
     private func shiftClock(by jump: Int64) {
         note("the wall clock jumps by \(jump / 1_000_000_000) s")

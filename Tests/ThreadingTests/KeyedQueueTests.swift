@@ -82,7 +82,7 @@ import Testing
         (0..<count).map { _ in schedule.take()?.0 }
     }
 
-    @Test func lanesTakeTurnsUpToTheirWidth() {
+    @Test func keysTakeTurnsUpToTheirWidth() {
         var schedule = KeyedSchedule<String, Int>(width: 2, limit: 16)
         for key in ["a", "a", "a", "b", "b"] { schedule.add(0, to: key) }
         #expect(keys(&schedule, 5) == ["a", "b", "a", "b", nil])
@@ -92,7 +92,7 @@ import Testing
         #expect(schedule.take()?.0 == "a")
     }
 
-    @Test func whereManyAreBusyEachLaneHasOne() {
+    @Test func ifManyAreBusyEachKeyHasOne() {
         var schedule = KeyedSchedule<String, Int>(width: 3, limit: 4)
         for key in ["a", "a", "a", "b", "b", "c", "d", "e", "e"] { schedule.add(0, to: key) }
         #expect(Set(keys(&schedule, 9).compactMap { $0 }) == ["a", "b", "c", "d", "e"])

@@ -54,15 +54,20 @@ package enum SettingsList {
     /// The proxies that the environment names (curl(1), ENVIRONMENT), without their passwords.
     private static func proxies(_ paths: Paths) -> String {
         let named = paths.proxyVariables.map { name, value in
-            "\(name)=\(name.lowercased() == "no_proxy" ? value : URLRules.redacted(value))"
+            "\(name)=\(name.lowercased() == "no_proxy" ? value : withoutPassword(value))"
         }
         return named.isEmpty ? "none" : named.joined(separator: " ")
+    }
+
+    /// libcurl takes a proxy without a scheme for an http proxy (CURLOPT_PROXY(3)).
+    private static func withoutPassword(_ proxy: String) -> String {
+        URLRules.redacted(proxy.contains("://") || !proxy.contains("@") ? proxy : "http://" + proxy)
     }
 
     /// A proxy may have a password.
     private static func shown(_ value: JSONValue, of setting: Setting) -> JSONValue {
         guard setting.kind == .proxy, let text = value.stringValue else { return value }
-        return .string(URLRules.redacted(text))
+        return .string(withoutPassword(text))
     }
 }
 

@@ -5,7 +5,10 @@ package struct JSONCursor {
     package static let roomOfNumber = 48
 
     /// The most bytes of a string, with its quotes: a byte may become an escape of six.
-    package static func room(of text: String) -> Int { 6 * text.utf8.count + 2 }
+    package static func room(of text: String) -> Int {
+        var text = text
+        return text.withUTF8 { ($0.count) * (JSONEscape.isPlain(UnsafeRawBufferPointer($0)) ? 1 : 6) + 2 }
+    }
 
     private let space: UnsafeMutableBufferPointer<UInt8>
     /// The bytes written so far.

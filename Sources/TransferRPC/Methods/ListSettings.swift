@@ -28,7 +28,9 @@ public struct SettingStatementView: WireObject, Hashable {
     public static let wireName = "SettingStatement"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .text: .required(.string, "The value as a configuration file writes it.")
+        case .text:
+            .required(
+                .string, "The value as a configuration file writes it, or words if it follows from something else.")
         case .origin: .required(.oneOf(SettingSource.self), "Kind of its source.")
         case .place:
             .optional(

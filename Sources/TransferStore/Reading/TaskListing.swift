@@ -216,13 +216,14 @@ struct TaskListing {
     }
 
     /// Whether a text occurs in the URL, the description, the delivered file, or the path that the destination gives. A
-    /// specification that cannot be read has no destination.
+    /// specification that cannot be read has no destination, and in a very long one nobody looks: other users' readers
+    /// would have to wait.
     static let textSQL = texts.map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
 
     private static let texts = [
         "url", "description", "result_file",
         """
-        CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.destination.path'), \
+        CASE WHEN length(spec) < 8192 AND json_valid(spec) THEN coalesce(json_extract(spec, '$.destination.path'), \
         json_extract(spec, '$.destination.directory') || '/' \
         || coalesce(json_extract(spec, '$.destination.filename'), '')) END
         """,

@@ -1,5 +1,5 @@
-/// A body that the answer shows is stored once: `is_shown` says that the document of the answer does not have it. The rows
-/// of before keep theirs in both places. Frozen: a change of the schema is a further migration, never an edit of this
+/// A body that the answer shows is stored once: `is_shown` says that the document of the answer does not have it. Older
+/// rows have it in both places. Frozen: a change of the schema is a further migration, never an edit of this
 /// text.
 enum Migration0035 {
     static let identifier = "0035"

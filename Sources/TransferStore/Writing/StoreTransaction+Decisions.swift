@@ -48,15 +48,21 @@ extension StoreTransaction {
             session.owner.rawValue, session.identifier)
     }
 
-    /// The task continues another way: its question can no longer be answered.
+    /// The task continues another way: its question can no longer be answered. Only a question that its deadline closed
+    /// keeps it.
     package func closeDecision(of task: TaskID) throws {
-        try execute("UPDATE decision SET state = 'closed' WHERE task = ? AND state = 'open'", task.rawValue)
+        try execute(
+            """
+            UPDATE decision SET state = 'closed', question = json_remove(question, '$.deadline') \
+            WHERE task = ? AND state = 'open'
+            """, task.rawValue)
     }
 
     /// The question was not answered in time.
     package func closeDecision(of task: TaskID, settled: SettledDecisions) throws {
-        try execute("UPDATE decision SET settled = ? WHERE task = ?", try JSONColumn.encode(settled), task.rawValue)
-        try closeDecision(of: task)
+        try execute(
+            "UPDATE decision SET settled = ?, state = 'closed' WHERE task = ?", try JSONColumn.encode(settled),
+            task.rawValue)
     }
 
     /// Stores what is settled for a task that asks no question, with its last question, if it had one.

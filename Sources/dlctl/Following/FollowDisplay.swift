@@ -101,7 +101,7 @@ struct LineDisplay: FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
-/// `--json`: prints each task as one line when it ends. What somebody must do before goes to standard error.
+/// `--json`: prints each task as one line when it ends. Questions and pauses go to standard error.
 struct JSONDisplay: FollowDisplay {
     let console: Console
     private var printed: Set<TaskID> = []

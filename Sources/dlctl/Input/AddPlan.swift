@@ -130,8 +130,8 @@ struct AddPlan {
         let text = Printable.text(path, limit: 60)
         if path == "~" || path.hasPrefix("~/") {
             throw CommandFailure.usage(
-                "\(option): the shell replaces ~ only without quotes; '\(text)' would be a file of that name "
-                    + "(./\(text) if you mean it)")
+                "\(option): the shell replaces ~ only at the start of an unquoted word, as in '\(option) ~/f'; for a name with ~, "
+                    + "say ./\(text)")
         }
         let place = PathText.absolute(path, in: currentFolder) + "/"
         if let system = ["/proc/", "/sys/"].first(where: place.hasPrefix) {

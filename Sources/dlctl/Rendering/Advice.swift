@@ -231,8 +231,8 @@ extension Advice {
         case .user where !mayConfigure: Advice("Nothing. It starts when another task of its user ends. \(others)")
         case .hostSlots where !mayConfigure:
             Advice(
-                "Nothing. It starts when another task of its host ends. The limit may be your session's; the daemon's limit "
-                    + "only its administrators change:", "\(set) httpMaximumConnectionsPerHost=N")
+                "Nothing. It starts when another task of its host ends. Only an administrator can raise the daemon's limit. To "
+                    + "raise your session's:", "\(set) httpMaximumConnectionsPerHost=N")
         case .slots:
             Advice("Nothing. It starts when another task ends. To run more at once:", "dlctl limit --tasks N")
         case .user:

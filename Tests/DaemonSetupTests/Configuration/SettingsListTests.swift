@@ -57,6 +57,9 @@ import TransferRPC
         }
         #expect(settings["minimumFreeSpace"]?.unit == "bytes" && settings["historyRetention"]?.unit == "seconds")
         #expect(settings["uploadRateLimit"]?.unit == "bytes per second" && settings["logLevel"]?.unit == nil)
+        fixture.environment["https_proxy"] = "me:secret@proxy:3128"
+        let short = try list(fixture, try SettingsRegistry(loader: fixture.loader, runtime: [:]))["session.proxy"]
+        #expect(short?.text == "https_proxy=http://proxy:3128 no_proxy=localhost")
         fixture.environment["https_proxy"] = nil
         fixture.environment["no_proxy"] = nil
         let bare = try list(fixture, try SettingsRegistry(loader: fixture.loader, runtime: [:]))

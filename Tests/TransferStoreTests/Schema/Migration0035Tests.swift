@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// An answer of before shows the body that is in its document, a new one the body that the store keeps.
+/// An older answer shows the body that is in its document.
 @Suite struct Migration0035Tests {
     @Test func answersOfBeforeShowTheirBodies() async throws {
         let fixture = Fixture()

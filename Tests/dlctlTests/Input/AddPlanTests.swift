@@ -5,7 +5,6 @@ import TransferModel
 @testable import dlctl
 
 @Suite struct AddPlanTests {
-    /// For the daemon these names mean another file.
     /// The daemon would save a file named ~, or fail only when the file is complete.
     @Test(arguments: ["~", "~/f", "/proc/x", "/sys/x", "/proc"])
     func placesThatCannotBeMeantAreRefused(path: String) {
@@ -24,6 +23,7 @@ import TransferModel
         #expect((try? meant.specs().first?.destination?.path) == "/home/u/~")
     }
 
+    /// For the daemon these names mean another file.
     @Test(arguments: ["/dev/stdout", "/dev/fd/2", "/proc/self/fd/1", "-"])
     func descriptorsOfThisProgramAreRefused(_ output: String) {
         var plan = plan()

@@ -38,7 +38,7 @@ import TransferModel
         #expect(refusal("tasks[0].mirrors[1]", "tasks[0].mirrors[1]: no.") == "--mirror: no.")
         #expect(refusal("tasks[0]", "tasks[0]: it has nothing to send.") == "it has nothing to send.")
         #expect(refusal("limit", "No more.") == "No more.")
-        // The place in the request means nothing to who wrote a command line, whatever the details name.
+        // The place in the request means nothing to a user of the command line, whatever the details name.
         #expect(refusal("destination", "tasks[0]: no.") == "no.")
         #expect(refusal("tasks", "tasks[0].destination.path: no.") == "-o: no.")
         #expect(CommandWords.refusal(TransferError(.limitReached, "tasks[0]: No: more.")) == "No: more.")

@@ -202,7 +202,10 @@ final class TaskCache: Sendable {
         }
         let flight = flight(request)
         // It was handed a flight, and its cookies have changed since it began to wait.
-        if case .leads(let lead) = state.withLock({ $0.flight }), lead.flight != flight { land() }
+        if case .leads(let lead) = state.withLock({ $0.flight }), lead.flight != flight {
+            land()
+            return false
+        }
         let mayWait = state.withLock { state in
             guard case .none = state.flight, !state.isCancelled else { return false }
             state.flight = .waits
@@ -215,17 +218,14 @@ final class TaskCache: Sendable {
             look(exchange, then: then)
         }
         switch start {
-        case .lead(let lead):
-            state.withLock { $0.flight = .leads(lead) }
-            return false
-        case .pass:
-            state.withLock { $0.flight = .none }
-            return false
+        case .lead(let lead): state.withLock { $0.flight = .leads(lead) }
+        case .pass: state.withLock { $0.flight = .none }
         case .wait:
             // A cancellation may have come before there was anything to wake.
             if state.withLock({ $0.isCancelled }) { keeper.leave(flight, waiter: number) }
             return true
         }
+        return false
     }
 
     private func flight(_ request: CacheRequest) -> CacheKeeper.Flight {

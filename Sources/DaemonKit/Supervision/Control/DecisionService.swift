@@ -151,7 +151,8 @@ struct DecisionService: DecisionServing {
                 if decision.state == .answered, let stored = decision.answer, answer.isSame(as: stored) {
                     return (false, nil)
                 }
-                throw TransferError.closed(decision, task: try transaction.status(of: decision.task), now)
+                guard decision.state != .open else { throw TransferError.gone(id) }
+                throw TransferError.closed(decision, task: try transaction.status(of: decision.task))
             }
             var settled = decision.settled
             settled.answered(decision.question, with: answer, at: reading.boot)
@@ -207,11 +208,11 @@ extension TransferError {
     }
 
     /// The error for a question of the peer that takes no answer any more, with what closed it.
-    fileprivate static func closed(_ decision: DecisionRecord, task: TaskStatus?, _ now: Timestamp) -> TransferError {
+    fileprivate static func closed(_ decision: DecisionRecord, task: TaskStatus?) -> TransferError {
         let cause: (word: String, sentence: String) =
             if decision.state == .answered, let action = decision.answer?.action {
                 ("answer", "it was answered with \(action.rawValue)")
-            } else if let deadline = decision.question.deadline, deadline <= min(now, task?.finishedAt ?? now) {
+            } else if let deadline = decision.question.deadline {
                 (
                     "deadline",
                     "nobody answered by \(deadline), so the default holds (\(decision.question.default.rawValue))"

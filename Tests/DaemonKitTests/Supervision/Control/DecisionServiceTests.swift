@@ -65,21 +65,31 @@ import TransferStore
         } throws: { ($0 as? TransferError)?.details["closedBy"] == nil }
     }
 
+    /// What closed a question, as a client learns it whose answer comes too late.
+    private func closedBy(_ decision: DecisionID) async -> JSONValue? {
+        do {
+            _ = try await supervision.decisions.answer(
+                AnswerDecision.Parameters(id: decision, action: .allow), by: peer)
+        } catch {
+            return (error as? TransferError)?.details["closedBy"]
+        }
+        return nil
+    }
+
+    @Test func theDeadlineClosesAQuestion() async throws {
+        let (task, decision) = try await pausedWithAQuestion()
+        let transitions = fixture.transitions
+        _ = try await fixture.store.write { try transitions.takeDefault(of: task, in: $0) }
+        #expect(await closedBy(decision) == "deadline")
+    }
+
+    /// Its deadline closed nothing.
     @Test func anEndedTaskClosesItsQuestion() async throws {
         let (task, decision) = try await pausedWithAQuestion()
         _ = try await fixture.apply(.resume(notBefore: nil), to: task)
         try await fixture.store.write { try $0.closeDecision(of: task) }
-        func closedBy() async -> JSONValue? {
-            do {
-                _ = try await supervision.decisions.answer(
-                    AnswerDecision.Parameters(id: decision, action: .allow), by: peer)
-            } catch {
-                return (error as? TransferError)?.details["closedBy"]
-            }
-            return nil
-        }
-        #expect(await closedBy() == "task")
+        #expect(await closedBy(decision) == "task")
         _ = try await fixture.apply(.cancel(keepPartial: false), to: task)
-        #expect(await closedBy() == "end")
+        #expect(await closedBy(decision) == "end")
     }
 }
