@@ -169,6 +169,11 @@ extension EndToEnd.Serving {
                 print("name shown", b"anna\\r\\n" in until(b"Password of anna: "), flush=True)
                 os.write(terminal, b"half\\x03")
                 print("second prompt interrupted", end(child), flush=True)
+                child = start("credential", "add", sys.argv[5].removesuffix("/file"), "--username", "anna")
+                until(b"Password of anna: ")
+                os.write(terminal, b"\\n")
+                until(b"no password was typed")
+                print("nothing typed", end(child), flush=True)
                 child = start("add", "-w", "--paused", "--user", "me", "-o", sys.argv[6], sys.argv[5])
                 until(b"Password of me: ")
                 os.write(terminal, b"secret\\n")
@@ -185,6 +190,7 @@ extension EndToEnd.Serving {
                 output == """
                     name shown True
                     second prompt interrupted 130
+                    nothing typed 2
                     display interrupted 130
 
                     """, "\(output)")

@@ -14,6 +14,10 @@ struct SessionHandlers {
             try Self.check(identifier: parameters.id)
             await services.volatile.waitForEnd(of: key, by: context.connection)
             if let configuration = parameters.configuration {
+                let members = try WireCoding.decode(JSONValue.self, from: WireCoding.encode(configuration)).objectValue
+                try context.peer.require(
+                    owner: key.owner, toChange: members?.keys.sorted() ?? [], in: "configuration.",
+                    except: Self.fieldsOfAdministrators)
                 try UnbuiltNames.check(configuration, path: "configuration")
                 if let name = configuration.subscriber { try Self.check(name: name, field: "configuration.subscriber") }
             }
@@ -50,6 +54,12 @@ struct SessionHandlers {
             return try await Self.view(try await tasks.sessions.invalidate(key), tasks.store)
         }
     }
+
+    private static let fieldsOfAdministrators: Set = [
+        "timeoutIntervalForRequest", "timeoutIntervalForResource", "httpMaximumConnectionsPerHost", "isDiscretionary",
+        "waitsForConnectivity", "allowsExpensiveNetworkAccess", "allowsConstrainedNetworkAccess", "launchInterval",
+        "maximumConcurrentTasks", "downloadRateLimit", "uploadRateLimit", "schedule", "retry", "connectionsPerDownload",
+    ]
 
     private static func open(
         _ key: SessionKey, _ parameters: OpenSession.Parameters, _ context: RequestContext, _ services: Services

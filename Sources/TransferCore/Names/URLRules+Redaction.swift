@@ -10,12 +10,12 @@ extension URLRules {
         return String(text[..<start]) + String(text[bytes.index(after: at)...])
     }
 
-    /// A URL from the client, for events and answers. It has no user info. In the query, values are masked if the name
-    /// says that they are credentials, such as signatures. The fragment is masked, because no server receives it and
-    /// some services keep keys there.
+    /// A URL from the client, for events and answers. It has no user info. In the query and in parameters of the path,
+    /// values are masked if the name says that they are credentials, such as signatures. The fragment is masked, because
+    /// no server receives it and some services keep keys there.
     package static func withoutCredentials(_ text: String) -> String {
         if isBare(text) { return text }
-        let whole = withoutUserInfo(text)
+        let whole = String(withoutParameters(withoutUserInfo(text)[...], isCredential))
         let end = whole.utf8.firstIndex(of: UInt8(ascii: "#")) ?? whole.endIndex
         let (url, fragment) = (whole[..<end], end < whole.endIndex ? "#" + mask : "")
         guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url + fragment }
@@ -65,12 +65,12 @@ extension URLRules {
         return isHidden(name, value) ? field[...equals] + mask : field
     }
 
-    /// Whether it has no user info, no query and no fragment, like most URLs.
+    /// Whether it has no user info, no parameters, no query and no fragment, like most URLs.
     private static func isBare(_ text: String) -> Bool {
         text.bytes { bytes in
             !bytes.contains { byte in
                 switch byte {
-                case UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
+                case UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: ";"): true
                 default: false
                 }
             }
@@ -121,13 +121,14 @@ extension URLRules {
     /// Judged by the names that cloud services use.
     private static func isCredential(_ name: Substring, _ value: Substring) -> Bool {
         let plain = String(decoding: PercentCoding.decode(name), as: UTF8.self).lowercased()
-        return ["sig", "auth", "key", "jwt", "hmac", "policy", "pw", "pwd", "pass"].contains(plain)
+        return ["sig", "auth", "key", "jwt", "hmac", "policy", "pw", "pwd", "pass", "code", "sid", "ticket", "verify"]
+            .contains(plain)
             || telling.contains { plain.contains($0) }
     }
 
     private static let telling = [
         "signature", "token", "secret", "credential", "password", "passwd", "apikey", "api-key", "api_key", "session",
-        "authorization",
+        "authorization", "oauth", "hdnts", "hdnea", "hdntl",
     ]
 
     /// The URL for logs: no user info, values of the query and of path parameters (`;jsessionid=…`) masked, no
@@ -137,7 +138,7 @@ extension URLRules {
             String.UnicodeScalarView(
                 text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
         if printable.prefix(5).lowercased() == "data:" { return "data:…" }
-        let url = withoutParameters(withoutUserInfo(printable).prefix { $0 != "#" })
+        let url = withoutParameters(withoutUserInfo(printable).prefix { $0 != "#" }) { _, _ in true }
         guard let mark = url.firstIndex(of: "?") else { return String(url) }
         let masked = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false).map {
             part in
@@ -148,12 +149,14 @@ extension URLRules {
     }
 
     /// Some servers keep sessions in parameters of the path (RFC 3986 section 3.3).
-    private static func withoutParameters(_ url: Substring) -> Substring {
+    private static func withoutParameters(
+        _ url: Substring, _ isHidden: (Substring, Substring) -> Bool
+    ) -> Substring {
         guard url.holds(UInt8(ascii: ";")) else { return url }
         let path = url.prefix { $0 != "?" }
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
             var parts = segment.split(separator: ";", omittingEmptySubsequences: false)
-            for index in parts.indices.dropFirst() { parts[index] = masked(parts[index]) { _, _ in true } }
+            for index in parts.indices.dropFirst() { parts[index] = masked(parts[index], by: isHidden) }
             return parts.joined(separator: ";")
         }
         return segments.joined(separator: "/") + url[path.endIndex...]

@@ -8,7 +8,8 @@ public enum OpenSession: RPCMethod {
         """
         Creates a session, or attaches to the one of that name. `configuration` changes the members it names; null unsets \
         one. The name of an invalidated session is free: it opens a new session with a new configuration. A volatile \
-        session is bound to the connection that opens it, and ends with it.
+        session is bound to the connection that opens it, and ends with it. In others' sessions, administrators change \
+        only limits, times, the schedule, `retry` and which networks are used.
         """
     public static let errors: [ErrorCode] = [
         .badField, .unsupported, .permissionDenied, .sourceUnreadable, .destinationBadPath, .destinationNotWritable,

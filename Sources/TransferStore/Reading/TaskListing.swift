@@ -218,16 +218,28 @@ struct TaskListing {
     /// Whether a text occurs in the URL, the description, the delivered file, or the path that the destination gives. A
     /// specification that cannot be read has no destination, and in a very long one nobody looks: other users' readers
     /// would have to wait.
-    static let textSQL = texts.map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
+    static let textSQL = texts.map { "(\($0)) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
 
     private static let texts = [
-        "url", "description", "result_file",
+        shownURL, "description", "result_file",
         """
         CASE WHEN length(spec) < 8192 AND json_valid(spec) THEN coalesce(json_extract(spec, '$.destination.path'), \
         json_extract(spec, '$.destination.directory') || '/' \
         || coalesce(json_extract(spec, '$.destination.filename'), '')) END
         """,
     ]
+
+    /// The URL without user info, as it is shown: a search must not tell others a password letter by letter. The text
+    /// behind the last `@` of the authority is what `rtrim` leaves over.
+    private static let shownURL: String = {
+        let rest = "substr(url, instr(url, '://') + 3)"
+        let authority = "substr(\(rest), 1, instr(\(rest) || '/', '/') - 1)"
+        let host = "replace(\(authority), rtrim(\(authority), replace(\(authority), '@', '')), '')"
+        return """
+            CASE WHEN instr(url, '@') = 0 THEN url ELSE \
+            substr(url, 1, instr(url, '://') + 2) || \(host) || substr(\(rest), instr(\(rest) || '/', '/')) END
+            """
+    }()
 
     /// The arguments of `textSQL`.
     static func textArguments(_ pattern: String) -> [any Bindable] { texts.map { _ in pattern } }

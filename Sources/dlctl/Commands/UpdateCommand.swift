@@ -134,7 +134,7 @@ struct UpdateCommand: DaemonCommand {
         change.url = url
         change.s3 = try s3.map(S3File.read)
         change.mirrors = mirror.isEmpty ? nil : mirror.filter { !$0.isEmpty }
-        change.destination = destination(session)
+        change.destination = try destination(session)
         change.conflictPolicy = onConflict
         change.checksum = checksum?.checksum
         change.proxy = proxy
@@ -156,7 +156,10 @@ struct UpdateCommand: DaemonCommand {
         return change
     }
 
-    private func destination(_ session: CommandSession) -> Destination? {
+    private func destination(_ session: CommandSession) throws -> Destination? {
+        for (option, path) in [("-o", output), ("-d", directory)] {
+            if let path { try PathText.check(path, of: option, in: session.currentFolder) }
+        }
         if let output {
             let folder = directory.map(session.absolute) ?? session.currentFolder
             return Destination(path: PathText.absolute(output, in: folder))

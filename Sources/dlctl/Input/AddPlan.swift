@@ -58,7 +58,7 @@ struct AddPlan {
         if specs.count > 1 { try checkSeveral(specs.count, patterns) }
         if let output { try checkOutput(output) }
         for (option, path) in [("-o", output), ("-d", directory)] {
-            if let path { try checkPlace(option, path) }
+            if let path { try PathText.check(path, of: option, in: currentFolder) }
         }
         return specs
     }
@@ -123,21 +123,6 @@ struct AddPlan {
         }
         if output.isEmpty || output.hasSuffix("/") {
             throw CommandFailure.usage("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d")
-        }
-    }
-
-    private func checkPlace(_ option: String, _ path: String) throws {
-        let text = Printable.text(path, limit: 60)
-        if path == "~" || path.hasPrefix("~/") {
-            throw CommandFailure.usage(
-                "\(option): the shell replaces ~ only at the start of an unquoted word, as in '\(option) ~/f'; for a name with ~, "
-                    + "say ./\(text)")
-        }
-        let place = PathText.absolute(path, in: currentFolder) + "/"
-        if let system = ["/proc/", "/sys/"].first(where: place.hasPrefix) {
-            throw CommandFailure.usage(
-                "\(option): no file can be saved in \(system.dropLast()), which the kernel makes; choose another folder"
-            )
         }
     }
 

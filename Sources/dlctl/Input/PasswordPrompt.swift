@@ -65,7 +65,11 @@ struct PasswordPrompt: ~Copyable {
                 if count < 0, errno == EINTR { continue }
                 throw CommandFailure.usage("no password was typed")
             }
-            if byte == UInt8(ascii: "\n") { return String(decoding: typed, as: UTF8.self) }
+            if byte == UInt8(ascii: "\n") {
+                // It would replace a stored password.
+                if typed.isEmpty { throw CommandFailure.usage("no password was typed") }
+                return String(decoding: typed, as: UTF8.self)
+            }
             typed.append(byte)
         }
     }

@@ -15,6 +15,22 @@ enum PathText {
             .replacing("//", with: "/", maxReplacements: 1)
     }
 
+    /// Refuses the path of a destination that cannot be meant.
+    static func check(_ path: String, of option: String, in folder: String) throws(CommandFailure) {
+        let text = Printable.text(path, limit: 60)
+        if path == "~" || path.hasPrefix("~/") {
+            throw CommandFailure.usage(
+                "\(option): the shell replaces ~ only at the start of an unquoted word, as in '\(option) ~/f'; for a name with ~, "
+                    + "say ./\(text)")
+        }
+        let place = absolute(path, in: folder) + "/"
+        if let system = ["/proc/", "/sys/"].first(where: place.hasPrefix) {
+            throw CommandFailure.usage(
+                "\(option): no file can be saved in \(system.dropLast()), which the kernel makes; choose another folder"
+            )
+        }
+    }
+
     /// The path without links and `..` (realpath(3)); nil if it does not exist, or is not UTF-8.
     private static func real(_ path: String) -> String? {
         guard let found = realpath(path, nil) else { return nil }

@@ -192,6 +192,25 @@ extension EndToEnd.Serving {
                     ])
             }
             #expect(password.code == "permission.denied", "\(password)")
+            // Requests have the owner's credentials, so only the owner says where they go.
+            for (method, parameters) in [
+                ("task.update", ["id": task, "url": "http://127.0.0.1:1/"]),
+                ("task.update", ["id": task, "mirrors": []]),
+                ("task.update", ["id": task, "proxy": "http://127.0.0.1:1"]),
+                ("task.update", ["id": task, "bearer": "b"]),
+                ("task.update", ["id": task, "destination": ["path": "/tmp/x"]]),
+                (
+                    "session.open",
+                    ["id": session, "owner": owner, "configuration": ["proxy": "http://127.0.0.1:1"]]
+                ),
+                ("session.open", ["id": session, "owner": owner, "configuration": ["caFile": .null]]),
+            ] as [(String, JSONValue)] {
+                let refusal = try await #require(throws: RPCFailure.self) { try await admin.call(method, parameters) }
+                #expect(refusal.code == "permission.denied" && refusal.message.contains("only the owner"), "\(refusal)")
+            }
+            try await admin.call("task.update", ["id": task, "priority": "high"])
+            try await admin.call(
+                "session.open", ["id": session, "owner": owner, "configuration": ["maximumConcurrentTasks": 3]])
             for (method, parameters) in seeing {
                 let answer = try await admin.call(method, parameters)
                 let text = answer["resumeData"]?.stringValue.map(decoded) ?? "\(answer)"

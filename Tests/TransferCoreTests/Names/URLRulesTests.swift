@@ -139,7 +139,8 @@ struct URLRulesTests {
         ("https://h/x?access%5Ftoken=t&flag&&a=b", "https://h/x?access%5Ftoken=***&flag&&a=b"),
         ("https://h/sig=1", "https://h/sig=1"), ("https://h/x?sign=1", "https://h/x?sign=1"),
         ("/x?token=1", "/x?token=***"),
-        ("", ""),
+        ("/x?code=1&encode=2&hdnts=3&sid=4&side=5", "/x?code=***&encode=2&hdnts=***&sid=***&side=5"),
+        ("https://h/a;jsession=s;v=1/b", "https://h/a;jsession=***;v=1/b"), ("", ""),
     ])
     func answersKeepCredentials(_ text: String, _ masked: String) {
         #expect(URLRules.withoutCredentials(text) == masked)

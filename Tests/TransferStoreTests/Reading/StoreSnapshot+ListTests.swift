@@ -203,6 +203,26 @@ extension StoreSnapshot {
         #expect(try await matches("\\") == 0)
     }
 
+    /// A search must not tell others a password letter by letter.
+    @Test(
+        arguments: [
+            ("http://anna:s3cret@h.example:80/p", ["s3", "anna", "@"], ["http://h.example:80/p"]),
+            ("http://u:p@q@h.example", ["q", "u:"], ["http://h.ex"]),
+            ("https://h/@scope/a?b=@", [], ["//h/@scope/a?b=@"]),
+        ] as [(String, [String], [String])])
+    func aSearchFindsNoUserInfo(url: String, hidden: [String], shown: [String]) async throws {
+        let store = try fixture.open()
+        try await store.write { _ = try $0.insert([newTask(url: url)]) }
+        for (texts, count) in [(hidden, 0), (shown, 1)] {
+            for text in texts {
+                var query = TaskQuery()
+                query.match = text
+                let found = try await store.read { [query] in try $0.list(query).count }
+                #expect(found == count, "\(text)")
+            }
+        }
+    }
+
     /// A task that has delivered nothing is found by the name that it will get.
     @Test func aSearchFindsThePlannedFile() async throws {
         let store = try fixture.open()

@@ -34,4 +34,16 @@ import Testing
         #expect(PathText.folder(of: "/a/b.iso") == "/a")
         #expect(PathText.folder(of: "/b.iso") == "/")
     }
+
+    /// `add` and `update` refuse the same destinations.
+    @Test(arguments: ["~", "~/f", "/proc/x", "../proc/x", "/sys/x"])
+    func placesThatCannotBeMeant(path: String) {
+        #expect {
+            try PathText.check(path, of: "-o", in: "/usr")
+        } throws: { error in
+            guard case .usage(let text)? = error as? CommandFailure else { return false }
+            return text.hasPrefix("-o: ")
+        }
+        #expect(throws: Never.self) { try PathText.check("./~", of: "-o", in: "/usr") }
+    }
 }

@@ -18,6 +18,22 @@ package struct Peer: Sendable, Hashable {
     }
 }
 
+extension Peer {
+    /// Checks the members of a change of a task or a session. What decides where requests go and what they carry belongs
+    /// to the owner alone: the requests have the owner's credentials.
+    /// - Parameter common: the members that administrators may change too.
+    /// - Throws: `permission.denied`.
+    func require(owner: UserID, toChange fields: [String], in place: String = "", except common: Set<String>)
+        throws(TransferError)
+    {
+        guard uid != owner, let field = fields.first(where: { !common.contains($0) }) else { return }
+        throw TransferError(
+            .permissionDenied,
+            "\(place)\(field): only the owner, uid \(owner), changes this. Administrators change "
+                + "\(common.sorted().joined(separator: ", ")).", details: ["field": .string(place + field)])
+    }
+}
+
 extension OwnerScope {
     package func includes(_ owner: UserID) -> Bool {
         switch self {

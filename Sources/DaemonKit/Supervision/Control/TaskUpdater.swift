@@ -31,6 +31,8 @@ struct TaskUpdater: TaskUpdating {
         let id = parameters.id
         let isMoving = try await moves.alone(id) { () async throws -> Bool in
             let known = try await reader.record(id, for: peer)
+            try peer.require(
+                owner: known.session.owner, toChange: parameters.changedFields, except: Self.fieldsOfAdministrators)
             let change = try await admitted(parameters, of: known)
             let changed = try await store(change, over: known)
             rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
@@ -52,6 +54,9 @@ struct TaskUpdater: TaskUpdating {
     }
 
     private static let patienceWithMoves: Duration = .seconds(5)
+    private static let fieldsOfAdministrators: Set = [
+        "priority", "rateLimit", "description", "earliestBeginAt", "deadlineAt", "position",
+    ]
 
     private func store(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
         let (id, now, transitions, storeID) = (known.id, time.reading(), transitions, store.identifier)
