@@ -178,7 +178,7 @@ extension Advice {
         case .httpRedirectLimit:
             Advice(
                 "The server redirects in a circle. If it wants a cookie, send one; then try again:",
-                "dlctl update \(task) -H 'Cookie: NAME'", retry)
+                "dlctl update \(task) -H 'Cookie: NAME=VALUE'", retry)
         case .httpProtocol:
             Advice(
                 "The server's answer is invalid. Name a mirror if you know one, and try again:",
@@ -196,7 +196,10 @@ extension Advice {
             Advice(
                 "Check the expected checksum. If it is right, the server's file is damaged or forged. If it is wrong, "
                     + "correct it; then fetch the file again:", "dlctl update \(task) --checksum ALG:HEX", retry)
-        case .integrityLength: Advice("Fetch it again:", retry)
+        case .integrityLength:
+            Advice(
+                "Ask the server's operator, or give another URL; then fetch it again:",
+                "dlctl update \(task) --url URL", retry)
         case .rpcMalformed, .rpcUnknownMethod:
             Advice("This program and the daemon are of different versions. Restart the daemon.")
         case .deadlineExceeded:
