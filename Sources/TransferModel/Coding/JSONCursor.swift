@@ -24,16 +24,7 @@ package struct JSONCursor {
     package mutating func write(_ text: ArraySlice<UInt8>) { text.withUnsafeBytes { write($0) } }
 
     package mutating func write(_ value: Int64) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var (rest, first) = (value.magnitude, 20)
-            repeat {
-                first -= 1
-                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            if value < 0 { write("-") }
-            write(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[first...]))
-        }
+        JSONNumbers.withDigits(of: value) { write(UnsafeRawBufferPointer($0)) }
     }
 
     package mutating func write(quoting time: Timestamp) {

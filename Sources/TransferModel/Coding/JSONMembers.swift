@@ -163,16 +163,7 @@ extension JSONMembers {
 extension [UInt8] {
     /// Appends a number without making a string of it.
     fileprivate mutating func append(digits value: Int64) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var (rest, first) = (value.magnitude, 20)
-            repeat {
-                first -= 1
-                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            if value < 0 { append(UInt8(ascii: "-")) }
-            append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
-        }
+        JSONNumbers.withDigits(of: value) { append(contentsOf: $0) }
     }
 
     /// Appends the text of a value, with members sorted by name. JSON has no number that is not finite: it becomes
