@@ -13,7 +13,10 @@ extension Client {
         world.note("update of \(id): \(change.url ?? change.destination?.path ?? "")")
         Task {
             do {
-                let record = try await daemon.supervision.updater.update(change, by: Self.peer)
+                // Only the owner changes what is requested.
+                let owner = try await daemon.supervision.reader.record(id, for: Self.peer).session.owner
+                let record = try await daemon.supervision.updater.update(
+                    change, by: owner == Self.user ? Self.peer : Self.other)
                 world.note("update of \(id) done: \(record.status.state.rawValue)")
                 if let promised = tasks[id]?.promised, tasks[id]?.open == 0, promised != record.status.state {
                     world.violate(
