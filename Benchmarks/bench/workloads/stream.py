@@ -12,13 +12,15 @@ from bench.race import release
 GIGABYTE = 10**9
 #: The bytes of credit that the client maintains.
 WINDOW = 8 << 20
+#: No other workload may have a file of this name: nginx keeps files open, and would send the earlier one.
+NAME = "streamed"
 
 
 def run(context):
-    source = context.work / "www" / "large"
+    source = context.work / "www" / NAME
     size = context.size(2 * GIGABYTE, GIGABYTE // 4)
     make_file(source, size)
-    url = context.nginx.origin("http") + "/large"
+    url = f"{context.nginx.origin('http')}/{NAME}"
     found = context.each_build(lambda daemon: one(context, daemon, source, url))
     for index, (what, unit, bar) in enumerate([
             ("rate, stream", "MB/s", bars.STREAM_RATE), ("rate, download", "MB/s", None),
@@ -55,7 +57,7 @@ def streamed(context, daemon, url):
 
 
 def downloaded(context, daemon):
-    job = downloads(context.nginx.origin("http"), ["large"], context.out())
+    job = downloads(context.nginx.origin("http"), [NAME], context.out())
     sample = Dld("dld", daemon).run(job)
     size = job.pairs[0][1].stat().st_size
     release(job)
