@@ -76,8 +76,8 @@ extension StoreTransaction {
             """, task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
     }
 
-    /// The task has ended: of what its questions settled only the request that it made stays, as its own request does,
-    /// and of its last answer only what may be shown.
+    /// The task has ended, and an open question is closed. Of what its questions settled, only the request that it made
+    /// stays, as its own request does. Of its last answer, only what may be shown stays.
     /// - Parameters:
     ///   - keepsBody: the kept body is the task's answer, and not that of a redirect which was asked about.
     ///   - redacted: returns the answer as it may be kept.
@@ -86,6 +86,8 @@ extension StoreTransaction {
         redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws {
         guard let known = try decision(of: task) else { return }
+        // A task that was paused or queued again while its client was asked.
+        if known.state == .open { try closeDecision(of: task) }
         if !keepsBody { try setBody(task, .response, nil) }
         let answer = try known.answer.map { try JSONColumn.encode(redacted($0)) }
         var left = SettledDecisions()

@@ -83,6 +83,14 @@ import TransferStore
         #expect(await closedBy(decision) == "deadline")
     }
 
+    /// Also if the task did not wait for the answer when it ended.
+    @Test func aCancelledTaskLeavesNoQuestion() async throws {
+        let (task, decision) = try await pausedWithAQuestion()
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: task)
+        #expect(await closedBy(decision) == "end")
+        #expect(try await fixture.store.read { try $0.openDecisions(owner: nil, limit: 10) }.isEmpty)
+    }
+
     /// Its deadline closed nothing.
     @Test func anEndedTaskClosesItsQuestion() async throws {
         let (task, decision) = try await pausedWithAQuestion()
