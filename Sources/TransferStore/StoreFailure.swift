@@ -20,16 +20,18 @@ enum StoreFailure {
         case _ where isStorageFull(error):
             TransferError(.diskFull, "No space is left in the state folder; free some.")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
-            TransferError(
-                .diskIO,
-                "The state database \(path) is damaged: \(text). Stop dld and restore the database from a backup; "
-                    + "docs/operations.md says how.",
-                retryable: false, details: ["path": .string(path), damaged: true])
+            damage("The state database \(path) is damaged: \(text). \(remedy)", of: path)
         case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY:
             TransferError(.diskIO, "The state database cannot be used: \(text).")
         default:
             TransferError(.internal, "The state database refused a statement: \(text).")
         }
+    }
+
+    static let remedy = "Stop dld and restore the database from a backup; docs/operations.md says how."
+
+    static func damage(_ message: String, of path: String) -> TransferError {
+        TransferError(.diskIO, message, retryable: false, details: ["path": .string(path), damaged: true])
     }
 
     /// Member of an error's details.

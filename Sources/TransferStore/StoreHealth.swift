@@ -7,7 +7,7 @@ package enum StoreTrouble: Hashable, Sendable {
     case full
     /// SQLite cannot read or write the database: a disk that fails.
     case unusable
-    /// SQLite found a damaged page. Only a start with another database ends this.
+    /// SQLite found a damaged page, or the log was damaged at the start. It lasts as long as the daemon runs.
     case damaged
 }
 
@@ -81,7 +81,7 @@ final class StoreHealth: Sendable {
         }
     }
 
-    /// The error, if a damaged page was found.
+    /// The error, if there is damage.
     var damage: TransferError? { state.withLock { $0.troubles[.damaged] } }
 
     /// A read or a commit failed with this error, as its caller gets it; only `disk.io` counts.

@@ -149,7 +149,9 @@ class Checker:
         told = database.execute("SELECT count(*) FROM event WHERE payload LIKE ?", (f"%{SECRET}%",)).fetchone()[0]
         self.report(6, not told, f"{told} events tell a secret")
         if self.log and self.log.exists():
-            self.report(6, SECRET not in self.log.read_text(errors="replace"), "the log tells a secret")
+            told = self.log.read_text(errors="replace")
+            self.report(6, SECRET not in told, "the log tells a secret")
+            self.report(0, "the state database is damaged" not in told, "the daemon reports damage that nobody did")
         for entry in (self.state / "cache").rglob("*"):
             if entry.is_file():
                 self.report(6, not entry.stat().st_mode & 0o077, f"{entry.name} of the cache is open to others")
