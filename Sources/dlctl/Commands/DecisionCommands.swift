@@ -29,11 +29,15 @@ struct DecisionsCommand: DaemonCommand {
         if let name = self.session, owner.scope == nil { try await client.requireSession(name) }
         let result = try await client.call(
             ListDecisions.self, ListDecisions.Parameters(session: self.session, owner: owner.scope))
-        await client.close()
-        if session.console.json { return try session.console.value(result) }
-        for decision in result.decisions {
-            DecisionLines.render(decision, now: .now()).forEach(session.console.line)
+        if session.console.json {
+            await client.close()
+            return try session.console.value(result)
         }
+        for decision in result.decisions {
+            let task = try? await client.call(GetTask.self, .init(id: decision.task))
+            DecisionLines.render(decision, of: task.map { TaskName.of($0) }, now: .now()).forEach(session.console.line)
+        }
+        await client.close()
         if result.decisions.isEmpty { session.console.remark("no open questions") }
         if result.truncated == true { session.console.remark("there are more; answer these first") }
     }

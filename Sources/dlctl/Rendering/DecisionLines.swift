@@ -3,9 +3,10 @@ import TransferRPC
 
 /// Shows a question with the commands that answer it.
 enum DecisionLines {
-    static func render(_ decision: DecisionView, now: Timestamp) -> [StyledText] {
+    /// - Parameter name: of the task; nil if the task is gone.
+    static func render(_ decision: DecisionView, of name: String?, now: Timestamp) -> [StyledText] {
         var head = StyledText("\(decision.decision)", .strong)
-        head.append("  task \(decision.task)  ")
+        head.append("  task \(decision.task)\(name.map { " (\($0))" } ?? "")  ")
         head.append(decision.question.kind.rawValue, .warning)
         head.append("  " + sentence(decision.question))
         let other = unanswered(decision.question, now: now).map { [StyledText("    " + $0)] } ?? []

@@ -17,6 +17,7 @@ enum EventLine {
 
     /// The members of the payload in words; unknown ones are shown as `name=value`.
     static func details(_ event: EventView) -> String {
+        if event.type == .taskDecision, let asked = question(event) { return asked }
         var rest = event.payload
         var parts: [String] = []
         func take(_ name: String, _ describe: (JSONValue) -> String?) {
@@ -61,6 +62,15 @@ enum EventLine {
         // A sentence that is continued has no full stop.
         let begun = parts.dropLast().map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
         return (begun + parts.suffix(1)).joined(separator: ", ")
+    }
+
+    /// `question 3: The server redirects (302) to GET http://b/.` nil if a newer daemon asks what this dlctl does not know.
+    private static func question(_ event: EventView) -> String? {
+        guard let number = event.payload["decision"]?.integerValue,
+            let encoded = try? WireCoding.encode(JSONValue.object(event.payload)),
+            let question = try? WireCoding.decode(Question.self, from: encoded)
+        else { return nil }
+        return "question \(number): \(DecisionLines.sentence(question))"
     }
 
     /// `200 OK, application/zip, 5.0 MiB`. `show` lists the header fields.

@@ -53,7 +53,7 @@ enum Explanation {
     private static func words(_ attempt: [EventView]) -> [String] {
         attempt.filter { $0.type != .taskQueued }.map { event in
             var event = event
-            for name in ["attempt", "nextAttemptAt"] { event.payload[name] = nil }
+            for name in ["attempt", "nextAttemptAt", "decision"] { event.payload[name] = nil }
             return "\(event.type.rawValue) \(EventLine.details(event))"
         }
     }

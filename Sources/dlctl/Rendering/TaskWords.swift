@@ -18,7 +18,7 @@ enum TaskWords {
         case .network: "network"
         case .schedule: "schedule"
         case .disk: "disk"
-        case .authentication: "credentials"
+        case .authentication: "authentication"
         case .decision: "a decision"
         case .metered: "an unmetered network"
         }

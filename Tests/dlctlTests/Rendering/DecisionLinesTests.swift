@@ -9,7 +9,7 @@ import TransferRPC
         let record = DecisionRecord(
             id: DecisionID(3), task: TaskID(12), session: .shared(of: UserID(1000)), state: .open, question: question,
             askedAt: Timestamp(milliseconds: 0), answer: nil, settled: SettledDecisions())
-        return DecisionLines.render(DecisionView(record), now: Timestamp(milliseconds: 0)).map(\.plain)
+        return DecisionLines.render(DecisionView(record), of: "f.iso", now: Timestamp(milliseconds: 0)).map(\.plain)
     }
 
     private func question(_ method: AuthenticationMethod) -> Question {
@@ -24,7 +24,7 @@ import TransferRPC
         (asked.key, asked.reason, asked.keyChanged) = ("sha256//abc=", "self-signed \u{1B}", false)
         #expect(
             lines(asked) == [
-                "3  task 12  challenge  The certificate of https://h:443 is not trusted: self-signed \u{FFFD}. Its key is "
+                "3  task 12 (f.iso)  challenge  The certificate of https://h:443 is not trusted: self-signed \u{FFFD}. Its key is "
                     + "sha256//abc=; trust it only if its operator tells you the same.",
                 "    dlctl answer 3 trust", "    dlctl answer 3 performDefaultHandling", "    dlctl answer 3 cancel",
             ])
@@ -47,7 +47,8 @@ import TransferRPC
         let shown = lines(asked)
         #expect(
             shown.first
-                == "3  task 12  cache  The server answers 200, text/plain, 2.0 KiB: is that to be kept in the cache?")
+                == "3  task 12 (f.iso)  cache  The server answers 200, text/plain, 2.0 KiB: is that to be kept in the cache?"
+        )
         #expect(shown.dropFirst().first?.hasPrefix("    If nobody answers, dld takes memoryOnly at ") == true)
         #expect(shown.suffix(3) == ["store", "memoryOnly", "doNotStore"].map { "    dlctl answer 3 \($0)" })
     }
@@ -55,7 +56,7 @@ import TransferRPC
     @Test func whoWantsACertificateIsShown() {
         #expect(
             lines(question(.clientCertificate)) == [
-                "3  task 12  challenge  https://h:443 wants a client certificate from you.",
+                "3  task 12 (f.iso)  challenge  https://h:443 wants a client certificate from you.",
                 "    dlctl answer 3 useCredential --certificate FILE", "    dlctl answer 3 performDefaultHandling",
                 "    dlctl answer 3 cancel",
             ])
@@ -70,10 +71,11 @@ import TransferRPC
         let record = DecisionRecord(
             id: DecisionID(3), task: TaskID(12), session: .shared(of: UserID(1000)), state: .open, question: question,
             askedAt: Timestamp(milliseconds: 0), answer: nil, settled: SettledDecisions())
-        let lines = DecisionLines.render(DecisionView(record), now: Timestamp(milliseconds: 0)).map(\.plain)
+        let lines = DecisionLines.render(DecisionView(record), of: "f.iso", now: Timestamp(milliseconds: 0)).map(
+            \.plain)
         #expect(
             lines == [
-                "3  task 12  challenge  The proxy https://[::1]:8443 wants a user name and a password (Digest); it calls itself "
+                "3  task 12 (f.iso)  challenge  The proxy https://[::1]:8443 wants a user name and a password (Digest); it calls itself "
                     + "\"your \u{FFFD}bank\". It has refused 2 credentials, the last of user anna.",
                 "    dlctl answer 3 useCredential --user NAME", "    dlctl answer 3 rejectProtectionSpace",
                 "    dlctl answer 3 cancel",

@@ -270,6 +270,14 @@ import TransferRPC
         #expect(EventLine.details(unverified) == "1.0 KiB")
         let restarted = Sample.eventView(13, .taskRestarted, 7, ["code": "integrity.piece", "pieces": [1, 4]])
         #expect(EventLine.details(restarted) == "integrity.piece, 2 pieces")
+        let asked = Sample.eventView(
+            13, .taskDecision, 7,
+            [
+                "decision": 3, "kind": "redirect", "default": "follow", "actions": ["follow", "refuse"],
+                "response": ["url": "http://a/", "status": 302, "headers": [], "expectedLength": -1],
+                "request": ["url": "http://b/", "method": "GET"],
+            ])
+        #expect(EventLine.details(asked) == "question 3: The server redirects (302) to GET http://b/.")
         let moved = Sample.eventView(13, .taskRedirected, 7, ["status": 302, "url": "http://b/"])
         #expect(EventLine.details(moved) == "302, http://b/")
         let progress = Sample.eventView(
