@@ -12,7 +12,7 @@ extension StoreSnapshot {
         return record
     }
 
-    private static let taskSQL = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) WHERE task.id = ?"
+    private static let taskSQL = SQL("SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) WHERE task.id = ?")
 
     /// Only the task's status; nil if there is no such task.
     package func status(of id: TaskID) throws -> TaskStatus? {

@@ -22,6 +22,11 @@ package class StoreSnapshot {
         return try connection.rows(sql, repeat each values)
     }
 
+    func rows<each Value: Bindable>(_ sql: SQL, _ values: repeat each Value) throws -> Rows {
+        try writeDeferred()
+        return try connection.rows(sql, repeat each values)
+    }
+
     func rows(_ sql: String, list values: [any Bindable]) throws -> Rows {
         try writeDeferred()
         return try connection.rows(sql, list: values)

@@ -96,6 +96,14 @@ final class Connection: @unchecked Sendable {
         return Rows(statement)
     }
 
+    /// The same, without a search for the statement.
+    func rows<each Value: Bindable>(_ sql: SQL, _ values: repeat each Value) throws -> Rows {
+        var statement = try statement(sql)
+        if statement.isBusy { statement = try Statement(sql.text, on: handle, isKept: false) }
+        statement.bind(all: repeat each values)
+        return Rows(statement)
+    }
+
     func rows(_ sql: String, list values: [any Bindable]) throws -> Rows {
         let statement = try statement(sql)
         statement.bind(list: values)
