@@ -18,7 +18,7 @@ final class RecentRecords: @unchecked Sendable {
     }
 
     /// Approximate bytes. Records added beyond this are not kept, since the oldest are needed first.
-    static let most = 9 << 19
+    static let most = 4 << 20
     /// Bytes of a record, its spec and its place in the table. The spec's texts are about as long as its JSON.
     static let least = 1280
 
