@@ -6,17 +6,20 @@ import TransferModel
 /// SQLite reads up to the first frame whose checksum is wrong, and takes the rest for a transaction that was cut off. It
 /// is not if another transaction follows: with `synchronous=FULL`, each begins after the one before it is on the disk.
 /// A frame's checksum continues that of the frame before it, so what follows can be verified without what is damaged.
-/// Damage to the last transaction cannot be told from a power loss.
-/// Source: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+/// SQLite's index of the log (`-shm`) counts only frames that are on the disk: if it is there, it tells what was cut off.
+/// Without it, damage to the last transaction cannot be told from a power loss.
+/// Sources: https://www.sqlite.org/fileformat2.html#the_write_ahead_log, https://www.sqlite.org/walformat.html
 struct DamagedLog {
     let path: String
     /// Bytes before the part that cannot be read.
     let offset: Int
 
     /// nil if the log is not damaged, or cannot be opened. To be called before SQLite writes in it.
-    init?(_ path: String) {
-        guard let log = WriteAheadLog(path), let offset = log.damage() else { return nil }
-        (self.path, self.offset) = (path, offset)
+    /// - Parameter database: path of the database that the log belongs to.
+    init?(of database: String) {
+        path = database + "-wal"
+        guard let log = WriteAheadLog(path), let offset = log.damage(LogIndex(database + "-shm")) else { return nil }
+        self.offset = offset
     }
 
     /// - Parameter isConsistent: what SQLite makes of the database and the part of the log before the damage. Checkpoints
@@ -24,8 +27,8 @@ struct DamagedLog {
     func error(isConsistent: Bool) -> TransferError {
         let rest =
             isConsistent
-            ? "dld continues with what was stored before."
-            : "What was stored before does not fit together either. \(StoreFailure.remedy)"
+            ? "What was stored before fits together, and dld continues with it."
+            : "What was stored before does not fit together. \(StoreFailure.remedy)"
         return StoreFailure.damage(
             "\(path) is damaged at byte \(offset): tasks and events that were stored after that are lost. " + rest,
             of: path)
@@ -57,6 +60,7 @@ private final class WriteAheadLog {
     private var salts: [UInt8] = []
     /// nil if the header is damaged.
     private var seed: Checksum?
+    private var isZero = false
     private var buffer: [UInt8] = []
 
     init?(_ path: String) {
@@ -64,6 +68,7 @@ private final class WriteAheadLog {
         guard file >= 0 else { return nil }
         var header = [UInt8](repeating: 0, count: Self.headerSize)
         guard pread(file, &header, header.count, 0) == header.count else { return nil }
+        isZero = header.allSatisfy { $0 == 0 }
         readHeader(header)
         buffer = [UInt8](repeating: 0, count: Self.frameHeaderSize + page)
         if seed == nil {
@@ -89,14 +94,18 @@ private final class WriteAheadLog {
     }
 
     /// Returns the bytes before the first frame that cannot be read, if an acknowledged transaction follows it.
-    func damage() -> Int? {
+    func damage(_ index: LogIndex?) -> Int? {
         var number = 0
+        var readable = 0
         var last = seed
         while let before = last, let frame = frame(number, after: before), frame.isCurrent, frame.isIntact {
             number += 1
             last = frame.checksum
+            if frame.commits { readable = number }
         }
         let broken = seed == nil ? 0 : place(of: number)
+        // A log that was begun anew has other salts. After a power loss, zeros may stand for its header.
+        if let index, index.frames > readable, seed == nil ? !isZero : index.salts == salts { return broken }
         var previous: Frame?
         while let frame = frame(number, after: previous?.checksum ?? Checksum()) {
             if let previous, previous.isCurrent, previous.commits, frame.isCurrent, frame.isIntact {
@@ -123,6 +132,31 @@ private final class WriteAheadLog {
 
     private static func number(_ bytes: [UInt8], _ place: Int) -> UInt32 {
         bytes[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
+/// The header of SQLite's index of a log, in the machine's own byte order.
+struct LogIndex {
+    /// Frames of all transactions that are committed.
+    let frames: Int
+    fileprivate let salts: [UInt8]
+
+    /// nil if there is none, or if it is not whole: it is there twice.
+    init?(_ path: String) {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var header = [UInt8](repeating: 0, count: 96)
+        guard pread(file, &header, header.count, 0) == header.count, header[..<48] == header[48...] else { return nil }
+        let isBigEndian = UInt16(bigEndian: 1) == 1
+        func number(_ place: Int) -> UInt32 {
+            header.withUnsafeBytes { $0.load(fromByteOffset: place, as: UInt32.self) }
+        }
+        guard number(0) == 3_007_000,
+            Checksum().adding(header[..<40], isBigEndian: isBigEndian) == Checksum(number(40), number(44))
+        else { return nil }
+        frames = Int(number(16))
+        salts = Array(header[32..<40])
     }
 }
 

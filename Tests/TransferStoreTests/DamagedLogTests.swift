@@ -18,7 +18,8 @@ import TransferModel
     /// - Parameters:
     ///   - copied: how many transactions a checkpoint copies into the database, and `change` with them.
     private func leaveLog(
-        copied: Int = 0, transactions: Int = 6, change: (TransferStore) throws -> Void = { _ in }
+        copied: Int = 0, transactions: Int = 6, keepsIndex: Bool = false,
+        change: (TransferStore) throws -> Void = { _ in }
     ) async throws {
         if access(fixture.folder, F_OK) != 0 { try fixture.open().close() }
         let away = fixture.folder + ".copy"
@@ -39,7 +40,7 @@ import TransferModel
         store.close()
         try FileManager.default.removeItem(atPath: fixture.folder)
         try FileManager.default.moveItem(atPath: away, toPath: fixture.folder)
-        unlink(fixture.database + "-shm")
+        if !keepsIndex { unlink(fixture.database + "-shm") }
     }
 
     private func content() throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: log))) }
@@ -71,11 +72,11 @@ import TransferModel
 
     @Test func aLogAsItWasLeftIsNotDamaged() async throws {
         try await leaveLog()
-        #expect(DamagedLog(log) == nil && DamagedLog(fixture.folder + "/nothing") == nil)
+        #expect(DamagedLog(of: fixture.database) == nil && DamagedLog(of: fixture.folder + "/nothing") == nil)
         try put([])
-        #expect(DamagedLog(log) == nil)
+        #expect(DamagedLog(of: fixture.database) == nil)
         try put([UInt8](repeating: 0, count: 3 * Self.frameSize))
-        #expect(DamagedLog(log) == nil)
+        #expect(DamagedLog(of: fixture.database) == nil)
     }
 
     /// SQLite itself is the oracle for what is lost.
@@ -90,7 +91,7 @@ import TransferModel
                 var changed = whole
                 changed[place(of: frame) + byte] ^= 0x10
                 try put(changed)
-                let damaged = DamagedLog(log)
+                let damaged = DamagedLog(of: fixture.database)
                 #expect(damaged?.offset == place(of: frame), "byte \(byte) of frame \(frame)")
             }
         }
@@ -107,7 +108,7 @@ import TransferModel
             var changed = whole
             changed[byte] ^= 1
             try put(changed)
-            #expect(DamagedLog(log)?.offset == 0, "byte \(byte)")
+            #expect(DamagedLog(of: fixture.database)?.offset == 0, "byte \(byte)")
         }
     }
 
@@ -117,7 +118,7 @@ import TransferModel
         let ends = commits(changed)
         for place in place(of: ends[2])..<place(of: ends[ends.count - 3]) { changed[place] = 0 }
         try put(changed)
-        #expect(DamagedLog(log)?.offset == place(of: ends[2]))
+        #expect(DamagedLog(of: fixture.database)?.offset == place(of: ends[2]))
     }
 
     /// Of the last transaction, a power loss may leave any sectors. A second one may leave some of the next transaction
@@ -138,13 +139,51 @@ import TransferModel
                         for place in sector..<min(sector + Self.sector, whole.count) { cut[place] = 0 }
                     }
                     try put(cut)
-                    #expect(DamagedLog(log) == nil)
+                    #expect(DamagedLog(of: fixture.database) == nil)
                 }
                 // The next daemon continues after what it can read.
                 try await leaveLog(transactions: 2)
             }
             try FileManager.default.removeItem(atPath: fixture.folder)
         }
+    }
+
+    /// The index counts every frame that was acknowledged.
+    @Test func whatIsCutOffIsFoundByTheIndex() async throws {
+        try await leaveLog(keepsIndex: true)
+        let whole = try content()
+        let ends = commits(whole)
+        #expect(DamagedLog(of: fixture.database) == nil)
+        for frame in [0, 1, ends[1], ends[ends.count - 1]] {
+            try put(Array(whole[..<place(of: frame)]))
+            #expect(DamagedLog(of: fixture.database)?.offset == place(of: frame), "cut at frame \(frame)")
+            try put(whole[..<place(of: frame)] + [UInt8](repeating: 0, count: whole.count - place(of: frame)))
+            #expect(DamagedLog(of: fixture.database)?.offset == place(of: frame), "zeros from frame \(frame)")
+        }
+        try put([UInt8](repeating: 7, count: whole.count))
+        #expect(DamagedLog(of: fixture.database)?.offset == 0)
+        // As a power loss may leave a log that was begun anew.
+        for nothing in [[], [UInt8](repeating: 0, count: whole.count)] {
+            try put(nothing)
+            #expect(DamagedLog(of: fixture.database) == nil)
+        }
+        let index = try Data(contentsOf: URL(fileURLWithPath: fixture.database + "-shm"))
+        try put(Array(whole[..<place(of: 1)]))
+        var torn = index
+        torn[16] ^= 1
+        try torn.write(to: URL(fileURLWithPath: fixture.database + "-shm"))
+        #expect(DamagedLog(of: fixture.database) == nil)
+    }
+
+    /// After a power loss, the index may be that of an earlier use of the log.
+    @Test func theIndexOfAnEarlierLogProvesNothing() async throws {
+        try await leaveLog(keepsIndex: true)
+        let index = try Data(contentsOf: URL(fileURLWithPath: fixture.database + "-shm"))
+        try fixture.open().close()
+        try await leaveLog(transactions: 1)
+        try index.write(to: URL(fileURLWithPath: fixture.database + "-shm"))
+        #expect(LogIndex(fixture.database + "-shm")?.frames ?? 0 > commits(try content()).count)
+        #expect(DamagedLog(of: fixture.database) == nil)
     }
 
     @Test func theStoreContinuesWithWhatIsBefore() async throws {
@@ -160,7 +199,7 @@ import TransferModel
         #expect(
             damage.message
                 == "\(log) is damaged at byte \(place(of: ends[ends.count - 4])): tasks and events that were stored after "
-                + "that are lost. dld continues with what was stored before.")
+                + "that are lost. What was stored before fits together, and dld continues with it.")
         try await store.add(newTask())
         #expect(try store.database.read { try $0.integer("SELECT count(*) FROM task") } == tasks.map { $0 + 1 })
         store.close()

@@ -24,6 +24,7 @@ struct RunStops: Sendable {
         for run in stopped { run.requestAbort(.leftToCaller) }
         for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {
             await abandon(stopped)
+            if let damage = patience.store.damage { throw damage }
             throw TransferError(
                 .diskIO,
                 "Task \(run.task) cannot stop: its disk, or that of the state folder, does not answer. Try again when it does."

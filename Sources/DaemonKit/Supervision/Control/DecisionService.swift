@@ -220,7 +220,7 @@ extension TransferError {
             } else if let task, task.state.isFinal {
                 ("end", "its task has ended (\(task.state.rawValue))")
             } else {
-                ("task", "its task continued without it")
+                ("task", "its task was stopped, or continued without it")
             }
         return TransferError(
             .decisionGone, "Question \(decision.id) is closed: \(cause.sentence).",
