@@ -91,6 +91,15 @@ build_programs() {
     BIN=$(swift build --show-bin-path)
 }
 
+# Sets `width` to the options that bound how many tests run at once. If all ran at once, each would get so little of the
+# processor that waits would time out.
+bound_tests() {
+    width=()
+    if [[ $(swift test --help-hidden) == *--experimental-maximum-parallelization-width* ]]; then
+        width=(--experimental-maximum-parallelization-width "${DLD_TEST_WIDTH:-8}")
+    fi
+}
+
 # Makes a folder that is removed when the script ends, and sets WORK to it. `at_end` adds commands that run before the
 # removal.
 END_COMMANDS=()

@@ -130,6 +130,21 @@ extension EndToEnd.Serving {
             }
         }
 
+        /// The bytes that are held are not part of the answer.
+        @Test(.timeLimit(.minutes(1))) func aRefusedRedirectReplacesWhatIsHeld() async throws {
+            let scene = try await scene()
+            scene.origin.serve(
+                "/file", .good(.version(1, size: 800_000), cutAfter: 400_000),
+                .status(302, [("Location", "/there")], body: "It has moved."))
+            let id = try await scene.add("/file", to: "file", ["acceptsAnyStatus": true], session: "s")
+            try await scene.answer(try await scene.question(id), "refuse")
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["bytesReceived"] == 13, "\(task)")
+            #expect(try Files.text(scene.file()) == "It has moved." && scene.names == ["file"], "\(scene.names)")
+            let told = try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.restarted"]])
+            #expect(told.count == 1)
+        }
+
         /// A body that is too long to be kept, or was cut, is fetched again where the method allows that.
         @Test(.timeLimit(.minutes(1)), arguments: ["GET", "POST"], [true, false])
         func aRedirectThatIsNotKeptIsFetchedAgain(method: String, isCut: Bool) async throws {

@@ -87,8 +87,15 @@ extension DownloadAttempt {
         let hand = PartInHand(
             try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
         if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
-        return (hand, recorder(of: record))
+        let recorder = recorder(of: record)
+        if case .answered(_, _?) = policy.redirects, hand.held.part.isOpen {
+            try await beginAnew(hand, place, recorder, because: Self.isAnswered)
+        }
+        return (hand, recorder)
     }
+
+    private static let isAnswered = TransferError(
+        .validatorChanged, "The redirect that was refused is the answer. The bytes that were held are of another one.")
 
     private func recorder(of record: TaskRecord) -> RunRecorder {
         RunRecorder(

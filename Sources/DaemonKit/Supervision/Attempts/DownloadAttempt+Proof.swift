@@ -80,10 +80,11 @@ extension DownloadAttempt {
 
     /// Replaces the part file, which somebody else may still have open, by a new one.
     @inline(never)  // Keeps its locals out of suspended frames.
-    func beginAnew(_ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder) async throws {
+    func beginAnew(
+        _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, because cause: TransferError
+    ) async throws {
         tools.engine.journal?.forget(record.id)
-        try await restart(
-            hand.held.part, because: TransferFiles.damage(of: hand.held.part), keeping: nil, recorder)
+        try await restart(hand.held.part, because: cause, keeping: nil, recorder)
         var now = record
         now.checkpoint = nil
         hand.replace(with: try await tools.files.openPart(of: now, place.plan, in: place.folder, engine: tools.engine))

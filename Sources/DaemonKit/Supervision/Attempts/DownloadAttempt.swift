@@ -109,7 +109,8 @@ final class DownloadAttempt: TransferAttempt {
                 } catch  where mayBeginAnew(after: hand.held.part) {
                 }
                 (begun, delivered) = (nil, nil)
-                try await beginAnew(hand, download.place, recorder)
+                try await beginAnew(
+                    hand, download.place, recorder, because: TransferFiles.damage(of: hand.held.part))
                 if run.isAborting { return .aborted }
             }
             throw TransferFiles.damage(of: hand.held.part)
