@@ -64,7 +64,7 @@ private final class WriteAheadLog {
     private var buffer: [UInt8] = []
 
     init?(_ path: String) {
-        file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        file = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return nil }
         var header = [UInt8](repeating: 0, count: Self.headerSize)
         guard pread(file, &header, header.count, 0) == header.count else { return nil }
@@ -143,7 +143,7 @@ struct LogIndex {
 
     /// nil if there is none, or if it is not whole: it is there twice.
     init?(_ path: String) {
-        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        let file = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
         var header = [UInt8](repeating: 0, count: 96)

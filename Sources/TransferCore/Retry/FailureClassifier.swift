@@ -102,9 +102,10 @@ package enum FailureClassifier {
 
     /// The meaning of an unsuccessful answer for the task, including its Retry-After.
     package static func answered(_ head: ResponseHead, now: Timestamp) -> AttemptFailure {
-        let error = httpStatus(head.status ?? 0, reason: head.reason, host: host(of: head.url))
-        var failure = AttemptFailure(
-            error: error, disposition: error.retryable ? .transient(after: retryAfter(head, now: now)) : .permanent)
+        var error = httpStatus(head.status ?? 0, reason: head.reason, host: host(of: head.url))
+        let pause = error.retryable ? retryAfter(head, now: now) : nil
+        if let pause { error.message += " It asked for a pause of \(Int64(pause.rawValue)) s (Retry-After)." }
+        var failure = AttemptFailure(error: error, disposition: error.retryable ? .transient(after: pause) : .permanent)
         failure.note(head)
         return failure
     }

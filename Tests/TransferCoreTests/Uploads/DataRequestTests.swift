@@ -102,7 +102,9 @@ struct DataRequestTests {
             #expect((subject.after(answer(status)).result != nil) == isDone)
         }
         var subject = try Stepper(prepared())
-        #expect(subject.after(answer(503, ["Retry-After": "2"])).failure?.disposition == .transient(after: 2))
+        let failure = subject.after(answer(503, ["Retry-After": "2"])).failure
+        #expect(failure?.disposition == .transient(after: 2))
+        #expect(failure?.error.message.hasSuffix(" It asked for a pause of 2 s (Retry-After).") == true)
     }
 
     @Test(arguments: 200...599, ["GET", "POST"])
