@@ -113,6 +113,8 @@ final class World: @unchecked Sendable {
         for attempt in 1... {
             do {
                 let daemon = try SimulatedDaemon(self)
+                // Nothing that a world does damages what was acknowledged.
+                if let damage = daemon.store.damage { throw damage }
                 self.daemon = daemon
                 return daemon.start(self)
             } catch {
