@@ -236,9 +236,18 @@ package final class VolatileSessions: Sendable {
     /// The most tasks that one transaction forgets. They take some milliseconds of the writer's time.
     private static let forgetBatch = 256
 
-    /// The name is free again once nothing of the session remains.
+    /// The name is free again once nothing of the session remains. A disk that does not answer may delay that.
     /// - Parameter forgets: false if the store itself ends.
     private func end(_ session: SessionKey, forgets: Bool = true) async {
+        while await !ends(session, forgets: forgets), forgets { try? await Task.sleep(for: Self.pause) }
+        streams.forget(session)
+        bindings.release(session)
+    }
+
+    private static let pause = Duration.seconds(1)
+
+    /// - Returns: false if it must be tried again.
+    private func ends(_ session: SessionKey, forgets: Bool) async -> Bool {
         do {
             _ = try await services.sessions.invalidate(session)
             // A completed task has no part file.
@@ -249,12 +258,13 @@ package final class VolatileSessions: Sendable {
                 while try await services.store.write({ try $0.forgetTasks(of: session, limit: Self.forgetBatch) }) {}
                 try await services.store.write { try $0.forgetSession(session) }
             }
-        } catch let error as TransferError where error.code == .sessionNotFound {
-            // The connection closed before the session was created.
+            return true
+        } catch let error as TransferError where error.code == .sessionNotFound || error.code == .shuttingDown {
+            // The connection closed before the session was created, or the store has ended.
+            return true
         } catch {
             logger.error("cannot end a volatile session", metadata: ["error": "\(error)"])
+            return false
         }
-        streams.forget(session)
-        bindings.release(session)
     }
 }
