@@ -54,7 +54,7 @@ def run_measured(native, command, folder, watch=None, limit=900):
     wall, user, system, peak, status = report.read_text().split()
     if status != "0":
         said = (folder / "output").read_text(errors="replace")[-500:]
-        raise Failed(f"{command[0]} ended with status {status}: {said}")
+        raise Failed(f"{os.path.basename(command[0])} ended with status {status}: {said}")
     return Sample(float(wall), float(user), float(system), int(peak))
 
 
