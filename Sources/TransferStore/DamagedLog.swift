@@ -61,6 +61,8 @@ private final class WriteAheadLog {
     /// nil if the header is damaged.
     private var seed: Checksum?
     private var isZero = false
+    /// The disk did not answer a read.
+    private var isUnreadable = false
     private var buffer: [UInt8] = []
 
     init?(_ path: String) {
@@ -71,11 +73,8 @@ private final class WriteAheadLog {
         isZero = header.allSatisfy { $0 == 0 }
         readHeader(header)
         buffer = [UInt8](repeating: 0, count: Self.frameHeaderSize + page)
-        if seed == nil {
-            // The first frame has the salts too.
-            guard pread(file, &buffer, buffer.count, Self.headerSize) == buffer.count else { return nil }
-            salts = Array(buffer[8..<16])
-        }
+        // The first frame has the salts too.
+        if seed == nil, read(0) { salts = Array(buffer[8..<16]) }
     }
 
     deinit { if file >= 0 { close(file) } }
@@ -103,6 +102,7 @@ private final class WriteAheadLog {
             last = frame.checksum
             if frame.commits { readable = number }
         }
+        guard !isUnreadable else { return nil }
         let broken = seed == nil ? 0 : place(of: number)
         // A log that was begun anew has other salts. After a power loss, zeros may stand for its header.
         if let index, index.frames > readable, seed == nil ? !isZero : index.salts == salts { return broken }
@@ -117,9 +117,16 @@ private final class WriteAheadLog {
         return nil
     }
 
+    /// - Returns: false after the last whole frame.
+    private func read(_ number: Int) -> Bool {
+        let count = pread(file, &buffer, buffer.count, place(of: number))
+        if count < 0 { isUnreadable = true }
+        return count == buffer.count
+    }
+
     /// nil after the last whole frame.
     private func frame(_ number: Int, after last: Checksum) -> Frame? {
-        guard pread(file, &buffer, buffer.count, place(of: number)) == buffer.count else { return nil }
+        guard read(number) else { return nil }
         let stored = Checksum(Self.number(buffer, 16), Self.number(buffer, 20))
         let own = last.adding(buffer[..<8], isBigEndian: isBigEndian)
             .adding(buffer[Self.frameHeaderSize...], isBigEndian: isBigEndian)

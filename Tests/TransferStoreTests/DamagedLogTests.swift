@@ -160,8 +160,10 @@ import TransferModel
             try put(whole[..<place(of: frame)] + [UInt8](repeating: 0, count: whole.count - place(of: frame)))
             #expect(DamagedLog(of: fixture.database)?.offset == place(of: frame), "zeros from frame \(frame)")
         }
-        try put([UInt8](repeating: 7, count: whole.count))
-        #expect(DamagedLog(of: fixture.database)?.offset == 0)
+        for length in [40, whole.count] {
+            try put([UInt8](repeating: 7, count: length))
+            #expect(DamagedLog(of: fixture.database)?.offset == 0, "\(length) bytes of another file")
+        }
         // As a power loss may leave a log that was begun anew.
         for nothing in [[], [UInt8](repeating: 0, count: whole.count)] {
             try put(nothing)
