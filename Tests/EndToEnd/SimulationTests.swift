@@ -15,6 +15,20 @@ extension EndToEnd.Surviving {
             #expect(output.contains("30 worlds from seed 1") && output.contains(" 0 failures"), "\(output)")
         }
 
+        /// Worlds that found defects: a part file that stayed when a refused redirect was the answer, and a volatile
+        /// session that did not end because a run was slow to stop.
+        @Test(
+            .timeLimit(.minutes(10)),
+            arguments: [
+                "--seed 502576 --steps 1999",
+                "--seed 600306 --steps 1453 --without crash --without power --without clock",
+            ])
+        func whatWasFoundStaysMended(_ world: String) async throws {
+            let (status, output) = try await Program.run(
+                [try Binaries.path("simulate")] + world.split(separator: " ").map(String.init), limit: 400)
+            #expect(status == 0, "\(output.suffix(2000))")
+        }
+
         @Test(
             .timeLimit(.minutes(10)),
             arguments: [

@@ -89,13 +89,13 @@ extension DownloadAttempt {
         if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
         let recorder = recorder(of: record)
         if case .answered(_, _?) = policy.redirects, hand.held.part.isOpen {
-            try await beginAnew(hand, place, recorder, because: Self.isAnswered)
+            try await beginAnew(hand, place, recorder, because: Self.replacedByRedirect)
         }
         return (hand, recorder)
     }
 
-    private static let isAnswered = TransferError(
-        .validatorChanged, "The redirect that was refused is the answer. The bytes that were held are of another one.")
+    private static let replacedByRedirect = TransferError(
+        .validatorChanged, "The redirect that was refused is the answer. The bytes that were held are dropped.")
 
     private func recorder(of record: TaskRecord) -> RunRecorder {
         RunRecorder(
