@@ -25,11 +25,17 @@ package final class CookieKeeper: Sendable {
         var waiting: [TaskID: Waiting] = [:]
         /// The number of the newest entry in `waiting`.
         var number: Int64 = 0
-        /// Changes that a full disk kept out of the store. The owner's next change stores them too.
-        var unstored: [UserID: [String: [Cookie.Identity]]] = [:]
+    }
+
+    /// A cookie of an owner.
+    private struct Key: Hashable {
+        /// Empty for the jar that all sessions of the owner share.
+        var session: String
+        var cookie: Cookie.Identity
     }
 
     private let state = Guarded(State())
+    private let unstored: UnstoredChanges<Key>
     private let store: TransferStore
     private let time: any TimeSource
 
@@ -37,6 +43,7 @@ package final class CookieKeeper: Sendable {
     package init(store: TransferStore, time: any TimeSource = SystemTime()) {
         self.store = store
         self.time = time
+        unstored = UnstoredChanges(store: store)
     }
 
     /// Reads the stored cookies. Must be called before any other function.
@@ -148,36 +155,31 @@ package final class CookieKeeper: Sendable {
     // MARK: The store
 
     /// Hands changes to the store and does not wait.
-    private func store(_ keys: [String: [Cookie.Identity]], of owner: UserID) {
-        guard !keys.isEmpty else { return }
-        let due = state.withLock { state in
-            (state.unstored.removeValue(forKey: owner) ?? [:]).merging(keys) { $0 + $1 }
-        }
-        store.write(storing(due, of: owner)) { [weak self] in
-            guard case .failure = $0 else { return }
-            self?.state.withLock { $0.unstored[owner, default: [:]].merge(due) { $0 + $1 } }
-        }
+    private func store(_ changed: [String: [Cookie.Identity]], of owner: UserID) {
+        guard !changed.isEmpty else { return }
+        unstored.store(Self.keys(changed), of: owner, storing(of: owner))
     }
 
-    /// Writes each cookie as it is at the time of the write. The newest value is stored, in whatever order the changes
-    /// reach the store.
-    private func storing(
-        _ keys: [String: [Cookie.Identity]], of owner: UserID
-    ) -> @Sendable (StoreTransaction) throws -> Void {
+    private static func keys(_ changed: [String: [Cookie.Identity]]) -> Set<Key> {
+        Set(changed.flatMap { session, cookies in cookies.map { Key(session: session, cookie: $0) } })
+    }
+
+    private func storing(of owner: UserID) -> UnstoredChanges<Key>.Body {
         let storage = storage(of: owner)
-        return { transaction in
-            for (session, keys) in keys {
-                for key in Set(keys) {
-                    if let (cookie, created) = storage.entry(session, key) {
-                        try transaction.put(
-                            StoredCookie(owner: owner, session: session, cookie: cookie, created: created))
-                    } else {
-                        try transaction.removeCookie(key, owner: owner, session: session)
-                    }
+        return { keys, transaction in
+            for key in keys {
+                if let (cookie, created) = storage.entry(key.session, key.cookie) {
+                    try transaction.put(
+                        StoredCookie(owner: owner, session: key.session, cookie: cookie, created: created))
+                } else {
+                    try transaction.removeCookie(key.cookie, owner: owner, session: key.session)
                 }
             }
         }
     }
+
+    /// Tries once more to store what a failing disk kept out of the store.
+    func flush() async { await unstored.flush() }
 
     // MARK: Clients
 
@@ -256,15 +258,10 @@ package final class CookieKeeper: Sendable {
         return count
     }
 
-    /// Stores changes. If the store fails, the owner's next change stores them too.
+    /// Stores changes.
     /// - Parameter owner: nil if they are not stored.
-    private func write(_ keys: [String: [Cookie.Identity]], of owner: UserID?) async throws {
-        guard let owner, !keys.isEmpty else { return }
-        do {
-            try await store.write(storing(keys, of: owner))
-        } catch {
-            state.withLock { $0.unstored[owner, default: [:]].merge(keys) { $0 + $1 } }
-            throw error
-        }
+    private func write(_ changed: [String: [Cookie.Identity]], of owner: UserID?) async throws {
+        guard let owner, !changed.isEmpty else { return }
+        try await unstored.write(Self.keys(changed), of: owner, storing(of: owner))
     }
 }

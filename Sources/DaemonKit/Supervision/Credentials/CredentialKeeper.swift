@@ -37,6 +37,7 @@ package final class CredentialKeeper: Sendable {
     private let lists = Guarded<[Place: CredentialList]>([:])
     /// Credentials that helpers gave and servers refused. As long as the daemon runs, no task sends them again.
     private let refusedGifts = Guarded<[UserID: CredentialMarks]>([:])
+    private let unstored: UnstoredChanges<Place>
     private let store: TransferStore
     let helper: CredentialHelper?
     let kerberos: Kerberos?
@@ -56,6 +57,7 @@ package final class CredentialKeeper: Sendable {
         self.kerberos = Kerberos.isInstalled ? kerberos : nil
         self.logger = logger
         self.time = time
+        unstored = UnstoredChanges(store: store)
     }
 
     /// Reads the stored credentials. Must be called before any other function.
@@ -235,13 +237,14 @@ package final class CredentialKeeper: Sendable {
             "You have \(Bounds.credentials) credentials, which is the most; remove some with credentials.remove.")
     }
 
-    /// Hands a change to the store and does not wait. If the store fails, the next change stores it too.
-    private func write(_ place: Place) { store.write(storing(place)) { _ in } }
+    /// Hands a change to the store and does not wait.
+    private func write(_ place: Place) { unstored.store([place], of: place.owner, storing) }
 
-    /// Writes the credentials as they are at the time of the write. The newest ones are stored, in whatever order the
-    /// changes reach the store.
-    private func storing(_ place: Place) -> @Sendable (StoreTransaction) throws -> Void {
-        { [self] transaction in
+    /// Tries once more to store what a failing disk kept out of the store.
+    func flush() async { await unstored.flush() }
+
+    @Sendable private func storing(_ places: Set<Place>, _ transaction: StoreTransaction) throws {
+        for place in places {
             let all = list(place)
             switch place {
             case .shared(let owner):
@@ -249,7 +252,7 @@ package final class CredentialKeeper: Sendable {
                 try transaction.setCredentials(
                     all.filter { $0.persistence == .permanent }, owner: owner, session: "")
             case .session(let key):
-                guard let session = try transaction.session(key), session.state != .invalidated else { return }
+                guard let session = try transaction.session(key), session.state != .invalidated else { continue }
                 try transaction.setCredentials(all, owner: key.owner, session: key.identifier)
             case .volatile: break
             }
@@ -264,11 +267,11 @@ package final class CredentialKeeper: Sendable {
     /// Stores a credential, which replaces the one with the same space and user name. It is durable when this returns.
     /// - Parameter isDefault: nil to make it the default unless its space has another one.
     /// - Throws: `limit.reached`, and what the store throws. In the latter case the credential is in use, and is stored
-    ///   with the next change.
+    ///   later.
     package func set(_ credential: StoredCredential, isDefault: Bool?, in place: Place) async throws {
         try keep(credential, isDefault: isDefault, in: place)
         allowGifts(at: credential.space, of: place.owner)
-        try await store.write(storing(place))
+        try await unstored.write([place], of: place.owner, storing)
     }
 
     /// A change of the stored credentials for a space also allows the helper's to be tried again.
@@ -282,7 +285,7 @@ package final class CredentialKeeper: Sendable {
         allowGifts(at: space, of: place.owner)
         let now = time.reading().boot
         let count = lists.withLock { $0[place]?.remove(at: space, username: username, time: now) } ?? 0
-        if count > 0 { try await store.write(storing(place)) }
+        if count > 0 { try await unstored.write([place], of: place.owner, storing) }
         return count
     }
 }

@@ -17,11 +17,11 @@ package final class HSTSKeeper: Sendable {
         /// Tasks keep the list that they use. If a task outlives its session, only the task itself learns from its
         /// answers.
         var lists: [Place: Guarded<HSTSList>] = [:]
-        /// Changes that a full disk kept out of the store. The owner's next change stores them too.
-        var unstored: [UserID: [String]] = [:]
     }
 
     private let state = Guarded(State())
+    /// By domain.
+    private let unstored: UnstoredChanges<String>
     private let store: TransferStore
     private let time: any TimeSource
 
@@ -29,6 +29,7 @@ package final class HSTSKeeper: Sendable {
     package init(store: TransferStore, time: any TimeSource = SystemTime()) {
         self.store = store
         self.time = time
+        unstored = UnstoredChanges(store: store)
     }
 
     /// Reads the stored hosts. Must be called before any other function.
@@ -74,11 +75,7 @@ package final class HSTSKeeper: Sendable {
         let now = time.reading().wall
         let changed = list.withLock { $0.receive(field, from: host, at: now) }
         guard case .shared(let owner) = place, !changed.isEmpty else { return }
-        let due = state.withLock { ($0.unstored.removeValue(forKey: owner) ?? []) + changed }
-        store.write(storing(due, of: owner)) { [weak self] in
-            guard case .failure = $0 else { return }
-            self?.state.withLock { $0.unstored[owner, default: []] += due }
-        }
+        unstored.store(Set(changed), of: owner, storing(of: owner))
     }
 
     /// Watches the committed events of volatile sessions. What a session had for itself ends with it.
@@ -90,12 +87,13 @@ package final class HSTSKeeper: Sendable {
 
     // MARK: The store
 
-    /// Writes each host as it is at the time of the write. The newest value is stored, in whatever order the changes
-    /// reach the store.
-    private func storing(_ domains: [String], of owner: UserID) -> @Sendable (StoreTransaction) throws -> Void {
-        { [self] transaction in
+    /// Tries once more to store what a failing disk kept out of the store.
+    func flush() async { await unstored.flush() }
+
+    private func storing(of owner: UserID) -> UnstoredChanges<String>.Body {
+        { [self] domains, transaction in
             let list = find(.shared(owner))
-            for domain in Set(domains) {
+            for domain in domains {
                 if let host = list?.withLock({ $0.host(domain) }) {
                     try transaction.put(host, owner: owner)
                 } else {
@@ -115,8 +113,7 @@ package final class HSTSKeeper: Sendable {
         return find(place)?.withLock { $0.all(at: now) } ?? []
     }
 
-    /// Forgets a domain and the names below it, or all domains. This is durable when it returns. If the store fails,
-    /// the owner's next change stores it too.
+    /// Forgets a domain and the names below it, or all domains. This is durable when it returns.
     /// - Returns: how many were known.
     package func forget(_ domain: String?, in place: Place) async throws -> Int {
         let now = time.reading().wall
@@ -127,12 +124,7 @@ package final class HSTSKeeper: Sendable {
             return (gone, before - list.all(at: now).count)
         }
         guard case .shared(let owner) = place, !gone.isEmpty else { return count }
-        do {
-            try await store.write(storing(gone, of: owner))
-        } catch {
-            state.withLock { $0.unstored[owner, default: []] += gone }
-            throw error
-        }
+        try await unstored.write(Set(gone), of: owner, storing(of: owner))
         return count
     }
 }
