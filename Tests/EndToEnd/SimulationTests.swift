@@ -15,13 +15,14 @@ extension EndToEnd.Surviving {
             #expect(output.contains("30 worlds from seed 1") && output.contains(" 0 failures"), "\(output)")
         }
 
-        /// Worlds that found defects: a part file that stayed when a refused redirect was the answer, and a volatile
-        /// session that did not end because a run was slow to stop.
+        /// Worlds that found defects: a part file that stayed when a refused redirect was the answer, a volatile session
+        /// that did not end because a run was slow to stop, and a stream that began after its client had left.
         @Test(
             .timeLimit(.minutes(10)),
             arguments: [
                 "--seed 502576 --steps 1999",
                 "--seed 600306 --steps 1453 --without crash --without power --without clock",
+                "--seed 700091 --steps 332 --without network disk client",
             ])
         func whatWasFoundStaysMended(_ world: String) async throws {
             let (status, output) = try await Program.run(

@@ -54,6 +54,10 @@ final class RequestAttempt: TransferAttempt {
     }
 
     private func begin() async throws -> Begun {
+        // The client has left, and the session is about to end.
+        if record.spec.stream == true, stream == nil {
+            throw TransferError(.sessionInvalidated, "The connection of the session has closed.")
+        }
         let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
         let recorder = RunRecorder(
             record: record, run: run, keepsAnswers: stream != nil, stream: stream, cache: cache,
