@@ -120,8 +120,10 @@ package final class Daemon: Sendable {
         watchdog = Watchdog(environment: environment)
         let sockets = try ListenSockets(environment: environment)
 
+        let pool = BlockingPool()
         let store: TransferStore
         do {
+            try await Listeners.requireFree(first, adopted: sockets.sockets.first, pool)
             store = try TransferStore(folder: first.stateDirectory)
         } catch let error as TransferError {
             throw FailedStart.advising(
@@ -155,7 +157,6 @@ package final class Daemon: Sendable {
                 logger.warning("the system daemon runs as root: give it a user of its own, as dld.service does")
             }
         }
-        let pool = BlockingPool()
         let runner = LaunchRunner(
             mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,
             environment: environment, socket: sockets.sockets.first?.path ?? first.socket)

@@ -48,9 +48,7 @@ package struct SocketPath: Sendable, Hashable {
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw Unusable(description: "\(path) exists and is not a socket; move it away.")
         }
-        if try somebodyListens() {
-            throw Unusable(description: "Another daemon listens on \(path) already.", isTaken: true)
-        }
+        try refuseListener()
         guard unlink(path) == 0 || errno == ENOENT else { throw unusable("is stale and cannot be removed") }
     }
 
@@ -71,13 +69,24 @@ package struct SocketPath: Sendable, Hashable {
         return OpenSocket(descriptor: descriptor, file: SocketFile(path: path))
     }
 
+    /// Changes nothing.
+    /// - Throws: `Unusable` if a process listens there.
+    package func requireFree() throws(Unusable) {
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { try refuseListener() }
+    }
+
     /// A refused `connect` proves that the socket is stale.
-    private func somebodyListens() throws(Unusable) -> Bool {
+    private func refuseListener() throws(Unusable) {
         guard let place = SocketAddressPath(path) else { throw unusable("cannot be looked at") }
         defer { place.close() }
         let descriptor = try makeSocket()
         defer { _ = Glibc.close(descriptor) }
-        return place.withAddress { connect(descriptor, $0, $1) } == 0 || (errno != ECONNREFUSED && errno != ENOENT)
+        guard place.withAddress({ connect(descriptor, $0, $1) }) == 0 || (errno != ECONNREFUSED && errno != ENOENT)
+        else { return }
+        throw Unusable(
+            description: "Another daemon listens on \(path) already; talk to that one, stop it, or name another socket "
+                + "with --socket and another state folder with --state-dir.", isTaken: true)
     }
 
     private func makeSocket() throws(Unusable) -> Int32 {

@@ -67,6 +67,22 @@ extension EndToEnd.Serving {
             withExtendedLifetime(silent) {}
         }
 
+        /// A second daemon for the same socket says who listens there, before it makes anything.
+        @Test(.timeLimit(.minutes(1)))
+        func aTakenSocketIsToldBeforeAStoreIsMade() async throws {
+            let scene = try await Scene()
+            let folder = try TemporaryFolder()
+            let command = [
+                try Binaries.path("dld"), "--state-dir", folder.file("state"), "--socket", scene.daemon.socket,
+            ]
+            let second = try await Program.run(command, limit: 30)
+            #expect(second.status == 1)
+            #expect(second.output.contains("listens on \(scene.daemon.socket) already"), "\(second.output)")
+            #expect(second.output.contains("--socket") && second.output.contains("--state-dir"))
+            #expect(Files.status(folder.file("state")) == nil)
+            try await stillServes(scene)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func batchesAreAnsweredAsOne() async throws {
             let scene = try await Scene()

@@ -63,7 +63,8 @@ struct SocketPathTests {
         let error = await #expect(throws: SocketPath.Unusable.self) {
             try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
         }
-        #expect(error?.description.contains("Another daemon") == true)
+        #expect(error?.description.contains("Another daemon listens on \(folder.file("s")) ") == true)
+        #expect(error?.description.contains("--socket") == true)
         let client = try await LineClient.connect(to: folder.file("s"))
         try await client.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\"}\n")
         #expect(await client.line() != nil)

@@ -1,5 +1,6 @@
 import DaemonSetup
 import FileKit
+import Glibc
 import JSONRPC
 import Logging
 import Threading
@@ -78,6 +79,22 @@ final class Listeners: Sendable {
         self.held = held
         watch = NameWatch { held.withLock { $0 }.allSatisfy(\.isInPlace) && !store.isElsewhere }
         watch.watch(names)
+    }
+
+    /// Finds out before a new state folder is made whether the daemon could listen. In an old one, the lock says more.
+    /// - Throws: `SocketPath.Unusable` if another daemon listens in a place.
+    static func requireFree(
+        _ configuration: Configuration, adopted: ListenSockets.Adopted?, _ pool: BlockingPool
+    ) async throws {
+        guard access(configuration.stateDirectory + "/lock", F_OK) != 0 else { return }
+        for place in try ListeningPlaces(configuration, adopted: adopted).places where place.kind != .adopted {
+            do throws(SocketPath.Unusable) {
+                try await pool.run { () throws(SocketPath.Unusable) in try place.path.requireFree() }
+            } catch {
+                // If it is not taken, opening it says what is wrong.
+                if error.isTaken { throw error }
+            }
+        }
     }
 
     private static func open(

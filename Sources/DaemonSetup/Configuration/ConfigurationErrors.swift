@@ -2,7 +2,25 @@
 package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConvertible {
     package var problems: [ConfigurationProblem]
 
-    package init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+    /// Orders the problems of each file by their lines. Files come first, then the environment, then options.
+    package init(_ problems: [ConfigurationProblem]) {
+        var files: [String: Int] = [:]
+        let ranked = problems.enumerated().map { index, problem in
+            let rank: (Int, Int, Int)
+            switch problem.place {
+            case .file(let path, let line):
+                let file = files[path] ?? files.count
+                files[path] = file
+                rank = (0, file, line ?? 0)
+            case .environment: rank = (1, 0, 0)
+            case .flag: rank = (2, 0, 0)
+            case .runtime: rank = (3, 0, 0)
+            case .byDefault: rank = (4, 0, 0)
+            }
+            return (key: (rank.0, rank.1, rank.2, index), problem: problem)
+        }
+        self.problems = ranked.sorted { $0.key < $1.key }.map(\.problem)
+    }
 
     /// One line per problem.
     package var description: String { problems.map(\.description).joined(separator: "\n") }

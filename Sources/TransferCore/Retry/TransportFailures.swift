@@ -98,6 +98,9 @@ package enum TransportFailures {
         switch code {
         case 1 where message.contains("HTTP"), 56 where message.contains("Too large response headers"):
             FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
+        case 56 where message.contains("chunk"):
+            FailureClassifier.transient(
+                .networkLost, "\(asked) sent a body whose chunked coding is broken (\(message)).")
         case 16, 18, 52, 55, 56, 79, 80, 92, 95:
             FailureClassifier.transient(.networkLost, "The connection to \(asked) broke.")
         case 12, 28, 42: FailureClassifier.transient(.networkTimeout, "\(asked) was silent for too long.")

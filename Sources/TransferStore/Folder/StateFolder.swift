@@ -186,7 +186,7 @@ final class InstanceLock: Sendable {
                 .limitReached,
                 "Another dld (\(holder.map { "pid \($0)" } ?? "pid unknown")) uses this state folder"
                     + (sockets.isEmpty ? "" : " and listens on \(sockets.joined(separator: " and "))")
-                    + "; talk to that one or stop it. Lock: \(path)",
+                    + "; talk to that one, stop it, or name another state folder with --state-dir. Lock: \(path)",
                 details: [
                     "path": .string(path), "pid": holder.map { .integer(Int64($0)) } ?? .null,
                     "sockets": .array(sockets.map { .string($0) }),

@@ -82,6 +82,15 @@ import TransferModel
             ])
     }
 
+    @Test func mistakesOfAFileComeInTheOrderOfItsLines() throws {
+        var fixture = try ConfigurationFixture()
+        let text = "session:\n  retry:\n    firstDelay: 2h\nsession.caFil: /f\nmaximumConcurrentTasks: 0\n"
+        try fixture.write(text, to: fixture.userFile)
+        fixture.arguments.logLevel = "loud"
+        let places = fixture.problems().map { $0.prefix { $0 != " " } }
+        #expect(places == ["dld.yaml:3:", "dld.yaml:4:", "dld.yaml:5:", "--log-level:"])
+    }
+
     @Test func aStoredValueThatIsNoLongerAcceptedIsLeftOutWithAWarning() throws {
         let fixture = try ConfigurationFixture()
         let configuration = try fixture.loader.load(runtime: ["progressInterval": -1, "maximumConcurrentTasks": 7])

@@ -94,6 +94,16 @@ struct FailureClassifierTests {
         #expect(failure.disposition == .permanent)
     }
 
+    @Test(arguments: [
+        "Illegal or missing hexadecimal sequence in chunked-encoding", "chunk hex-length char not a hex digit: 0x7a",
+    ])
+    func brokenChunksAreNamed(_ reason: String) {
+        let failure = transport(56, reason)
+        #expect(failure.error.code == .networkLost && failure.disposition == .transient(after: nil))
+        #expect(failure.error.message == "example.org sent a body whose chunked coding is broken (\(reason)).")
+        #expect(transport(56, "Recv failure").error.message == "The connection to example.org broke.")
+    }
+
     @Test func anUnreachableHostWaitsForTheNetwork() {
         for text in ["Network is unreachable", "No route to host", "network is down"] {
             #expect(transport(7, "Failed to connect: \(text)").disposition == .network)

@@ -41,6 +41,7 @@ import TransferModel
         let error = await transferError { _ = try fixture.open() }
         #expect(error?.code == .limitReached)
         #expect(error?.message.contains("pid \(getpid())") == true)
+        #expect(error?.message.contains("stop it, or name another state folder with --state-dir.") == true)
         #expect(error?.message.contains("listens on /state/dld.sock; ") == true)
         #expect(error?.details["pid"] == .integer(Int64(getpid())))
         #expect(error?.details["sockets"] == ["/state/dld.sock"])

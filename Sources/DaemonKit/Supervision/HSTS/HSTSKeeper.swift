@@ -168,8 +168,11 @@ final class TaskHSTS: HSTSKeeping {
         guard codes.contains(error.code), let parsed = try? URLRules.parse(url), error.message.contains(parsed.host),
             let known = keeper.known(parsed.host, in: list)
         else { return }
-        failure.error.message +=
-            " HSTS turned http into https: \(known.domain) asked for that, the last time at \(known.learned). "
+        var sentence = Substring(failure.error.message)
+        while let last = sentence.last, last.isWhitespace { sentence.removeLast() }
+        if let last = sentence.last, !".!?".contains(last) { sentence += "." }
+        failure.error.message =
+            "\(sentence) HSTS turned http into https: \(known.domain) asked for that, the last time at \(known.learned). "
             + "If it does not offer https there, forget it (hsts.remove)."
         failure.error.details["hsts"] = [
             "domain": .string(known.domain), "learned": .string(known.learned.description),

@@ -117,6 +117,17 @@ struct HSTSKeeperTests {
         }
     }
 
+    /// The text of a TLS library has no full stop, and may end with a blank.
+    @Test func theCauseBeforeItIsMadeASentence() throws {
+        let known = try #require(task())
+        known.receive("max-age=1000", from: "a.org")
+        for text in ["a.org failed: reset ", "a.org failed: reset", "a.org failed: reset."] {
+            var failure = failure(TransferError(.tlsFailed, text, retryable: true))
+            known.explain(&failure, securing: "https://a.org/f")
+            #expect(failure.error.message.hasPrefix("a.org failed: reset. HSTS turned http into https: "), "\(text)")
+        }
+    }
+
     private func failure(_ error: TransferError) -> AttemptFailure {
         AttemptFailure(error: error, disposition: .transient(after: nil))
     }
