@@ -28,6 +28,10 @@ struct GlobalOptions: ParsableArguments {
 
     @Flag(help: "Do not start a daemon if none runs.")
     var noStart = false
+
+    func validate() throws {
+        if socket == "" { throw ValidationError("--socket: name the path of a socket.") }
+    }
 }
 
 /// A command that talks to the daemon.

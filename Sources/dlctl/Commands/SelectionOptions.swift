@@ -128,9 +128,9 @@ struct ControlOutcome: Hashable {
         if !missing.isEmpty { console.remark("no such tasks: \(missing.text)") }
         let refusals = refusals
         if console.json {
-            for range in empty { console.report(.refused(.noTask(in: range))) }
+            for refusal in refusals { console.report(.refused(refusal.error)) }
         } else {
-            refusals.forEach { console.complain($0) }
+            for refusal in refusals { console.complain(refusal.line) }
         }
         if !refusals.isEmpty { throw CommandFailure.refusedSome }
     }
@@ -152,18 +152,33 @@ struct ControlOutcome: Hashable {
         return lines
     }
 
-    private var refusals: [String] {
-        var lines: [String] = []
-        if areNamed { lines += named.skipped.map { Self.line("\($0.id)", $0.code, states[$0.id]) } }
+    /// A line for users, and the error for programs.
+    private typealias Refusal = (line: String, error: TransferError)
+
+    private var refusals: [Refusal] {
+        var refusals: [Refusal] = []
+        if areNamed {
+            refusals += named.skipped.map { task in
+                var refusal = Self.refusal("\(task.id)", task.code, states[task.id])
+                if task.code == .taskNotFound { refusal.error.message = "There is no task \(task.id)." }
+                refusal.error.details["task"] = .integer(task.id.rawValue)
+                return refusal
+            }
+        }
         let refused = Dictionary(grouping: ranged?.skipped ?? [], by: \.code)
         for (code, tasks) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where code != .taskWrongState {
-            lines.append(Self.line(TaskRanges(tasks.map(\.id)).text, code))
+            refusals.append(Self.refusal(TaskRanges(tasks.map(\.id)).text, code))
         }
-        return lines + empty.map { "refused (task.not_found): \(TransferError.noTask(in: $0).message)" }
+        return refusals
+            + empty.map { range in
+                let error = TransferError.noTask(in: range)
+                return ("refused (task.not_found): \(error.message)", error)
+            }
     }
 
-    private static func line(_ tasks: String, _ code: ErrorCode, _ state: TaskState? = nil) -> String {
-        "\(tasks): refused (\(code.rawValue)): \(why(code, state))"
+    private static func refusal(_ tasks: String, _ code: ErrorCode, _ state: TaskState? = nil) -> Refusal {
+        let why = why(code, state)
+        return ("\(tasks): refused (\(code.rawValue)): \(why)", TransferError(code, "\(tasks): \(why)"))
     }
 
     private static func why(_ code: ErrorCode, _ state: TaskState?) -> String {

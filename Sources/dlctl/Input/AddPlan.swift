@@ -85,7 +85,14 @@ struct AddPlan {
         guard !place.isEmpty, !url.hasPrefix("/") || url.hasPrefix("//") else {
             throw CommandFailure.usage("'\(text)' is not a URL")
         }
+        guard Self.mayBeginWithHost(place) else { throw CommandFailure.usage("'\(text)' is not a URL") }
         throw CommandFailure.usage("'\(text)' is not a URL; did you mean https://\(place)?")
+    }
+
+    /// Tells whether the text would be a URL with https:// in front. A URL with a wrong scheme would not.
+    private static func mayBeginWithHost(_ text: some StringProtocol) -> Bool {
+        let authority = text.prefix { !"/?#".contains($0) }
+        return !authority.isEmpty && !authority.hasSuffix(":") && !authority.contains(where: \.isWhitespace)
     }
 
     private func checkSeveral(_ count: Int, _ patterns: [URLPattern]) throws {

@@ -63,7 +63,8 @@ enum ChangeLine {
         case .queued: return TaskWords.queued(task)
         case .running: return task.state.rawValue
         case .paused: return TaskWords.paused(task)
-        case .waiting: return TaskWords.waiting(task, now: now)
+        // How to answer is said once, by `question`.
+        case .waiting: return TaskWords.waiting(task, now: now, saysHow: false)
         case .completed: return "completed, " + TaskWords.ending(task)
         case .failed, .cancelled: return TaskWords.ending(task)
         }

@@ -6,7 +6,18 @@ import TransferRPC
 enum CommandWords {
     /// - Parameter task: the task that the sentence is about.
     static func text(_ sentence: String, task: TaskID? = nil) -> String {
-        Printable.text(ProtocolWords.asCommands(sentence, task: task), limit: .max)
+        Printable.text(withLocalTimes(ProtocolWords.asCommands(sentence, task: task)), limit: .max)
+    }
+
+    /// Writes the times of the protocol, which are words like `2026-01-31T08:00:00.123Z`, as tables show them.
+    private static func withLocalTimes(_ sentence: String) -> String {
+        guard sentence.contains("Z") else { return sentence }
+        return sentence.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard let end = word.lastIndex(of: "Z"), word[end...].dropFirst().allSatisfy({ ".,;:)".contains($0) }),
+                let time = Timestamp(String(word[...end]))
+            else { return String(word) }
+            return LocalTime.text(time) + word[end...].dropFirst()
+        }.joined(separator: " ")
     }
 
     /// A refusal, with the option or argument in place of the field.

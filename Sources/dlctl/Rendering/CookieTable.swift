@@ -14,7 +14,7 @@ enum CookieTable {
             let cells = [
                 StyledText((cookie.hostOnly ? "" : ".") + Printable.text(cookie.domain), .strong),
                 StyledText(Printable.text(cookie.path)), StyledText(Printable.text(cookie.name)),
-                StyledText(cookie.expires.map(\.description) ?? "-"), StyledText(flags(of: cookie)),
+                StyledText(cookie.expires.map(LocalTime.text) ?? "-"), StyledText(flags(of: cookie)),
             ]
             return hasValues ? cells + [StyledText(Printable.text(cookie.value ?? ""))] : cells
         }

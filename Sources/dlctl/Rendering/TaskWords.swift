@@ -25,10 +25,13 @@ enum TaskWords {
     }
 
     /// `waiting for the network, again in 12s`, and the last failure.
-    static func waiting(_ task: FollowedTask, now: Timestamp) -> String {
+    /// - Parameter saysHow: also says how to answer a question.
+    static func waiting(_ task: FollowedTask, now: Timestamp, saysHow: Bool = true) -> String {
         var text = "waiting"
         if let reason = task.reason { text += " for " + article(reason) }
-        if task.reason == .authentication || task.reason == .decision { return text + "; to answer: dlctl decisions" }
+        if task.reason == .authentication || task.reason == .decision {
+            return text + (saysHow ? "; to answer: dlctl decisions" : "")
+        }
         if let next = task.nextAttemptAt {
             text += next > now ? " in \(Figures.duration(next.since(now)))" : " now"
         }

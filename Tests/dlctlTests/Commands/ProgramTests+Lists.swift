@@ -40,4 +40,23 @@ extension ProgramTests {
         #expect(JSONText.value(none.output) == ["tasks": [], "total": 0])
         await bench.daemon.stop()
     }
+
+    @Test func anEmptySocketIsNamed() async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run("list", "--socket", "")
+        #expect(outcome.status == 2 && outcome.error.contains("--socket: name the path of a socket."), "\(outcome)")
+        await bench.daemon.stop()
+    }
+
+    /// Programs read refusals of named tasks as those of every other command.
+    @Test func aRefusedControlIsAnErrorInJSON() async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run("pause", "9999", "--json")
+        #expect(outcome.status == 4)
+        #expect(JSONText.value(outcome.output)?["skipped"] == [["id": 9999, "code": "task.not_found"]], "\(outcome)")
+        let error = JSONText.value(outcome.error)?["error"]
+        #expect(error?["code"] == "task.not_found" && error?["message"] == "There is no task 9999.", "\(outcome)")
+        #expect(error?["details"] == ["task": 9999])
+        await bench.daemon.stop()
+    }
 }

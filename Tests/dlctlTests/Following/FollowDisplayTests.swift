@@ -42,6 +42,17 @@ import TransferModel
         #expect(remarks.all == [question, question])
     }
 
+    @Test(arguments: [WaitReason.authentication, .decision]) func howToAnswerIsSaidOnce(_ reason: WaitReason) {
+        let (lines, remarks) = (Recorder<String>(), Recorder<String>())
+        var display = LineDisplay(print: { lines.add($0) }, remark: { remarks.add($0) })
+        var asking = Sample.task(1, "f1", .waiting)
+        asking.reason = reason
+        var state = FollowState()
+        display.show(state.take(asking), state, now: Sample.now)
+        #expect(lines.all == ["1 f1: waiting for " + (reason == .decision ? "a decision" : "authentication")])
+        #expect(remarks.all == ["1 f1: it asks for a decision; 'dlctl decisions' shows it, and how to answer."])
+    }
+
     @Test func manyTasksShareALine() {
         let lines = Recorder<String>()
         var display = LineDisplay(print: { lines.add($0) }, remark: { _ in })

@@ -180,6 +180,10 @@ import TransferModel
         #expect(usage(plan(["//x/y"]))?.contains("did you mean https://x/y?") == true)
         #expect(usage(plan(["/etc/passwd"])) == "'/etc/passwd' is not a URL")
         #expect(usage(plan(["example.org/f"]))?.contains("did you mean https://example.org/f?") == true)
+        for text in ["ht tp://x", "ht_tp://x", "a b/f", "://x"] {
+            #expect(usage(plan([text])) == "'\(text)' is not a URL")
+        }
+        #expect(usage(plan(["example.org/a b"]))?.contains("did you mean") == true)
         for output in ["", "d/", "/"] {
             var folder = plan()
             folder.output = output

@@ -20,6 +20,15 @@ import TransferModel
         #expect(CommandWords.text(sentence, task: TaskID(7)) == expected)
     }
 
+    @Test func timesAreThoseOfTables() {
+        let time = Timestamp(milliseconds: 1_800_000_000_123)
+        for (end, word) in [("", "at"), (".", "at"), (").", "(at")] {
+            #expect(
+                CommandWords.text("\(word) \(time)\(end) Then Z.") == "\(word) \(LocalTime.text(time))\(end) Then Z.")
+        }
+        #expect(CommandWords.text("x\(time) in /d/\(time)") == "x\(time) in /d/\(time)")
+    }
+
     @Test(arguments: [
         ("tasks[0].url", "URL"), ("tasks[12].mirrors[3]", "--mirror"), ("tasks[0].destination.path", "-o"),
         ("destination", "-d"), ("tasks[0].retry.attempts", "--retry"), ("tasks[0].clientCertificate.key", "--cert"),

@@ -58,6 +58,12 @@ import TransferRPC
         #expect(lines.allSatisfy { !$0.hasSuffix(" ") })
     }
 
+    @Test func cookiesExpireInLocalTime() {
+        let cookie = CookieView(Cookie(name: "n", value: "v", domain: "a.org", expires: Sample.now), secrets: false)
+        let lines = CookieTable.render([cookie], width: nil).map(\.plain)
+        #expect(lines.last?.contains(" \(LocalTime.text(Sample.now))") == true, "\(lines)")
+    }
+
     @Test func wideCharactersKeepTheColumns() {
         var table = Table(columns: [.init(title: "A", isFlexible: true), .init(title: "B")])
         table.rows = [["日本語", "x"], ["ab", "y"]]
