@@ -126,15 +126,18 @@ final class VolatileClients: @unchecked Sendable {
         }
     }
 
-    /// Tells whether all clients have left and nothing of them remains.
+    /// Tells whether all clients have left and nothing of them remains, not even a part file that its disk kept from
+    /// being removed.
     func areSettled() throws -> Bool {
         guard clients.allSatisfy(\.isGone) else { return false }
-        return try world.daemon?.volatileStore.readHere { try $0.sessions().isEmpty } ?? true
+        return try world.daemon?.volatileStore.readHere {
+            try $0.sessions().isEmpty && $0.leftParts(limit: 1).isEmpty
+        } ?? true
     }
 
     func checkEnd() throws {
         guard let store = world.daemon?.volatileStore else { return }
-        if try !areSettled() { throw Violation("volatile sessions never end") }
+        if try !areSettled() { throw Violation("volatile sessions, or part files of them, never end") }
         for place in World.destinations {
             for name in try world.names(in: place) where PartName.task(of: name, store: store.identifier) != nil {
                 throw Violation("\(place)/\(name) is left of a volatile session")
