@@ -341,6 +341,7 @@ package final class Daemon: Sendable {
         await cache.close()
         feed.stop()
         await server.stop()
+        supervision.flush()
         store.close()
         volatileSupervision.store.close()
         log.writeLast()

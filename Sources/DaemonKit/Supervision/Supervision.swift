@@ -240,9 +240,13 @@ package struct Supervision: Sendable {
         // One deadline for all of them, because a disk that does not answer may delay many.
         let deadline = ContinuousClock.now + .milliseconds(1500)
         for run in active { await run.waitForEnd(atMost: max(.zero, deadline - .now)) }
-        await cookies.flush()
-        await credentials.flush()
-        await hsts.flush()
+    }
+
+    /// Hands the store what a failing disk kept out of it, because it is about to close.
+    func flush() {
+        cookies.flush()
+        credentials.flush()
+        hsts.flush()
     }
 
     /// Applies changed global settings at once, also to running transfers.

@@ -57,7 +57,7 @@ public enum SetCookies: RPCMethod {
         """
         Stores cookies of the caller. Each replaces the one with the same name, domain, path and `hostOnly`; an expired one \
         only removes it. If one is refused, none is stored. Durable when it returns, except in a volatile session. If the store \
-        fails, the cookies are in force and are stored with the next change. No cookie lives longer than 400 days.
+        fails, the cookies are in force, and are stored when the disk works again. No cookie lives longer than 400 days.
         """
     public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
 

@@ -52,8 +52,8 @@ public enum SetCredential: RPCMethod {
         """
         Stores a credential of the caller. It replaces the one with the same protection space and user name, and no longer \
         counts as refused. Tasks that ask no client use the default credential of a protection space. Durable when it \
-        returns, unless it is kept in memory only. If the store fails, the credential is in force and is stored with the next \
-        change.
+        returns, unless it is kept in memory only. If the store fails, the credential is in force, and is stored when the \
+        disk works again.
         """
     public static let errors: [ErrorCode] = [
         .badField, .sessionNotFound, .sessionInUse, .limitReached, .diskFull, .diskIO,

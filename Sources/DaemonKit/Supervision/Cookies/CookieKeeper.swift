@@ -178,8 +178,8 @@ package final class CookieKeeper: Sendable {
         }
     }
 
-    /// Tries once more to store what a failing disk kept out of the store.
-    func flush() async { await unstored.flush() }
+    /// Hands the store what a failing disk kept out of it.
+    func flush() { unstored.flush() }
 
     // MARK: Clients
 
@@ -258,10 +258,10 @@ package final class CookieKeeper: Sendable {
         return count
     }
 
-    /// Stores changes.
+    /// Stores changes, and those of the owner that are left.
     /// - Parameter owner: nil if they are not stored.
     private func write(_ changed: [String: [Cookie.Identity]], of owner: UserID?) async throws {
-        guard let owner, !changed.isEmpty else { return }
+        guard let owner else { return }
         try await unstored.write(Self.keys(changed), of: owner, storing(of: owner))
     }
 }

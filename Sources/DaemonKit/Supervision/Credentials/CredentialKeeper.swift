@@ -238,10 +238,13 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// Hands a change to the store and does not wait.
-    private func write(_ place: Place) { unstored.store([place], of: place.owner, storing) }
+    private func write(_ place: Place) {
+        guard place.isStored else { return }
+        unstored.store([place], of: place.owner, storing)
+    }
 
-    /// Tries once more to store what a failing disk kept out of the store.
-    func flush() async { await unstored.flush() }
+    /// Hands the store what a failing disk kept out of it.
+    func flush() { unstored.flush() }
 
     @Sendable private func storing(_ places: Set<Place>, _ transaction: StoreTransaction) throws {
         for place in places {
@@ -271,7 +274,7 @@ package final class CredentialKeeper: Sendable {
     package func set(_ credential: StoredCredential, isDefault: Bool?, in place: Place) async throws {
         try keep(credential, isDefault: isDefault, in: place)
         allowGifts(at: credential.space, of: place.owner)
-        try await unstored.write([place], of: place.owner, storing)
+        if place.isStored { try await unstored.write([place], of: place.owner, storing) }
     }
 
     /// A change of the stored credentials for a space also allows the helper's to be tried again.
@@ -285,12 +288,15 @@ package final class CredentialKeeper: Sendable {
         allowGifts(at: space, of: place.owner)
         let now = time.reading().boot
         let count = lists.withLock { $0[place]?.remove(at: space, username: username, time: now) } ?? 0
-        if count > 0 { try await unstored.write([place], of: place.owner, storing) }
+        // An earlier removal may not be stored yet.
+        if place.isStored { try await unstored.write(count > 0 ? [place] : [], of: place.owner, storing) }
         return count
     }
 }
 
 extension CookieKeeper.Place {
+    fileprivate var isStored: Bool { if case .volatile = self { false } else { true } }
+
     fileprivate var owner: UserID {
         switch self {
         case .shared(let owner): owner

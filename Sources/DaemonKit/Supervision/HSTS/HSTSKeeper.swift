@@ -87,8 +87,8 @@ package final class HSTSKeeper: Sendable {
 
     // MARK: The store
 
-    /// Tries once more to store what a failing disk kept out of the store.
-    func flush() async { await unstored.flush() }
+    /// Hands the store what a failing disk kept out of it.
+    func flush() { unstored.flush() }
 
     private func storing(of owner: UserID) -> UnstoredChanges<String>.Body {
         { [self] domains, transaction in
@@ -123,7 +123,7 @@ package final class HSTSKeeper: Sendable {
             let gone = list.forget(domain)
             return (gone, before - list.all(at: now).count)
         }
-        guard case .shared(let owner) = place, !gone.isEmpty else { return count }
+        guard case .shared(let owner) = place else { return count }
         try await unstored.write(Set(gone), of: owner, storing(of: owner))
         return count
     }

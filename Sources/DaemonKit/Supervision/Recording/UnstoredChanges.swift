@@ -5,74 +5,97 @@ import TransferStore
 /// Stores what owners' tasks learn from servers: cookies, known hosts and refused credentials.
 ///
 /// The newest values are in memory and in use. Changes that the store could not take are tried again with the owner's
-/// next change, when the daemon stops, and each second while the state folder is full or failing.
+/// next change, when the daemon stops, and after pauses while the state folder is full or failing.
 final class UnstoredChanges<Change: Hashable & Sendable>: Sendable {
     /// Writes each change as it is at the time of the write, so the newest value is stored, in whatever order the
     /// changes reach the store.
     typealias Body = @Sendable (Set<Change>, StoreTransaction) throws -> Void
 
-    private struct Owner {
+    /// What the store could not take of an owner's changes.
+    private struct Left {
         var changes: Set<Change> = []
-        /// A try in a second is due.
+        let body: Body
+        /// Until the next try. A write that fails also fails those of others that share its commit.
+        var pause = Duration.seconds(1)
         var isRetried = false
-        var body: Body
     }
 
-    private let owners = Guarded<[UserID: Owner]>([:])
+    private let left = Guarded<[UserID: Left]>([:])
     private let store: TransferStore
+    private let sleep: @Sendable (Duration) async -> Void
 
-    init(store: TransferStore) { self.store = store }
+    init(
+        store: TransferStore, sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) {
+        self.store = store
+        self.sleep = sleep
+    }
 
     /// Hands changes to the store and does not wait.
     func store(_ new: Set<Change>, of owner: UserID, _ body: @escaping Body) {
         let due = take(new, owner)
         guard !due.isEmpty else { return }
         store.write({ try body(due, $0) }) { [weak self] in
-            if case .failure(let error) = $0 { self?.keep(due, of: owner, body, error) }
+            switch $0 {
+            case .success: self?.settle(owner)
+            case .failure(let error): self?.keep(due, of: owner, body, error)
+            }
         }
     }
 
-    /// Like `store`, but the changes are durable when this returns.
+    /// Like `store`, but the changes, and those that were left, are durable when this returns.
     /// - Throws: what the store throws. The changes are then tried again too.
     func write(_ new: Set<Change>, of owner: UserID, _ body: @escaping Body) async throws {
         let due = take(new, owner)
         guard !due.isEmpty else { return }
         do {
             try await store.write { try body(due, $0) }
+            settle(owner)
         } catch {
             keep(due, of: owner, body, error)
             throw error
         }
     }
 
-    /// Tries once more to store what is left, because the daemon stops.
-    func flush() async {
-        for (owner, left) in owners.withLock({ $0 }) { try? await write([], of: owner, left.body) }
+    /// Hands what is left to the store, because it is about to close.
+    func flush() {
+        for (owner, left) in left.withLock({ $0 }) { store([], of: owner, left.body) }
     }
 
     private func take(_ new: Set<Change>, _ owner: UserID) -> Set<Change> {
-        owners.withLock { owners in
-            guard let left = owners[owner]?.changes, !left.isEmpty else { return new }
-            owners[owner]?.changes = []
-            return left.union(new)
+        left.withLock { left in
+            guard let changes = left[owner]?.changes, !changes.isEmpty else { return new }
+            left[owner]?.changes = []
+            return changes.union(new)
+        }
+    }
+
+    private func settle(_ owner: UserID) {
+        left.withLock { left in
+            if left[owner]?.changes.isEmpty == true { left[owner] = nil }
         }
     }
 
     private func keep(_ due: Set<Change>, of owner: UserID, _ body: @escaping Body, _ error: any Error) {
-        let passes = (error as? TransferError).map { StorePatience.passes($0.code) } ?? false
-        let isFirst = owners.withLock { owners in
-            var left = owners[owner] ?? Owner(body: body)
-            left.changes.formUnion(due)
-            let isFirst = passes && !left.isRetried
-            if isFirst { left.isRetried = true }
-            owners[owner] = left
-            return isFirst
+        let error = error as? TransferError
+        // No pause mends a damaged database.
+        let passes = error.map { StorePatience.passes($0.code) && $0.retryable } ?? false
+        let pause = left.withLock { left -> Duration? in
+            var known = left[owner] ?? Left(body: body)
+            known.changes.formUnion(due)
+            defer { left[owner] = known }
+            guard passes, !known.isRetried else { return nil }
+            known.isRetried = true
+            return known.pause
         }
-        guard isFirst else { return }
-        Task { [weak self] in
-            try? await Task.sleep(for: .seconds(1))
+        guard let pause else { return }
+        Task { [weak self, sleep] in
+            await sleep(pause)
             guard let self else { return }
-            owners.withLock { $0[owner]?.isRetried = false }
+            left.withLock { left in
+                left[owner]?.isRetried = false
+                left[owner]?.pause = min(pause * 2, .seconds(60))
+            }
             store([], of: owner, body)
         }
     }

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import TransferCore
 import TransferModel
-import TransferStore
 
 @testable import DaemonKit
+@testable import TransferStore
 
 struct CredentialKeeperTests {
     static let anna = UserID(7)
@@ -106,6 +106,31 @@ struct CredentialKeeperTests {
             try transaction.updateSession(session)
         }
         #expect(try await reopened().list(.session(Self.session)).isEmpty)
+    }
+
+    private func refuseChanges(_ isRefused: Bool) async throws {
+        try await store.write {
+            try $0.connection.enableTriggers(isRefused)
+            try $0.execute(
+                isRefused
+                    ? "CREATE TRIGGER refusal BEFORE DELETE ON credential BEGIN SELECT RAISE(ABORT, 'refused'); END"
+                    : "DROP TRIGGER refusal")
+        }
+    }
+
+    /// Not even a removal that finds nothing in memory returns before the earlier one is stored.
+    @Test func aRemovalThatTheStoreRefusedIsStoredByTheNext() async throws {
+        let (place, space) = (CredentialKeeper.Place.shared(Self.anna), credential("u").space)
+        try await keeper.set(credential("u"), isDefault: nil, in: place)
+        try await refuseChanges(true)
+        await #expect(throws: (any Error).self) { try await keeper.remove(at: space, username: nil, in: place) }
+        await #expect(throws: (any Error).self) { try await keeper.remove(at: space, username: nil, in: place) }
+        #expect(try await reopened().list(place).count == 1)
+        // What is kept in memory only does not depend on it.
+        try await keeper.set(credential("v", .session), isDefault: nil, in: .volatile(Self.session))
+        try await refuseChanges(false)
+        #expect(try await keeper.remove(at: space, username: nil, in: place) == 0)
+        #expect(try await reopened().list(place).isEmpty)
     }
 
     @Test func whatWorkedIsKeptWhereItsPersistenceSays() async throws {

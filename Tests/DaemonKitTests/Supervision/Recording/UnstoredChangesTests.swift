@@ -11,9 +11,9 @@ import TransferStore
 
     /// A disk that fails until it is mended, and what was written to it.
     private final class Disk: Sendable {
-        private let state = Guarded((failure: ErrorCode?.none, written: [Set<String>](), tries: 0))
+        private let state = Guarded((failure: TransferError?.none, written: [Set<String>](), tries: 0))
 
-        var failure: ErrorCode? {
+        var failure: TransferError? {
             get { state.withLock { $0.failure } }
             set { state.withLock { $0.failure = newValue } }
         }
@@ -23,7 +23,7 @@ import TransferStore
         @Sendable func write(_ changes: Set<String>, _: StoreTransaction) throws {
             try state.withLock { state in
                 state.tries += 1
-                if let code = state.failure { throw TransferError(code, "The disk fails.") }
+                if let failure = state.failure { throw failure }
                 state.written.append(changes)
             }
         }
@@ -33,33 +33,61 @@ import TransferStore
     private let store: TransferStore
     private let unstored: UnstoredChanges<String>
     private let disk = Disk()
+    private let pauses = Guarded<[Int64]>([])
 
     init() throws {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
-        unstored = UnstoredChanges(store: store)
+        unstored = UnstoredChanges(store: store) { [pauses] pause in
+            pauses.withLock { $0.append(pause.components.seconds) }
+            await Task.yield()
+        }
     }
 
     /// The store tells of its writes in their order.
-    private func hasTried() async throws { try await store.write { _ in } }
+    private func settle() async throws { try await store.write { _ in } }
+
+    private func fails(_ changes: Set<String>) async {
+        await #expect(throws: TransferError.self) { try await unstored.write(changes, of: Self.anna, disk.write) }
+    }
 
     /// By itself, without another change, once for all changes that were kept out.
     @Test(arguments: [ErrorCode.diskFull, .diskQuota, .diskIO])
     func whatAFailingDiskKeptOutIsStoredWhenItWorksAgain(_ code: ErrorCode) async throws {
-        disk.failure = code
-        await #expect(throws: TransferError.self) { try await unstored.write(["a"], of: Self.anna, disk.write) }
-        await #expect(throws: TransferError.self) { try await unstored.write(["b"], of: Self.anna, disk.write) }
-        let tries = disk.tries
-        #expect(await eventually { disk.tries > tries })
+        disk.failure = TransferError(code, "The disk fails.")
+        await fails(["a"])
+        await fails(["b"])
+        #expect(await eventually { pauses.withLock { $0.count } >= 8 })
         disk.failure = nil
         #expect(await eventually { !disk.written.isEmpty })
+        #expect(disk.written == [["a", "b"]])
+        let first = pauses.withLock { pauses in
+            defer { pauses = [] }
+            return pauses.prefix(8)
+        }
+        #expect(first == [1, 2, 4, 8, 16, 32, 60, 60])
+        try await settle()
+        disk.failure = TransferError(code, "The disk fails again.")
+        await fails(["c"])
+        #expect(await eventually { pauses.withLock { $0.first == 1 } })
+    }
+
+    /// A damaged page would fail the writes of others with each try.
+    @Test func aDamagedDatabaseIsNotTriedByTheClock() async throws {
+        disk.failure = TransferError(.diskIO, "A page is damaged.", retryable: false)
+        await fails(["a"])
+        for _ in 0..<100 { await Task.yield() }
+        try await settle()
+        #expect(pauses.withLock { $0.isEmpty } && disk.tries <= 2)
+        disk.failure = nil
+        try await unstored.write(["b"], of: Self.anna, disk.write)
         #expect(disk.written == [["a", "b"]])
     }
 
     @Test func theNextChangeStoresItToo() async throws {
-        disk.failure = .internal
+        disk.failure = TransferError(.internal, "A body fails.")
         unstored.store(["a"], of: Self.anna, disk.write)
-        try await hasTried()
+        try await settle()
         disk.failure = nil
         try await unstored.write(["x"], of: Self.bert, disk.write)
         try await unstored.write(["b"], of: Self.anna, disk.write)
@@ -67,16 +95,16 @@ import TransferStore
         #expect(disk.written == [["x"], ["a", "b"]])
     }
 
-    @Test func whatIsLeftIsTriedOnceMoreAtTheEnd() async throws {
-        disk.failure = .internal
-        for owner in [Self.anna, Self.bert] { unstored.store(["of \(owner)"], of: owner, disk.write) }
-        try await hasTried()
-        await unstored.flush()
-        #expect(disk.tries >= 4 && disk.written.isEmpty)
+    /// Nothing waits for it, because a store that closes performs what it has.
+    @Test func whatIsLeftIsHandedOverAtTheEnd() async throws {
+        disk.failure = TransferError(.internal, "A body fails.")
+        for owner in [Self.anna, Self.bert] {
+            unstored.store(["of \(owner)"], of: owner, disk.write)
+            try await settle()
+        }
         disk.failure = nil
-        await unstored.flush()
+        unstored.flush()
+        store.close()
         #expect(Set(disk.written) == [["of \(Self.anna)"], ["of \(Self.bert)"]])
-        await unstored.flush()
-        #expect(disk.written.count == 2)
     }
 }
