@@ -6,7 +6,8 @@ import Glibc
 /// races.
 ///
 /// `Value` must not be a function type: each access would wrap the function in another thunk and store that, which gets
-/// slower each time and finally overflows the stack. A structure that contains a function is safe.
+/// slower each time and finally overflows the stack. A structure that contains a function is safe. Nor may it be empty:
+/// ThreadSanitizer takes an access to a value without a size for one to the head of this object.
 package final class Guarded<Value>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// The mutex ensures exclusive access. A check at each access would cost as much again.

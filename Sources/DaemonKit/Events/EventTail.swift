@@ -59,7 +59,7 @@ struct EventTail {
 /// An event on its way to subscribers. Its text is made once, when the first subscriber needs it.
 final class TailEvent: @unchecked Sendable {
     /// Guards the texts of all events. A lock for each event would cost more than most texts.
-    private static let turn = Guarded(())
+    private static let turn = Guarded(false)
 
     let record: EventRecord
     /// The approximate size in bytes, including the text.

@@ -19,7 +19,7 @@ final class Reserve: Sendable {
     private let standing = Guarded(Standing.lacking(.room))
     /// One change at a time, with its news to `health`. The lock is held while the file system allocates or removes the
     /// file; `lack` does not wait for that.
-    private let changing = Guarded(())
+    private let changing = Guarded(false)
 
     init(path: String, health: StoreHealth) {
         self.path = path

@@ -14,7 +14,7 @@ enum CommandWords {
         guard sentence.contains("Z") else { return sentence }
         return sentence.split(separator: " ", omittingEmptySubsequences: false).map { word in
             guard let end = word.lastIndex(of: "Z"), word[end...].dropFirst().allSatisfy({ ".,;:)".contains($0) }),
-                let time = Timestamp(String(word[...end]))
+                let time = Timestamp(String(word[...end])), time.description == word[...end]
             else { return String(word) }
             return LocalTime.text(time) + word[end...].dropFirst()
         }.joined(separator: " ")

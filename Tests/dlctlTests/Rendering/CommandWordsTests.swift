@@ -27,6 +27,8 @@ import TransferModel
                 CommandWords.text("\(word) \(time)\(end) Then Z.") == "\(word) \(LocalTime.text(time))\(end) Then Z.")
         }
         #expect(CommandWords.text("x\(time) in /d/\(time)") == "x\(time) in /d/\(time)")
+        // The daemon writes milliseconds; a file may have a name without.
+        #expect(CommandWords.text("/a/db 2026-01-31T08:00:00Z exists") == "/a/db 2026-01-31T08:00:00Z exists")
     }
 
     @Test(arguments: [
