@@ -16,13 +16,15 @@ extension EndToEnd.Surviving {
         }
 
         /// Worlds that found defects: a part file that stayed when a refused redirect was the answer, a volatile session
-        /// that did not end because a run was slow to stop, and a stream that began after its client had left.
+        /// that did not end because a run was slow to stop, a stream that began after its client had left, and a task that
+        /// was not told that its host answers again.
         @Test(
             .timeLimit(.minutes(10)),
             arguments: [
                 "--seed 502576 --steps 1999",
                 "--seed 600306 --steps 1453 --without crash --without power --without clock",
                 "--seed 700091 --steps 332 --without network disk client",
+                "--seed 722588 --steps 1737 --without crash power clock",
             ])
         func whatWasFoundStaysMended(_ world: String) async throws {
             let (status, output) = try await Program.run(

@@ -80,7 +80,7 @@ final class AttemptRunner: Sendable {
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)
         ) { [gates, credentials, host = record.host, owner = record.session.owner, id = record.id] run in
             if !unproven.isEmpty { credentials.worked(run.proven(of: unproven), for: user) }
-            gates.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
+            gates.report(.answered, host: host, owner: owner, task: id, startedAt: startedAt)
         }
         if let standing = policy.request?.request.url { run.redirected(to: standing) }
         runs.insert(run)

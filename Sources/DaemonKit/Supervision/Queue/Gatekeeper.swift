@@ -20,22 +20,18 @@ final class Gatekeeper: Sendable {
 
     // MARK: What runs show
 
+    /// Notes what an attempt shows of its host: when it answers, while the transfer goes on, or at its end. Tasks that were
+    /// held for it need not wait for anything else.
     /// - Parameter startedAt: when the attempt began, in milliseconds of the boot clock.
     func report(_ report: HostGates.Report, host: String, owner: UserID, task: TaskID, startedAt: Int64) {
         let now = time.reading()
-        gates.withLock { $0.report(report, host: host, owner: owner, task: task, startedAt: startedAt, at: now) }
-    }
-
-    /// Notes that `host` has answered a transfer. Tasks that were held for it need not wait for the transfer's end.
-    func hostAnswered(_ host: String, owner: UserID, task: TaskID, startedAt: Int64) {
-        let now = time.reading()
-        let isHeld = gates.withLock { gates in
-            if gates.isEmpty { return false }
-            let isHeld = gates.hold(host: host, owner: owner, at: now) != nil
-            gates.report(.answered, host: host, owner: owner, task: task, startedAt: startedAt, at: now)
-            return isHeld
+        let wasHeld = gates.withLock { gates in
+            if gates.isEmpty, report == .answered { return false }
+            let wasHeld = gates.hold(host: host, owner: owner, at: now) != nil
+            gates.report(report, host: host, owner: owner, task: task, startedAt: startedAt, at: now)
+            return wasHeld
         }
-        if isHeld { signal.queueChanged() }
+        if wasHeld { signal.queueChanged() }
     }
 
     /// Notes that a transfer receives bytes from `host`.

@@ -44,7 +44,7 @@ extension DispatcherTests {
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
         let stage = DispatcherStage(fixture)
         let probe = try await stage.probe(tasks, fixture)
-        stage.gates.hostAnswered(probe.host, owner: fixture.key.owner, task: probe.id, startedAt: 0)
+        stage.gates.report(.answered, host: probe.host, owner: fixture.key.owner, task: probe.id, startedAt: 0)
         #expect(stage.isQueueChanged)
         await stage.dispatcher.fillSlots()
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))

@@ -27,4 +27,27 @@ struct GatekeeperTests {
         #expect(gates.takeReleased(by: first, at: now) == [])
         #expect(gates.takeReleased(by: second, at: now) == [host])
     }
+
+    /// A probe's slot may be free, and the lanes of its host held again, before its end shows that the host answers.
+    /// Nothing else would wake the dispatcher.
+    @Test(arguments: [HostGates.Report.answered, .refused]) func anAnswerOfAHeldHostIsHeard(
+        _ answer: HostGates.Report
+    ) {
+        let (time, signal) = (ManualTime(), SupervisionSignal())
+        let gates = Gatekeeper(time: time, signal: signal)
+        let dispatcher = gates.addDispatcher()
+        let news = signal.listen(to: .queue)
+        let host = "https://example.org:443"
+        func report(_ report: HostGates.Report, _ task: Int64) {
+            gates.report(report, host: host, owner: UserID(1), task: TaskID(task), startedAt: 0)
+        }
+        report(answer, 1)
+        for task in 1...5 { report(.failed, Int64(task)) }
+        #expect(news.take() == [])
+        report(answer, 6)
+        #expect(news.take() == .queue)
+        #expect(gates.takeReleased(by: dispatcher, at: time.reading()) == [host])
+        report(answer, 7)
+        #expect(news.take() == [])
+    }
 }
