@@ -1,12 +1,15 @@
 """Daemons that were built with a sanitizer. Every report is a failure, whatever the result of the case."""
 import os
+import pathlib
 
 from torture.client import Gone
 from torture.problem import Problem, unique
 from torture.stage import Result, Stage
 
+SUPPRESSIONS = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "thread-sanitizer.suppressions"
 #: Sanitizer -> the variable of its options, and the options. Reports go to files, because the processes are killed.
-OPTIONS = {"thread": ("TSAN_OPTIONS", "exitcode=66"), "address": ("ASAN_OPTIONS", "detect_leaks=0")}
+OPTIONS = {"thread": ("TSAN_OPTIONS", f"exitcode=66:suppressions={SUPPRESSIONS}"),
+           "address": ("ASAN_OPTIONS", "detect_leaks=0")}
 #: The number of characters of the first report that are printed.
 SHOWN = 6000
 

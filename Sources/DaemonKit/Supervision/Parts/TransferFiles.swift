@@ -95,12 +95,12 @@ final class TransferFiles: Sendable {
             try plan.check(folder, device: record.destinationDevice)
             return folder
         }
-        let folder = try await opening(plan.folder) { [access, folders] in
-            folders.keep(
+        return try await opening(plan.folder) { [self] in
+            let folder = folders.keep(
                 try plan.open(access, owner: owner, device: record.destinationDevice), owner: owner)
+            removeAbandoned(from: folder, owner: owner)
+            return folder
         }
-        removeAbandoned(from: folder, owner: owner)
-        return folder
     }
 
     /// Removes what volatile sessions of a killed daemon left in the folder. Nobody waits for this single search.
