@@ -343,6 +343,7 @@ package final class Daemon: Sendable {
         await server.stop()
         supervision.flush()
         store.close()
+        supervision.tellOfUnstored()
         volatileSupervision.store.close()
         log.writeLast()
         logger.notice("stopped")

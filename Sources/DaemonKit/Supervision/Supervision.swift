@@ -173,7 +173,13 @@ package struct Supervision: Sendable {
     }
 
     /// Something that has happened could not be stored. The next daemon must find it out again.
-    package var hasGivenUp: Bool { patience.hasGivenUp }
+    package var hasGivenUp: Bool { patience.hasGivenUp || !unstored.isEmpty }
+
+    /// How many changes of what tasks learned from servers are not stored, by kind; empty if all are.
+    private var unstored: [String: Int] {
+        ["cookies": cookies.unstoredCount, "knownHosts": hsts.unstoredCount, "credentials": credentials.unstoredCount]
+            .filter { $0.value > 0 }
+    }
 
     // MARK: Life
 
@@ -247,6 +253,15 @@ package struct Supervision: Sendable {
         cookies.flush()
         credentials.flush()
         hsts.flush()
+    }
+
+    /// Logs what is lost because the store could not take it until the end.
+    func tellOfUnstored() {
+        let unstored = unstored
+        guard !unstored.isEmpty else { return }
+        logger.error(
+            "changes are lost, because the state folder was full or failing until the end",
+            metadata: unstored.mapValues { "\($0)" })
     }
 
     /// Applies changed global settings at once, also to running transfers.

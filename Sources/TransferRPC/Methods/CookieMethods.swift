@@ -114,7 +114,7 @@ public enum SetCookies: RPCMethod {
             case .evicted:
                 .optional(
                     .integer,
-                    "Of these, those that gave way to others at once: \(Bounds.cookies) are kept, and \(Bounds.cookiesOfDomain) of a registered domain with the names below it."
+                    "Number of cookies, of these and of those stored before, that gave way to others: \(Bounds.cookies) are kept, and \(Bounds.cookiesOfDomain) of a registered domain with the names below it."
                 )
             }
         }

@@ -167,7 +167,7 @@ struct CookiesCommand: AsyncParsableCommand {
             if expired + refused > 0 {
                 text += "; \(expired + refused) skipped" + list([(expired, "expired"), (refused, "refused")])
             }
-            if evicted > 0 { text += "; \(evicted) gave way to others at once, because there are too many" }
+            if evicted > 0 { text += "; \(evicted) gave way to others, because there are too many" }
             return text
         }
     }

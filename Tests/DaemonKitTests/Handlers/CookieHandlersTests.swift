@@ -91,6 +91,9 @@ struct CookieHandlersTests {
         #expect(second == SetCookies.Result(set: 5, replaced: 1, unchanged: 3, expired: 1, evicted: 0))
         let many = (0..<Bounds.cookiesOfDomain + 5).map { cookie("x\($0)", "b.org") }
         #expect(try await bench.call(SetCookies.self, .init(cookies: many)).evicted == 5)
+        // Those of an earlier call give way too.
+        let more = (0..<20).map { cookie("y\($0)", "b.org") }
+        #expect(try await bench.call(SetCookies.self, .init(cookies: more)).evicted == 20)
     }
 
     /// An address has no names below it.

@@ -180,6 +180,7 @@ package final class CookieKeeper: Sendable {
 
     /// Hands the store what a failing disk kept out of it.
     func flush() { unstored.flush() }
+    var unstoredCount: Int { unstored.count }
 
     // MARK: Clients
 
@@ -213,24 +214,29 @@ package final class CookieKeeper: Sendable {
         let now = time.reading().wall
         var keys: [String: [Cookie.Identity]] = [:]
         var (replaced, unchanged, expired) = (0, 0, 0)
-        var stored: Set<Cookie.Identity> = []
+        var ended: Set<Cookie.Identity> = []
         // Done in pieces, so that a request that waits for the lock waits only for a few cookies.
         for start in stride(from: 0, to: cookies.count, by: Self.piece) {
             let some = cookies[start..<min(start + Self.piece, cookies.count)]
             let changed = storage.change(name, at: now) { jar in
                 some.flatMap { cookie in
                     let changes = Self.put(cookie, into: &jar, at: now)
-                    if let end = cookie.expires, end <= now { expired += 1 }
-                    for case .stored(let new, created: _, let old) in changes {
-                        stored.insert(new.key)
-                        if let old { old == new ? (unchanged += 1) : (replaced += 1) }
+                    if let end = cookie.expires, end <= now {
+                        expired += 1
+                        ended.formUnion(changes.map(\.key))
+                    }
+                    for case .stored(let new, created: _, let old?) in changes {
+                        old == new ? (unchanged += 1) : (replaced += 1)
                     }
                     return changes
                 }
             }
             keys.merge(changed) { $0 + $1 }
         }
-        let evicted = stored.count { storage.entry(name, $0) == nil }
+        let evicted = keys.reduce(0) { count, changed in
+            let gone = Set(changed.value).subtracting(changed.key == name ? ended : [])
+            return count + gone.count { storage.entry(changed.key, $0) == nil }
+        }
         try await write(keys, of: owner)
         return SetCookies.Result(
             set: cookies.count, replaced: replaced, unchanged: unchanged, expired: expired, evicted: evicted)

@@ -245,6 +245,7 @@ package final class CredentialKeeper: Sendable {
 
     /// Hands the store what a failing disk kept out of it.
     func flush() { unstored.flush() }
+    var unstoredCount: Int { unstored.count }
 
     @Sendable private func storing(_ places: Set<Place>, _ transaction: StoreTransaction) throws {
         for place in places {

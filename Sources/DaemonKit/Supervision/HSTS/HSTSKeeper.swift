@@ -89,6 +89,7 @@ package final class HSTSKeeper: Sendable {
 
     /// Hands the store what a failing disk kept out of it.
     func flush() { unstored.flush() }
+    var unstoredCount: Int { unstored.count }
 
     private func storing(of owner: UserID) -> UnstoredChanges<String>.Body {
         { [self] domains, transaction in

@@ -53,9 +53,14 @@ final class UnstoredChanges<Change: Hashable & Sendable>: Sendable {
             settle(owner)
         } catch {
             keep(due, of: owner, body, error)
+            guard var error = error as? TransferError, StorePatience.passes(error.code) else { throw error }
+            error.message += " The change is in force, and is stored when the disk works again."
             throw error
         }
     }
+
+    /// How many changes the store could not take.
+    var count: Int { left.withLock { $0.values.reduce(0) { $0 + $1.changes.count } } }
 
     /// Hands what is left to the store, because it is about to close.
     func flush() {

@@ -48,7 +48,10 @@ import TransferStore
     private func settle() async throws { try await store.write { _ in } }
 
     private func fails(_ changes: Set<String>) async {
-        await #expect(throws: TransferError.self) { try await unstored.write(changes, of: Self.anna, disk.write) }
+        let error = await #expect(throws: TransferError.self) {
+            try await unstored.write(changes, of: Self.anna, disk.write)
+        }
+        #expect(error?.message.hasSuffix("The change is in force, and is stored when the disk works again.") == true)
     }
 
     /// By itself, without another change, once for all changes that were kept out.
@@ -103,8 +106,17 @@ import TransferStore
             try await settle()
         }
         disk.failure = nil
+        #expect(unstored.count == 2)
         unstored.flush()
         store.close()
-        #expect(Set(disk.written) == [["of \(Self.anna)"], ["of \(Self.bert)"]])
+        #expect(Set(disk.written) == [["of \(Self.anna)"], ["of \(Self.bert)"]] && unstored.count == 0)
+    }
+
+    @Test func whatCannotBeStoredAtTheEndIsCounted() async throws {
+        disk.failure = TransferError(.internal, "A body fails.")
+        unstored.store(["a", "b"], of: Self.anna, disk.write)
+        unstored.flush()
+        store.close()
+        #expect(unstored.count == 2)
     }
 }
