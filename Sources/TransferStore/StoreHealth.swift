@@ -84,6 +84,11 @@ final class StoreHealth: Sendable {
     /// The error, if there is damage.
     var damage: TransferError? { state.withLock { $0.troubles[.damaged] } }
 
+    /// The error that prevents the store from working now.
+    var trouble: TransferError? {
+        state.withLock { $0.troubles[.damaged] ?? $0.troubles[.unusable] ?? $0.troubles[.full] }
+    }
+
     /// A read or a commit failed with this error, as its caller gets it; only `disk.io` counts.
     /// - Returns: whether it counts.
     @discardableResult

@@ -30,7 +30,7 @@ package final class TransferStore: Sendable {
     package let missingLog: String?
     /// nil if the store is in memory.
     private let files: StoreFiles?
-    private let health: StoreHealth
+    let health: StoreHealth
     private let committer: GroupCommitter
     /// nil if the store is in memory.
     let checkpointing: Checkpointing?
@@ -196,6 +196,8 @@ package final class TransferStore: Sendable {
 
     /// The damage, if SQLite has found a damaged page since the database was opened.
     package var damage: TransferError? { health.damage }
+    /// What prevents the store from working now: damage, a disk that fails, or a full one.
+    package var trouble: TransferError? { health.trouble }
 
     /// Calls `body` once when the store cannot work, and once when it can again; immediately for troubles that already
     /// exist. It is called on any thread, and must not use the store.

@@ -34,6 +34,21 @@ import TransferModel
         #expect(heard.withLock(\.count) == 3)
     }
 
+    @Test func theWorstTroubleIsTheOneThatIsTold() {
+        let health = StoreHealth(quiet: .zero)
+        #expect(health.trouble == nil)
+        health.began(.full, TransferError(.diskFull, "full"))
+        #expect(health.trouble?.message == "full")
+        health.began(.unusable, TransferError(.diskIO, "unusable"))
+        #expect(health.trouble?.message == "unusable")
+        health.began(.damaged, TransferError(.diskIO, "damaged"))
+        #expect(health.trouble?.message == "damaged")
+        health.ended(.damaged)
+        health.ended(.unusable)
+        health.ended(.full)
+        #expect(health.trouble == nil)
+    }
+
     /// No lock is held during the call. The observer may ask, and a change during the call is reported after it.
     @Test func theObserverMayUseIt() {
         let health = StoreHealth()

@@ -289,8 +289,8 @@ extension TaskView: WireObject {
         case .explanation:
             .optional(
                 .string,
-                "In `task.get`. Queued: a sentence about `reason`. Running: a sentence if its disk does not answer, or if its "
-                    + "helper waits for another task."
+                "In `task.get`. Queued: a sentence about `reason`. Running: a sentence if the state folder is full or fails, if the "
+                    + "task's disk does not answer, or if its helper waits for another task."
             )
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 if unknown.")

@@ -15,15 +15,15 @@ struct TaskReader: TaskReading {
 
     func queueing(of record: TaskRecord) async -> TaskView.Queueing? { await reason.queueing(of: record) }
 
-    /// Asks the disk of a running task that makes no progress.
+    /// Asks the store and the disk of a running task that makes no progress.
     func trouble(of record: TaskRecord) async -> String? {
         if runs[record.id]?.counters.waitsForAnother == true {
             return "The output of its helper waits for another task, which takes no bytes. Let that task continue, or "
                 + "cancel it."
         }
-        guard let live = live(record.id), live.rate == 0, let need = disks.need(of: record),
-            await !conditions.disk.answers(need)
-        else { return nil }
+        guard let live = live(record.id), live.rate == 0 else { return nil }
+        if let trouble = store.trouble { return "Its changes may not be stored: \(trouble.message)" }
+        guard let need = disks.need(of: record), await !conditions.disk.answers(need) else { return nil }
         return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task "
             + "continues when it answers."
     }
