@@ -161,8 +161,11 @@ package final class CacheStore: Sendable {
         await withCheckedContinuation { continuation in
             queue.post { [self] in
                 var count = 0
-                perform { database in
+                let isDone = perform { database in
                     try database.change { count = try database.remove(owner, storage, url: url, since: since) }
+                }
+                if !isDone {
+                    opened.withLock { discard(&$0, "there is no room to remove what a client removes") }
                 }
                 continuation.resume(returning: count)
             }

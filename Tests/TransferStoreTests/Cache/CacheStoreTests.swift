@@ -46,6 +46,28 @@ struct CacheStoreTests {
         (try? FileManager.default.contentsOfDirectory(atPath: folder.file("cache/bodies"))) ?? []
     }
 
+    /// A client was told that they are gone.
+    @Test(.enabled(if: Requirements.mayAdministrate, "mounts need root")) func whatIsRemovedOnAFullDiskIsNotThereLater()
+        async throws
+    {
+        let disk = try SmallDisk(size: "2m")
+        func open() -> CacheStore {
+            CacheStore(path: disk.path + "/cache", ownersMost: 1 << 30, boot: "1", inPlace: true, rest: .zero)
+        }
+        let first = open()
+        for number in 0..<40 { put(first, record("http://a/\(number)", body: [UInt8](repeating: 9, count: 3000))) }
+        #expect(await find(first, "http://a/7") != nil)
+        for (number, size) in [1 << 18, 1 << 14, 1 << 12].enumerated() {
+            for part in 0..<64 where (try? disk.fill("\(number)-\(part)", bytes: size)) == nil { break }
+        }
+        _ = await first.remove(alice, nil, url: nil, since: nil)
+        for number in 0..<3 { for part in 0..<64 { unlink("\(disk.path)/\(number)-\(part)") } }
+        await first.close()
+        let second = open()
+        #expect(await second.usage(of: alice).isEmpty)
+        #expect(await find(second, "http://a/7") == nil)
+    }
+
     @Test func recordsOutliveTheDaemon() async throws {
         let (short, long) = (record("http://a/"), record("http://b/", body: [UInt8](repeating: 9, count: 20_000)))
         let empty = record("http://c/", body: [])
