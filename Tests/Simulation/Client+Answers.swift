@@ -87,11 +87,13 @@ extension Client {
             world.note("answer \(id) is gone")
             return false
         }
+        let isRepeated = answers[id] != nil
         if let known = answers[id], known != action {
             world.violate("question \(id) was answered \(known.rawValue), then \(action.rawValue), and both were taken")
         }
         answers[id] = action
-        if action == .cancel, promise(.cancelled, task, number) { gaveUp(task) }
+        // A retry may have come since the first time. Then the repeated answer is accepted and changes nothing.
+        if action == .cancel, !isRepeated, promise(.cancelled, task, number) { gaveUp(task) }
         world.note("answer \(id) is taken")
         return true
     }
