@@ -172,7 +172,7 @@ package struct Supervision: Sendable {
             })
     }
 
-    /// Something that has happened could not be stored. The next daemon must find it out again.
+    /// Something that has happened could not be stored. The next daemon must find it out again, if it can.
     package var hasGivenUp: Bool { patience.hasGivenUp || !unstored.isEmpty }
 
     /// How many changes of what tasks learned from servers are not stored, by kind; empty if all are.

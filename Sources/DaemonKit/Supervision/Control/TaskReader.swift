@@ -22,7 +22,7 @@ struct TaskReader: TaskReading {
                 + "cancel it."
         }
         guard let live = live(record.id), live.rate == 0 else { return nil }
-        if let trouble = store.trouble { return "Its changes may not be stored: \(trouble.message)" }
+        if let trouble = store.trouble { return "Its changes may not be stored. \(trouble.message)" }
         guard let need = disks.need(of: record), await !conditions.disk.answers(need) else { return nil }
         return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task "
             + "continues when it answers."

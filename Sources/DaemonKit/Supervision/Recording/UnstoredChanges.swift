@@ -53,7 +53,7 @@ final class UnstoredChanges<Change: Hashable & Sendable>: Sendable {
             settle(owner)
         } catch {
             keep(due, of: owner, body, error)
-            guard var error = error as? TransferError, StorePatience.passes(error.code) else { throw error }
+            guard var error = error as? TransferError, Self.passes(error) else { throw error }
             error.message += " The change is in force, and is stored when the disk works again."
             throw error
         }
@@ -75,6 +75,9 @@ final class UnstoredChanges<Change: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// No pause mends a damaged database.
+    private static func passes(_ error: TransferError) -> Bool { StorePatience.passes(error.code) && error.retryable }
+
     private func settle(_ owner: UserID) {
         left.withLock { left in
             if left[owner]?.changes.isEmpty == true { left[owner] = nil }
@@ -82,9 +85,7 @@ final class UnstoredChanges<Change: Hashable & Sendable>: Sendable {
     }
 
     private func keep(_ due: Set<Change>, of owner: UserID, _ body: @escaping Body, _ error: any Error) {
-        let error = error as? TransferError
-        // No pause mends a damaged database.
-        let passes = error.map { StorePatience.passes($0.code) && $0.retryable } ?? false
+        let passes = (error as? TransferError).map(Self.passes) ?? false
         let pause = left.withLock { left -> Duration? in
             var known = left[owner] ?? Left(body: body)
             known.changes.formUnion(due)

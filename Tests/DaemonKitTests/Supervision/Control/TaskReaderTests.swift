@@ -17,7 +17,7 @@ struct TaskReaderTests {
         #expect(await supervision.reader.trouble(of: record) == nil)
         supervision.runs.insert(TransferRun(record, directHost: "h") { _ in })
         #expect(
-            await supervision.reader.trouble(of: record) == "Its changes may not be stored: There is no room.")
+            await supervision.reader.trouble(of: record) == "Its changes may not be stored. There is no room.")
         fixture.store.health.ended(.full)
         #expect(await supervision.reader.trouble(of: record)?.contains("stored") != true)
     }
