@@ -149,6 +149,16 @@ import Testing
         #expect(refusal.map { "\($0)".contains(ProgramTable.path) } == true)
     }
 
+    /// Otherwise a connection of another test stays open when its server has closed it.
+    @Test func aProgramInheritsNothing() async throws {
+        let open = try FileHandle(forReadingFrom: Checkout.root.appendingPathComponent("README.md"))
+        let descriptor = fcntl(open.fileDescriptor, F_DUPFD, 100)
+        defer { close(descriptor) }
+        let script = "test -e /proc/self/fd/0 && ! test -e /proc/self/fd/\(descriptor)"
+        let (status, output) = try await Program.run(["sh", "-c", script])
+        #expect(descriptor >= 100 && status == 0, "\(output)")
+    }
+
     @Test(arguments: ["bench", "torture"]) func pythonStartsNothingWithoutARow(use: String) async throws {
         let planted = """
             import subprocess, sys

@@ -29,7 +29,8 @@ extension RPCProbe {
         try await task(id)["state"]?.stringValue ?? "?"
     }
 
-    /// Polls until the task is in one of these states, and returns it.
+    /// Polls until the task is in one of these states, and returns it. If the test's time limit passes, the task is printed,
+    /// because Swift Testing does not report errors that are thrown after that.
     /// - Throws: `SupportError` if it ends in another state, or if the limit passes.
     @discardableResult
     package func wait(for id: Int64, _ states: String..., within limit: Double = 90) async throws -> JSONValue {
@@ -40,6 +41,7 @@ extension RPCProbe {
             return states.contains(state) || ["completed", "failed", "cancelled"].contains(state)
         }
         guard reached, states.contains(last["state"]?.stringValue ?? "?") else {
+            if Task.isCancelled { print("when its time was over, task \(id) was \(last)") }
             throw SupportError("task \(id) is not \(states.joined(separator: " or ")) but \(last)")
         }
         return last

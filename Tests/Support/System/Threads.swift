@@ -19,7 +19,8 @@ package enum Threads {
     }
 }
 
-/// Polls until `condition` holds or `limit` seconds have passed. The limit only ends a broken run.
+/// Polls until `condition` holds, `limit` seconds have passed, or the test's own time limit has passed, which cancels it.
+/// Limits only end a broken run.
 /// - Returns: whether it held.
 package func eventually(
     within limit: Double = 60, every interval: Double = 0.02, _ condition: () async throws -> Bool
@@ -27,7 +28,7 @@ package func eventually(
     let deadline = ContinuousClock.now + .seconds(limit)
     while true {
         if try await condition() { return true }
-        if ContinuousClock.now > deadline { return false }
+        if Task.isCancelled || ContinuousClock.now > deadline { return false }
         try? await Task.sleep(for: .seconds(interval))
     }
 }
