@@ -100,9 +100,11 @@ struct DecisionService: DecisionServing {
     private func becameDownload(
         _ known: DecisionRecord, by answer: DecisionAnswer
     ) async throws -> Stored {
-        guard known.state == .open, let task = try await store.read({ try $0.task(known.task) }) else {
-            return try await store(answer, to: known.id)
+        // If the same answer came first, the task is a download already.
+        let asking = try await store.read { snapshot in
+            try snapshot.decision(known.id)?.state == .open ? try snapshot.task(known.task) : nil
         }
+        guard let task = asking else { return try await store(answer, to: known.id) }
         guard task.spec.kind == .data else {
             throw TransferError(
                 .badField, "action: the task is not a data task; say allow or cancel.", details: ["field": "action"])

@@ -21,13 +21,18 @@ import TransferStore
     private var peer: Peer { Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false) }
 
     /// A task that asks about its answer is queued again and paused before its client has decided.
-    private func pausedWithAQuestion() async throws -> (task: TaskID, decision: DecisionID) {
+    private func pausedWithAQuestion(
+        kind: TaskKind = .download
+    ) async throws -> (task: TaskID, decision: DecisionID) {
         var session = SessionConfiguration()
         session.asks = [.response]
         let task = try await fixture.add(hosts: ["a"], configuration: session)[0].id
         let (transitions, key) = (fixture.transitions, fixture.key)
         let decision = try await fixture.store.write { transaction in
             let record = try #require(try transaction.session(key))
+            var spec = try #require(try transaction.task(task)).spec
+            spec.kind = kind
+            try transaction.setSpec(task, spec, host: "https://a:443")
             _ = try transitions.claim([task], sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
             return try #require(try transitions.question(about: .begun(head), of: task, in: transaction).record)
@@ -44,6 +49,23 @@ import TransferStore
         let found = try await fixture.store.read { (try $0.task(task), try $0.decision(of: task)) }
         #expect(found.0?.status.state == state)
         #expect(found.1?.state == .answered && found.1?.answer?.action == action)
+    }
+
+    /// Each of the calls succeeds, in whatever order they reach the store.
+    @Test func theSameAnswerIsTakenTwiceAtOnce() async throws {
+        let destination = Destination(path: "\(home.root)/home/f")
+        for _ in 0..<30 {
+            let (task, decision) = try await pausedWithAQuestion(kind: .data)
+            let answer = AnswerDecision.Parameters(id: decision, action: .becomeDownload, destination: destination)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<100 {
+                    group.addTask { _ = try await supervision.decisions.answer(answer, by: peer) }
+                }
+                try await group.waitForAll()
+            }
+            let found = try await fixture.store.read { try $0.task(task) }
+            #expect(found?.spec.kind == .download && found?.status.state == .paused)
+        }
     }
 
     /// A client whose answer comes too late learns why.
