@@ -16,7 +16,7 @@ enum TraceLine {
     private static func head(_ line: String) -> String {
         let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         if words.count == 3, words[2].hasPrefix("HTTP/") {
-            return "\(words[0]) \(URLRules.redacted(String(words[1]))) \(words[2])"
+            return "\(words[0]) \(url(words[1])) \(words[2])"
         }
         if let first = words.first, ["PASS", "ACCT"].contains(first.uppercased()) {
             return "\(first) \(HeaderField.mask)"
@@ -31,11 +31,12 @@ enum TraceLine {
         let name = String(line[..<colon])
         guard !name.isEmpty, !name.contains(" ") else { return nil }
         let value = String(line[line.index(after: colon)...].drop { $0 == " " })
-        if name == ":path" { return ":path: \(URLRules.redacted(value))" }
-        let places = ["location", "content-location", "link", "refresh", "referer"]
-        if places.contains(name.lowercased()) { return "\(name): \(URLRules.withoutSecrets(value))" }
-        return "\(name): \(HeaderField(name, value).masked.value)"
+        if name == ":path" { return ":path: \(url(value[...]))" }
+        return "\(name): \(HeaderField(name, value).shownValue)"
     }
+
+    /// A server may have named it.
+    private static func url(_ text: Substring) -> String { URLRules.redacted(URLRules.withoutSecrets(String(text))) }
 
     /// libcurl writes HTTP/2 fields as `[name: value]`, and names proxies of the environment with their passwords.
     private static func note(_ line: String) -> String {
@@ -49,7 +50,7 @@ enum TraceLine {
             let begin = rest[..<mark.lowerBound].lastIndex { !$0.isLetter && !$0.isNumber && $0 != "+" }
             let start = begin.map { rest.index(after: $0) } ?? rest.startIndex
             let end = rest[mark.upperBound...].firstIndex { $0 == " " || $0 == "'" || $0 == "\"" } ?? rest.endIndex
-            shown += rest[..<start] + URLRules.redacted(String(rest[start..<end]))
+            shown += rest[..<start] + url(rest[start..<end])
             rest = rest[end...]
         }
         return shown + rest

@@ -13,6 +13,11 @@ import Testing
         ("X-Api-Key: s3cret", "X-Api-Key: ***"), ("Proxy-Authorization: Basic s3cret", "Proxy-Authorization: ***"),
         (":path: /a?token=s3cret", ":path: /a?token=***"), (":method: GET", ":method: GET"),
         ("Location: https://h/x?X-Amz-Signature=s3cret", "Location: https://h/x?X-Amz-Signature=***"),
+        ("GET /token/S3cret0a1b HTTP/1.1", "GET /token/*** HTTP/1.1"),
+        (":path: /token/S3cret0a1b", ":path: /token/***"), ("location: /token/S3cret0a1b", "location: /token/***"),
+        ("Link: <http://h/n?token=s3cret>; rel=next", "Link: <http://h/n?token=***>; rel=next"),
+        ("X-Redirect-Url: http://u:s3cret@h/?sig=s3cret", "X-Redirect-Url: http://h/?sig=***"),
+        ("CONNECT bot123456:8443 HTTP/1.1", "CONNECT bot123456:8443 HTTP/1.1"),
         ("PASS s3cret", "PASS ***"), ("USER me", "USER me"), ("RETR a:b", "RETR a:b"), ("", ""), (":", ":"),
         ("CONNECT h:443 HTTP/1.1", "CONNECT h:443 HTTP/1.1"),
     ])
@@ -31,6 +36,7 @@ import Testing
             "Uses proxy env variable http_proxy == 'http://proxy:1/'"
         ),
         ("from http://a:s3cret@h/ to 'https://h/?k=s3cret' now", "from http://h/ to 'https://h/?k=***' now"),
+        ("opened for https://h/token/S3cret0a1b", "opened for https://h/token/***"),
         ("a [b] c", "a [b] c"), ("x]", "x]"), ("://", "://"), ("é://u:s3cret@h", "é://h"),
     ])
     func notesKeepSecrets(_ line: String, _ shown: String) {

@@ -19,6 +19,20 @@ extension EndToEnd.Serving {
             #expect(!lines.contains { $0.contains("curl=") }, "libcurl is silent unless it is asked")
         }
 
+        @Test(.timeLimit(.minutes(1)))
+        func theLogSaysWhereADownloadResumes() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1 << 20)
+            scene.origin.serve("/file", .good(resource, cutAfter: 400_000), .good(resource))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            let lines = scene.daemon.log.split(separator: "\n").filter {
+                $0.contains("task=\(id)") && $0.contains("exchange")
+            }
+            #expect(lines.count == 2 && !lines[0].contains("range="), "\(lines)")
+            #expect(lines.last?.contains("range=\"bytes=400000-\"") == true, "\(lines)")
+        }
+
         /// The files in it are private, but their names and sizes are not.
         @Test(.timeLimit(.minutes(1)))
         func aStateFolderThatOthersCanListIsReported() async throws {

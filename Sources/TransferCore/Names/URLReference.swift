@@ -7,8 +7,8 @@ package enum URLReference {
     package static func resolve(_ reference: String, against base: String) throws(TransferError) -> ParsedURL {
         let text = absolute(reference.trimmed, base)
         guard let url = try? URLRules.parse(text), url.scheme == .http || url.scheme == .https else {
-            throw TransferError(
-                .httpProtocol, "The server's Location is not an HTTP URL: \(URLRules.redacted(text).prefix(200))")
+            let shown = URLRules.redacted(URLRules.withoutSecrets(text)).prefix(200)
+            throw TransferError(.httpProtocol, "The server's Location is not an HTTP URL: \(shown)")
         }
         return url
     }

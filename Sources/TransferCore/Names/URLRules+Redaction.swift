@@ -25,7 +25,7 @@ extension URLRules {
 
     /// A URL from a server, such as a redirect's target, for clients. In path, query and fragment, a parameter's value
     /// is shown only if it cannot be a credential. Clouds name their credentials as they like, and nobody needs them: a
-    /// task resumes from its own URL.
+    /// task resumes from its own URL. A segment of the path is shown unless it looks like a credential.
     package static func withoutSecrets(_ text: String) -> String {
         let url = withoutUserInfo(text)
         var rest = url[...]
@@ -34,12 +34,39 @@ extension URLRules {
             rest = rest.dropFirst(scheme.count + 2).drop { !"/?#".contains($0) }
         }
         let path = rest.prefix { !"?#".contains($0) }
-        var shown = url[..<rest.startIndex] + masked(path, between: "/;") { masked($0, by: isSecret) }
+        var name: Substring = ""
+        var shown =
+            url[..<rest.startIndex]
+            + masked(path, between: "/;") { part in
+                defer { if !part.isEmpty, !part.contains("=") { name = part } }
+                return isSecretSegment(part, after: name) ? mask : masked(part, by: isSecret)
+            }
         for part in rest[path.endIndex...].split(separator: "#", omittingEmptySubsequences: false).enumerated() {
             if part.offset > 0 { shown += "#" }
             shown += masked(part.element, between: "?&;") { field in
                 // A query may consist of a token alone.
                 field.contains("=") ? masked(field, by: isSecret) : isPlain(field) ? field : mask
+            }
+        }
+        return String(shown)
+    }
+
+    /// The value of a field, for clients and logs: each URL in it as by `withoutSecrets`.
+    ///
+    /// - Parameter holdsReferences: whether other parts may be relative references. Else they are left as they are.
+    package static func maskingURLs(in value: String, holdsReferences: Bool = false) -> String {
+        // Only such values hold URLs; those of most fields are left as they are without a look at their parts.
+        let holdsURL = value.holds(UInt8(ascii: "/")) && value.holds(UInt8(ascii: ":"))
+        guard holdsURL || holdsReferences else { return value }
+        let shown = masked(value[...], between: " \t\"<>") { word in
+            // A comma may separate URLs or be in one.
+            var isInside = false
+            return masked(word, between: ",") { part in
+                if part.utf8.firstRange(of: "://".utf8) != nil || holdsReferences && !isInside {
+                    isInside = true
+                    return withoutSecrets(String(part))[...]
+                }
+                return isInside && !isPlain(part) ? mask : part
             }
         }
         return String(shown)
@@ -100,11 +127,31 @@ extension URLRules {
         isCredential(name, value) || !isPlain(value)
     }
 
+    /// Whether a segment of a path looks like a credential: a JSON Web Token, a bot's token, or more than a plain word
+    /// or number after a name such as `token`. Digests are shown, because servers name files by them.
+    private static func isSecretSegment(_ segment: Substring, after name: Substring) -> Bool {
+        !isPlain(segment) && (isCredential(name, segment) || isWebToken(segment) || isBotToken(segment))
+    }
+
+    /// `eyJ….….…` (RFC 7519): `eyJ` is how a JSON object begins in Base64.
+    private static func isWebToken(_ segment: Substring) -> Bool {
+        let parts = PercentCoding.decode(segment).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count >= 3 && parts[0].starts(with: "eyJ".utf8)
+            && parts.joined().allSatisfy { isLetter($0) || isDigit($0) || "-_=".utf8.contains($0) }
+    }
+
+    /// `bot123:…`, as in Telegram's URLs. A host's name with a port has only a few characters after the colon.
+    private static func isBotToken(_ segment: Substring) -> Bool {
+        let parts = PercentCoding.decode(segment).split(separator: UInt8(ascii: ":"), maxSplits: 1)
+        guard parts.count == 2, parts[0].starts(with: "bot".utf8), parts[1].count >= 16 else { return false }
+        return parts[0].count > 3 && parts[0].dropFirst(3).allSatisfy(isDigit)
+    }
+
     /// Whether a value consists of short words and numbers, as sizes, versions, media types and file names do. Keys,
-    /// tokens and signatures have long runs that mix letters and digits, or both cases.
+    /// tokens and signatures have long runs that mix letters and digits, or both cases. An at sign may end user info.
     private static func isPlain(_ value: Substring) -> Bool {
         let decoded = PercentCoding.decode(value)
-        guard decoded.count <= longestPlain else { return false }
+        guard decoded.count <= longestPlain, !decoded.contains(UInt8(ascii: "@")) else { return false }
         return decoded.split { !isLetter($0) && !isDigit($0) }.allSatisfy { word in
             if word.allSatisfy(isDigit) { return word.count <= 14 }
             if word.count <= 5 { return true }

@@ -166,9 +166,56 @@ struct URLRulesTests {
         ("https://u:p@h:8/x?aB3dE5fG7hJ9kL1m", "https://h:8/x?***"), ("https://h/x#t=aB3dE5fG7", "https://h/x#t=***"),
         ("/next?to=http://other/&c=QwErTyUiOpAs", "/next?to=http://other/&c=***"),
         ("https://h/x?a&b=", "https://h/x?a&b="),
+        ("https://h/x?to=http://u:p@o/&v=1", "https://h/x?to=***&v=1"),
     ])
     func redirectsShowPlainValuesOnly(_ text: String, _ masked: String) {
         #expect(URLRules.withoutSecrets(text) == masked)
+    }
+
+    @Test(arguments: [
+        ("/h/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SECRETsig", "/h/***"),
+        ("/h/eyJhbGciOiJub25lIn0%2EeyJzdWIiOiIxIn0%2E/f.iso?v=1", "/h/***/f.iso?v=1"),
+        ("/h/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "/h/***"),
+        ("/file/bot12%3AAAHdqTcvCH1vGWJxfSeo/documents/f.pdf", "/file/***/documents/f.pdf"),
+        ("/h/token/SuperSecret9Xk2LmQ8", "/h/token/***"),
+        ("/h/Access%5FToken//0a1b2c3d4e/f", "/h/Access%5FToken//***/f"),
+        ("/token;v=1/0a1b2c3d4e", "/token;v=1/***"),
+        // Servers name files by digests, and folders as they like.
+        ("/h/0123456789abcdef0123456789abcdef", "/h/0123456789abcdef0123456789abcdef"),
+        ("/auth/login", "/auth/login"), ("/tokenizer/model-1.2.json", "/tokenizer/model-1.2.json"),
+        ("/token=a/f0a1b2c3", "/token=***/f0a1b2c3"),
+        ("/robot1:AAHdqTcvCH1vGWJxfSeo", "/robot1:AAHdqTcvCH1vGWJxfSeo"),
+        ("/bot1:8080/x", "/bot1:8080/x"), ("/eyJhbGciOiJIUzI1NiJ9.zip", "/eyJhbGciOiJIUzI1NiJ9.zip"),
+    ])
+    func redirectsShowNoCredentialsInThePath(_ path: String, _ masked: String) {
+        #expect(URLRules.withoutSecrets("https://h" + path) == "https://h" + masked)
+        #expect(URLRules.withoutSecrets(path) == masked)
+    }
+
+    @Test(arguments: [
+        ("http://u:SRVpw@o.org/?sig=SRVxru", "http://o.org/?sig=***"),
+        ("<http://o.org/n?token=a1>; rel=next", "<http://o.org/n?token=***>; rel=next"),
+        (
+            "<http://a/?token=1>; rel=\"next\", <http://u:p@b/f>; rel=duplicate; pri=1",
+            "<http://a/?token=***>; rel=\"next\", <http://b/f>; rel=duplicate; pri=1"
+        ),
+        ("a,http://u:p@a/,http://v:q@b/?c=1", "a,http://a/,http://b/?c=1"),
+        ("http://a/?b=c,0A1b2C3d4E", "http://a/?b=c,***"),
+        ("{\"url\":\"https://r/?s=0A1b2C3d4E\"}", "{\"url\":\"https://r/?s=***\"}"),
+        ("</n?token=1>; rel=next", "</n?token=1>; rel=next"), ("?token=1", "?token=1"),
+        ("text/html; q=0A1b2C3d4E", "text/html; q=0A1b2C3d4E"), ("", ""),
+    ])
+    func urlsInFieldsShowNoSecrets(_ value: String, _ masked: String) {
+        #expect(URLRules.maskingURLs(in: value) == masked)
+    }
+
+    @Test(arguments: [
+        ("</n?token=1>; rel=next, <?b=0A1b2C3d4E>; rel=prev", "</n?token=***>; rel=next, <?b=***>; rel=prev"),
+        ("<http://u:p@h/n?token=1>; rel=next", "<http://h/n?token=***>; rel=next"), ("?token=1", "?token=***"),
+        ("</f>; rel=\"next\"; title=\"Two words\"", "</f>; rel=\"next\"; title=\"Two words\""), ("", ""),
+    ])
+    func referencesInFieldsShowNoSecrets(_ value: String, _ masked: String) {
+        #expect(URLRules.maskingURLs(in: value, holdsReferences: true) == masked)
     }
 
     @Test func onlyUserInfoIsRemoved() {

@@ -43,11 +43,8 @@ extension ResponseInfo {
     private static func shown(_ header: HeaderField) -> String {
         let length = header.name.utf8.count
         if length < plainByLength.count, plainByLength[length].contains(where: header.isNamed) { return header.value }
-        return placing.contains(where: header.isNamed) ? URLRules.withoutSecrets(header.value) : header.masked.value
+        return header.shownValue
     }
-
-    /// Fields whose value is a URL.
-    private static let placing = ["location", "content-location", "refresh"]
 
     /// Shows the fields that fit, with repeats joined by commas (RFC 9110 section 5.3), in the order of first
     /// appearance. Credentials are masked here, because the event about an answer is stored unchanged.
@@ -77,6 +74,17 @@ extension ResponseInfo {
     var contentCoding: String? {
         ContentCodingRules.coding(of: ResponseHead(url: url, headers: headers))
     }
+}
+
+extension HeaderField {
+    /// The value for clients and logs: without credentials, also in URLs.
+    var shownValue: String {
+        if Self.placing.contains(where: isNamed) { return URLRules.withoutSecrets(value) }
+        return URLRules.maskingURLs(in: masked.value, holdsReferences: isNamed("link"))
+    }
+
+    /// Fields whose value is a URL.
+    private static let placing = ["location", "content-location", "refresh", "referer"]
 }
 
 extension WholeHead {

@@ -72,7 +72,7 @@ final class RunRecorder: TransferObserver {
         var fields: Logger.Metadata = ["url": "\(URLRules.redacted(exchange.url))"]
         if let method = exchange.method { fields["method"] = "\(method)" }
         // HTTP states the offset in a field; other protocols have a command for it.
-        if let range = exchange.headers.first(where: { $0.isNamed("Range") }) { fields["range"] = "\(range.value)" }
+        if let range = exchange.allHeaders.first(where: { $0.isNamed("Range") }) { fields["range"] = "\(range.value)" }
         if exchange.startOffset > 0 { fields["offset"] = "\(exchange.startOffset)" }
         return fields
     }

@@ -45,6 +45,18 @@ import TransferStore
             ])
     }
 
+    @Test(arguments: [
+        (
+            HeaderField("Link", "<http://o.org/n?token=SRVlink&a=1>; rel=next, </m?token=b>; rel=prev"),
+            "<http://o.org/n?token=***&a=1>; rel=next, </m?token=***>; rel=prev"
+        ),
+        (HeaderField("X-Redirect-Url", "http://u:SRVpw@o.org/?sig=SRVxru"), "http://o.org/?sig=***"),
+        (HeaderField("Location", "/bot1:AAHdqTcvCH1vGWJxfSeo/f"), "/***/f"), (HeaderField("Via", "1.1 a"), "1.1 a"),
+    ])
+    func keepsNoSecretOfAnyURL(_ header: HeaderField, _ shown: String) {
+        #expect(info([header]).headers == [HeaderField(header.name, shown)])
+    }
+
     @Test func aFloodOfHeadersIsCut() {
         let flood = (0..<400).map { HeaderField("X-\($0)", String(repeating: "a", count: 1000)) }
         var info = info(flood + [HeaderField("ETag", "\"1\"")])
@@ -65,6 +77,7 @@ import TransferStore
             ([HeaderField("Set-Cookie", "a=1")], true), ([HeaderField("X-Auth-Token", "a")], true),
             ([HeaderField("A", "1"), HeaderField("a", "2")], true), ([HeaderField("Location", "/a?token=b")], true),
             ([HeaderField("A", String(repeating: "a", count: 20_000))], true),
+            ([HeaderField("A", "http://h/a")], false), ([HeaderField("A", "http://u:p@h/a")], true),
         ])
     func theWholeHeadIsKeptIfMoreIsInIt(headers: [HeaderField], isMore: Bool) {
         let head = ResponseHead(url: "https://h/f?a=b", status: 200, headers: headers)
