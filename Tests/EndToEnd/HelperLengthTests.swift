@@ -18,6 +18,15 @@ extension EndToEnd.Serving {
             #expect(try await bench.probe.wait(for: right, "completed")["bytesReceived"] == 3000)
         }
 
+        @Test(.timeLimit(.minutes(1)), arguments: ["many", "single"])
+        func aDownloadThatFinishesTwiceWithoutAByteFails(_ kind: String) async throws {
+            let bench = try await HelperScene(kind, content: Content(seed: 1, size: 5))
+            let id = try await bench.add(kind, ["do": "finish"])
+            let task = try await bench.probe.wait(for: id, "failed")
+            #expect(task.errorCode == "integrity.length" && task["attempts"] == 2, "\(task)")
+            #expect(!Files.exists(bench.scene.file()))
+        }
+
         @Test(.timeLimit(.minutes(1)), arguments: ["10", "-10"])
         func aStreamOfAnotherLengthFails(more: String) async throws {
             let bench = try await HelperScene("many", content: Content(seed: 1, size: 3000))

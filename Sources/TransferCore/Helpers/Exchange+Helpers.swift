@@ -23,7 +23,8 @@ extension Exchange {
         case .ftp, .ftps, .sftp, .file, .data:
             throw TransferError(
                 .httpProtocol,
-                "The helper redirects to \(target.scheme.rawValue), which is allowed to http and https only.",
+                "The helper redirects to a URL of the scheme \(target.scheme.rawValue). A helper may redirect only to "
+                    + "http, https or a scheme that has a helper.",
                 details: ["url": .string(URLRules.withoutSecrets(url))])
         }
         if $network.refuses(target) { throw .plaintextRefused(to: target) }

@@ -224,11 +224,17 @@ package enum HelperMessage: Hashable, Sendable {
 
         /// The members are those of a question of kind `challenge`.
         private func challenge() throws(HelperViolation) -> Content {
-            let space = given("protectionSpace")?.objectValue ?? members
-            let method = space["method"]?.stringValue.flatMap(AuthenticationMethod.init(rawValue:)) ?? .httpBasic
-            guard [.httpBasic, .httpDigest].contains(method) else { throw wrong("method", "httpBasic or httpDigest") }
-            return .challenge(
-                realm: space["realm"]?.stringValue.map { String($0.prefix(HelperMessage.longestText)) }, method)
+            guard let space = (given("protectionSpace") ?? .object(members)).objectValue else {
+                throw wrong("protectionSpace", "an object")
+            }
+            let (realm, name) = (space["realm"] ?? .null, space["method"] ?? .null)
+            guard realm == .null || realm.stringValue != nil else { throw wrong("realm", "a text") }
+            let method: AuthenticationMethod? =
+                name == .null ? .httpBasic : name.stringValue.flatMap(AuthenticationMethod.init(rawValue:))
+            guard let method, [.httpBasic, .httpDigest].contains(method) else {
+                throw wrong("method", "httpBasic or httpDigest")
+            }
+            return .challenge(realm: realm.stringValue.map { String($0.prefix(HelperMessage.longestText)) }, method)
         }
     }
 }

@@ -22,14 +22,20 @@ package struct ShortEnd: Sendable, Hashable {
     ///   - start: where the answer's body began in the file.
     ///   - end: where it should have ended.
     ///   - total: announced length of the file.
+    ///   - saysEnd: the other side says when a body ends. Then an early end without any byte counts too; otherwise the
+    ///     server may be starting.
     /// - Returns: nil if the end says nothing about the length.
-    init?(_ outcome: ExchangeOutcome, from start: ByteCount, to end: ByteCount, of total: ByteCount, host: String) {
-        guard outcome.offset < end, outcome.offset > 0 else { return nil }
-        let isWhole = start == 0 && outcome.received > 0
+    init?(
+        _ outcome: ExchangeOutcome, from start: ByteCount, to end: ByteCount, of total: ByteCount, host: String,
+        saysEnd: Bool = false
+    ) {
+        guard outcome.offset < end, outcome.offset > 0 || saysEnd else { return nil }
+        let hasBytes = outcome.received > 0
         switch outcome.end {
-        case .finished, .transport(code: Self.closedEarly, _): proof = isWhole ? Self.proofByBodies : Self.proofByOthers
+        case .finished, .transport(code: Self.closedEarly, _):
+            proof = start == 0 && (hasBytes || saysEnd) ? Self.proofByBodies : Self.proofByOthers
         case .transport, .stalled:
-            guard isWhole else { return nil }
+            guard start == 0, hasBytes else { return nil }
             proof = Self.proofByOthers
         case .stopped, .local, .aborted, .overrun, .refusedRedirect: return nil
         }

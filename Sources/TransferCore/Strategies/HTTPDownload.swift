@@ -231,7 +231,9 @@ package struct HTTPDownload: TransferStrategy {
     private func shortEnd(_ outcome: ExchangeOutcome) -> ShortEnd? {
         guard let accepted = accepted(outcome), let expected = accepted.expected else { return nil }
         let end = accepted.offset + expected
-        return ShortEnd(outcome, from: accepted.offset, to: end, of: accepted.total ?? end, host: serverName)
+        return ShortEnd(
+            outcome, from: accepted.offset, to: end, of: accepted.total ?? end, host: serverName,
+            saysEnd: url.scheme == .helper)
     }
 
     /// Name for sentences.

@@ -70,6 +70,23 @@ struct HelperMessageTests {
     ])
     func linesThatAreWrongOfOneRequest(_ line: String) { #expect(refusal(line)?.id == 1, "\(line)") }
 
+    @Test(arguments: [
+        (#""x""#, "protectionSpace"), ("[]", "protectionSpace"), (#"{"realm":7}"#, "realm"),
+        (#"{"realm":["r"]}"#, "realm"), (#"{"method":true}"#, "method"), (#"{"method":"ntlm"}"#, "method"),
+        (#"{"method":"bearer"}"#, "method"), (#"{"method":""}"#, "method"),
+    ])
+    func aChallengeThatIsNoneNamesTheMember(_ space: String, member: String) {
+        let violation = refusal(#"{"type":"challenge","id":1,"protectionSpace":\#(space)}"#)
+        #expect(violation?.id == 1 && violation?.reason.contains(member) == true, "\(String(describing: violation))")
+    }
+
+    @Test func membersOfAChallengeMayBeNull() throws {
+        for space in ["null", "{}", #"{"realm":null,"method":null}"#] {
+            let line = #"{"type":"challenge","id":1,"protectionSpace":\#(space)}"#
+            #expect(try read(line) == .request(1, .challenge(realm: nil, .httpBasic)), "\(space)")
+        }
+    }
+
     @Test func whatIsNotUTF8IsRefused() {
         #expect(throws: HelperViolation.self) { try HelperMessage([0x7b, 0xff, 0x7d]) }
     }

@@ -100,6 +100,20 @@ struct HelperOrderTests {
         #expect(error.code == .httpStatus)
     }
 
+    /// A helper that finishes has no more, even if it has sent nothing.
+    @Test func aHelperThatFinishesWithoutAByteHasAWrongLength() throws {
+        var subject = try strategy()
+        let order = HelperOrder(try #require(subject.next(after: nil).exchange))
+        let outcome = ExchangeOutcome(
+            end: .transport(code: 18, message: ""), head: order.head(of: HelperResponse(offset: 0, length: 5)))
+        guard case .failed(let failure) = subject.next(after: outcome) else {
+            Issue.record("it has not failed")
+            return
+        }
+        #expect(failure.shortEnd?.received == 0 && failure.shortEnd?.announced == 5)
+        #expect(failure.shortEnd?.proof == ShortEnd.proofByBodies)
+    }
+
     /// What proves that a helper continues the held bytes.
     @Test func onlyTheSameValidatorContinues() throws {
         let order = HelperOrder(try exchange(held(40)))
@@ -146,6 +160,10 @@ struct HelperOrderTests {
         for url in ["file:///etc/passwd", "ftp://h/x", "data:,x", "/relative", "", "http://"] {
             #expect(throws: TransferError.self, "\(url)") { try redirect(to: url) }
         }
+        let local = #expect(throws: TransferError.self) { try redirect(to: "file:///etc/passwd") }
+        #expect(
+            local?.message == "The helper redirects to a URL of the scheme file. A helper may redirect only to http, "
+                + "https or a scheme that has a helper.")
         let limit = #expect(throws: TransferError.self) {
             try redirect(to: "https://h/") { $0.network.redirectsBefore = $0.network.redirectLimit }
         }

@@ -7,12 +7,13 @@ import TransferModel
 struct ShortEndTests {
     private func end(
         _ end: ExchangeOutcome.End = .transport(code: 18, message: ""), at offset: Int64, from start: Int64 = 0,
-        received: Int64? = nil, of total: Int64 = 1000
+        received: Int64? = nil, of total: Int64 = 1000, saysEnd: Bool = false
     ) -> ShortEnd? {
         let outcome = ExchangeOutcome(
             end: end, offset: ByteCount(offset), received: ByteCount(received ?? offset - start))
         return ShortEnd(
-            outcome, from: ByteCount(start), to: ByteCount(total), of: ByteCount(total), host: "example.org")
+            outcome, from: ByteCount(start), to: ByteCount(total), of: ByteCount(total), host: "example.org",
+            saysEnd: saysEnd)
     }
 
     /// Runs the attempts one after the other, each with its failure.
@@ -74,6 +75,16 @@ struct ShortEndTests {
         }
         #expect(end(at: 1000) == nil)
         #expect(end(at: 0) == nil, "nothing came: the server may be starting")
+    }
+
+    @Test func anEmptyBodyThatIsSaidToBeOverIsOne() throws {
+        let (last, status) = try attempts([end(at: 0, saysEnd: true), end(at: 0, saysEnd: true)])
+        #expect(last == 2 && status.error?.code == .integrityLength)
+        #expect(status.error?.details["received"] == 0)
+        // Not said: the other side was silent, or went away.
+        for broken in [ExchangeOutcome.End.stalled, .transport(code: 56, message: ""), .aborted] {
+            #expect(end(broken, at: 0, saysEnd: true) == nil)
+        }
     }
 
     @Test func aRetryBeginsToCountAnew() throws {
