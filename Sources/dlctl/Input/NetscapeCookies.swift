@@ -26,6 +26,8 @@ package enum NetscapeCookies {
 
     private static let header = "# Netscape HTTP Cookie File"
     private static let httpOnly = "#HttpOnly_"
+    /// 9999-12-31T23:59:59Z, the last second that RFC 3339 can write.
+    private static let latest: Int64 = 253_402_300_799
 
     package static func parse(_ text: String, at now: Timestamp) -> Contents { parse(Array(text.utf8), at: now) }
 
@@ -80,15 +82,26 @@ package enum NetscapeCookies {
         guard let includesNames = flag(fields[1]), let secure = flag(fields[3]) else {
             throw Bad(why: "its second and fourth fields must be TRUE or FALSE")
         }
-        guard let seconds = Double(fields[4]), seconds.magnitude < 1e15 else {
+        guard let seconds = seconds(fields[4]) else {
             throw Bad(name: fields[5], why: "its fifth field must be a time in seconds since 1970")
         }
-        let end = seconds == 0 ? nil : Timestamp(milliseconds: Int64(seconds) * 1000)
+        let end = seconds == 0 ? nil : Timestamp(milliseconds: seconds * 1000)
         if let end, end <= now { throw Bad(name: fields[5], why: "it has expired", isExpired: true) }
         return Cookie(
             name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: domain,
             path: fields[2].hasPrefix("/") ? fields[2] : "/", expires: end, secure: secure, httpOnly: isHTTPOnly,
             hostOnly: !includesNames)
+    }
+
+    /// Whole seconds since 1970, at most `latest`; nil if the text is no such time. Some writers put a number that no
+    /// calendar can hold for "never".
+    private static func seconds(_ text: String) -> Int64? {
+        if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            return min(Int64(text) ?? latest, latest)
+        }
+        // Rounded away from 0, which has a meaning of its own.
+        guard let seconds = Double(text)?.rounded(.awayFromZero), seconds.magnitude < 1e15 else { return nil }
+        return min(Int64(seconds), latest)
     }
 
     private static func flag(_ text: String) -> Bool? {

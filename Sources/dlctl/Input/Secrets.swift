@@ -103,6 +103,7 @@ enum InputFile {
     static let limit = 64 << 20
 
     /// - Parameter path: `-` is standard input.
+    /// - Throws: `CommandFailure.local` if it cannot be read, `.usage` if it is too large.
     static func read(_ path: String) throws -> [UInt8] {
         let name = path == "-" ? "standard input" : path
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -121,6 +122,6 @@ enum InputFile {
     }
 
     private static func unreadable(_ name: String) -> CommandFailure {
-        CommandFailure.usage("\(name) cannot be read: \(String(cString: strerror(errno)))")
+        CommandFailure.local("\(name) cannot be read: \(String(cString: strerror(errno)))")
     }
 }

@@ -74,6 +74,23 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    /// The line itself is right, so it is no wrong usage.
+    @Test(arguments: [
+        ["add", "-i", "none"], ["add", "--metalink", "none"], ["add", "--cookies", "none", "https://a/"],
+        ["add", "--user", "anna", "--password-file", "none", "https://a/"],
+        ["add", "--bearer-file", "none", "https://a/"], ["add", "--proxy-file", "none", "https://a/"],
+        ["add", "-H", "@none", "https://a/"], ["cookies", "import", "none"],
+        ["credential", "add", "a.org", "--username", "anna", "--password-file", "none"],
+    ])
+    func aFileThatCannotBeReadIsAFailure(_ line: [String]) async throws {
+        let bench = try await Bench()
+        let outcome = try await Program(line, environment: bench.environment, folder: bench.folder).finish()
+        #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
+        #expect(outcome.error == "dlctl: none cannot be read: No such file or directory\n")
+        #expect(bench.daemon.adds.isEmpty)
+        await bench.daemon.stop()
+    }
+
     @Test func errorsAreJSONToo() async throws {
         let bench = try await Bench()
         let outcome = try await bench.run("add", "--json", "gopher://a/")

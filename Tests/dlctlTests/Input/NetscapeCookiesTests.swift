@@ -54,6 +54,18 @@ struct NetscapeCookiesTests {
         #expect(refusal.line == 2 && refusal.why.contains(why), "\(refusal)")
     }
 
+    /// curl writes the greatest number that it has for a cookie that never ends.
+    @Test(arguments: [
+        "253402300799", "253402300800", "13350000000000000", "9223372036854775807", "99999999999999999999",
+        "0099999999999999999999", String(repeating: "9", count: 400),
+    ])
+    func anEndBeyondTheCalendarIsItsLastSecond(seconds: String) {
+        let contents = parse("a.org\tFALSE\t/\tFALSE\t\(seconds)\tn\tv")
+        #expect(contents.refusals.isEmpty)
+        #expect(contents.cookies.map(\.expires) == [Timestamp(milliseconds: 253_402_300_799_000)])
+        #expect(parse(NetscapeCookies.text(contents.cookies)).cookies == contents.cookies)
+    }
+
     /// The refusal names the cookie and its line.
     @Test func refusalsNameTheCookie() {
         let contents = parse("b.org\tFALSE\t/\tFALSE\t0\tn\tv\n\na.org\tTRUE\t/\tFALSE\t1\told\tv\nx\n")
