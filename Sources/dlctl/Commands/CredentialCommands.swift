@@ -7,9 +7,11 @@ struct CredentialCommand: AsyncParsableCommand {
         commandName: "credential",
         abstract: "Your user names and passwords that the daemon keeps.",
         discussion: """
-            A task sends a credential to a server or proxy that asks for one, unless the task has credentials of its own or \
-            its session asks a client (setting 'asks'). A refused credential is not sent again until you add it again; one \
-            that a credential helper gave, until you add or remove one for that server.
+            A task sends a credential to a server or proxy that asks for one, unless its session asks a client (setting \
+            'asks'). Credentials of the task itself come first; if they are refused, a stored one is sent, also one of \
+            another user name. If the task names a user without a password, only that user's credential is sent. A refused \
+            credential is not sent again until you add it again; one that a credential helper gave, until you add or \
+            remove one for that server.
 
             EXAMPLES:
               dlctl credential add example.org --username anna
