@@ -65,7 +65,7 @@ package struct Supervision: Sendable {
             access: access, storeID: store.identifier, stateFolder: store.isInMemory ? nil : store.folderPath,
             helpers: helpers, pool: pool, time: time)
         let policies = TaskPolicies(configuration: configuration)
-        let transitions = Self.transitions(policies, time, logger)
+        let transitions = Self.transitions(store.identifier, policies, time, logger)
         let patience = StorePatience(store: store) { signal.isStopped }
         let stops = RunStops(runs: runs, patience: patience, transitions: transitions, signal: signal)
         let moves = PartMoves(patience: patience, files: files, engine: engine, runs: runs, logger: logger) {
@@ -160,10 +160,10 @@ package struct Supervision: Sendable {
     }
 
     private static func transitions(
-        _ policies: TaskPolicies, _ time: any TimeSource, _ logger: Logger
+        _ storeID: String, _ policies: TaskPolicies, _ time: any TimeSource, _ logger: Logger
     ) -> TaskTransitions {
         TaskTransitions(
-            time: time, resourceTimeout: policies.resourceTimeout,
+            time: time, storeID: storeID, resourceTimeout: policies.resourceTimeout,
             queueLimit: { policies.configuration().global.maximumQueuedTasksPerUser },
             unreadable: { task, cause in
                 logger.error(

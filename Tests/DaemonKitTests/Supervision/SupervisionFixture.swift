@@ -50,7 +50,8 @@ final class SupervisionFixture: Sendable {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
         transitions = TaskTransitions(
-            time: time, resourceTimeout: { policy(TaskSpec(), SessionConfiguration()).resourceTimeout },
+            time: time, storeID: store.identifier,
+            resourceTimeout: { policy(TaskSpec(), SessionConfiguration()).resourceTimeout },
             queueLimit: { queueLimit })
     }
 

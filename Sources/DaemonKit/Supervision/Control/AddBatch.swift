@@ -14,7 +14,6 @@ struct AddBatch: Sendable {
     let configuration: SessionConfiguration
     let now: ClockReading
     let transitions: TaskTransitions
-    let storeID: String
 
     /// What the answer says about one task of the call.
     private enum Place {
@@ -43,15 +42,13 @@ struct AddBatch: Sendable {
     /// - Parameter answering: false if tasks that are already answered must run like the others.
     init(
         _ admitted: [AdmittedTask], key: SessionKey, tokens: ClientTokens, configuration: SessionConfiguration,
-        now: ClockReading,
-        transitions: TaskTransitions, storeID: String, answering: Bool = true
+        now: ClockReading, transitions: TaskTransitions, answering: Bool = true
     ) {
         self.key = key
         self.tokens = tokens
         self.configuration = configuration
         self.now = now
         self.transitions = transitions
-        self.storeID = storeID
         tasks.reserveCapacity(admitted.count)
         events.reserveCapacity(admitted.count)
         authors.reserveCapacity(admitted.count)
@@ -184,7 +181,8 @@ struct AddBatch: Sendable {
         _ checkpoint: Checkpoint?, in transaction: StoreTransaction
     ) throws -> Checkpoint? {
         guard let checkpoint,
-            let holder = PartName.task(of: TransferFiles.lastComponent(checkpoint.partPath), store: storeID),
+            let holder = PartName.task(
+                of: TransferFiles.lastComponent(checkpoint.partPath), store: transitions.storeID),
             let record = try transaction.task(holder), let held = record.checkpoint,
             held.device == checkpoint.device, held.inode == checkpoint.inode
         else { return checkpoint }

@@ -66,7 +66,7 @@ struct DecisionService: DecisionServing {
             logger.info(
                 "answered",
                 metadata: ["task": "\(known.task)", "decision": "\(id)", "action": "\(answer.action.rawValue)"])
-            await followUp.follow([outcome])
+            followUp.note(outcome)
             signal.changed()
         }
         return AnswerDecision.Result(decision: id, task: known.task, action: answer.action)
@@ -83,16 +83,15 @@ struct DecisionService: DecisionServing {
 
     private var now: Timestamp { transitions.time.reading().wall }
 
-    /// The part file is removed first, as for any cancellation.
+    /// The task's part file is removed after the answer is stored: if another answer came first, the task needs it.
     private func cancelled(
         _ known: DecisionRecord, by answer: DecisionAnswer
     ) async throws -> Stored {
         guard known.state == .open else { return try await store(answer, to: known.id) }
         return try await stops.stopping([known.task]) {
-            let left = try await leftParts.discardParts(of: [known.task], for: .cancel(keepPartial: false)).left
-            let outcome = try await store(answer, to: known.id, leaving: left)
-            leftParts.didNote(left)
-            return outcome
+            let stored = try await store(answer, to: known.id)
+            if let outcome = stored.outcome { await leftParts.discard(outcome.record) }
+            return stored
         }
     }
 
@@ -141,7 +140,7 @@ struct DecisionService: DecisionServing {
 
     /// - Throws: `decision.gone`.
     private func store(
-        _ answer: DecisionAnswer, to id: DecisionID, leaving left: [LeftPart] = [],
+        _ answer: DecisionAnswer, to id: DecisionID,
         also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
     ) async throws -> Stored {
         let (transitions, reading, isInMemory) = (transitions, transitions.time.reading(), store.isInMemory)
@@ -169,7 +168,6 @@ struct DecisionService: DecisionServing {
                 case .permanent, .some(.none), nil: break
                 }
             }
-            try transaction.note(left)
             try body(transaction)
             switch answer.action {
             case .cancel: return (true, try transitions.apply(.cancel(keepPartial: false), to: record, in: transaction))

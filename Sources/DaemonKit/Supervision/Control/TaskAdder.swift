@@ -126,11 +126,11 @@ struct TaskAdder: TaskAdding {
     private func insert(
         _ tasks: [AdmittedTask], _ seen: SessionRecord, _ tokens: ClientTokens
     ) async throws -> (tasks: [AddTasks.Added], earliestTime: Timestamp?) {
-        let (key, now, transitions, storeID) = (seen.key, time.reading(), transitions, store.identifier)
+        let (key, now, transitions) = (seen.key, time.reading(), transitions)
         @Sendable func batch(_ configuration: SessionConfiguration, answering: Bool) -> AddBatch {
             AddBatch(
                 tasks, key: key, tokens: tokens, configuration: configuration, now: now, transitions: transitions,
-                storeID: storeID, answering: answering)
+                answering: answering)
         }
         let ready = batch(seen.configuration, answering: true)
         let isLate = tasks.contains { $0.spec.deadlineAt.map { $0 <= now.wall } ?? false }

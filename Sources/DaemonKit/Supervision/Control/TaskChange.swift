@@ -36,8 +36,7 @@ struct TaskChange: Sendable {
     /// - Returns: the changed task.
     /// - Throws: `task.wrong_state`, and what the store throws.
     func store(
-        over record: TaskRecord, _ transitions: TaskTransitions, at now: ClockReading, storeID: String,
-        in transaction: StoreTransaction
+        over record: TaskRecord, _ transitions: TaskTransitions, at now: ClockReading, in transaction: StoreTransaction
     ) throws -> TaskRecord {
         try parameters.requirePossible(for: record)
         let spec = applied(to: record.spec)
@@ -53,7 +52,7 @@ struct TaskChange: Sendable {
             try transaction.setCheckpoint(record.id, named)
         }
         try transaction.setSpec(record.id, spec, host: host ?? record.host)
-        if let destination { try move(record, to: destination, at: now, storeID, in: transaction) }
+        if let destination { try move(record, to: destination, at: now, transitions.storeID, in: transaction) }
         try parameters.storePosition(of: record.id, at: now.wall, in: transaction)
         try changeState(of: record, transitions, at: now, in: transaction)
         _ = try transaction.append(

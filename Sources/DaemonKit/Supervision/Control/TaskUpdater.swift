@@ -59,14 +59,14 @@ struct TaskUpdater: TaskUpdating {
     ]
 
     private func store(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
-        let (id, now, transitions, storeID) = (known.id, time.reading(), transitions, store.identifier)
+        let (id, now, transitions) = (known.id, time.reading(), transitions)
         return try await stops.stopping(change.stopsRun(at: now.wall) ? [id] : []) {
             if change.destination != nil { try await requireUndelivered(id) }
             // Bytes that only the journal knows of could complete the file, and the new URL would not be asked.
             if change.parameters.url != nil { engine.journal?.forget(id) }
             return try await store.write { transaction in
                 guard let record = try transaction.task(id) else { throw TransferError.noTask(id) }
-                return try change.store(over: record, transitions, at: now, storeID: storeID, in: transaction)
+                return try change.store(over: record, transitions, at: now, in: transaction)
             }
         }
     }

@@ -40,8 +40,20 @@ final class LeftParts: Sendable {
     }
 
     /// Removes what a task held here. `UploadEndings` ends its upload at the server.
+    /// - Parameter record: the task after its transition. If that has ended it, the store knows its part files already.
     func discard(_ record: TaskRecord) async {
-        await note(await files.discardParts(of: [record], at: time.reading().wall))
+        let parts = LeftPart.all(of: record, in: files.storeID, at: time.reading().wall)
+        guard !parts.isEmpty else { return }
+        let left = await files.remove(parts).all
+        guard record.status.state.isFinal else { return await note(left) }
+        didNote(left)
+        let gone = parts.filter { !left.contains($0) }
+        do {
+            try await patience.persistently { try $0.forget(gone) }
+        } catch {
+            // The next look finds that they are gone.
+            logger.warning("parts that are gone stay noted", metadata: ["task": "\(record.id)", "error": "\(error)"])
+        }
     }
 
     /// Stores the part files that could not be removed.

@@ -16,6 +16,8 @@ package struct TaskTransitions: Sendable {
     }
 
     let time: any TimeSource
+    /// `identifier` of the store, which the names of part files contain.
+    let storeID: String
     /// The `timeoutIntervalForResource` of tasks that have none, and whose sessions have none.
     let resourceTimeout: @Sendable () -> Seconds
     /// How time counts for tasks of sessions that are or were paused.
@@ -57,6 +59,11 @@ package struct TaskTransitions: Sendable {
         if decision.outcome.discardsPart {
             try transaction.setCheckpoint(record.id, nil)
             try transaction.endUpload(of: record, at: time.reading().wall)
+            // Nothing of a task that has ended looks for its part file. If the daemon dies before `LeftParts` has removed
+            // it, the next one finds it by these names.
+            if decision.outcome.record.status.state.isFinal {
+                try transaction.note(LeftPart.all(of: record, in: storeID, at: time.reading().wall))
+            }
         }
         if !decision.events.isEmpty { try transaction.append(decision.events) }
         if decision.outcome.record.status.state.isFinal, !record.status.state.isFinal {

@@ -34,7 +34,7 @@ struct AddBatchTests {
             return try AddBatch(
                 tasks, key: key, tokens: ClientTokens(tasks.map(\.spec), of: key, now: now.wall),
                 configuration: SessionConfiguration(), now: now, transitions: transitions,
-                storeID: "store", answering: answering
+                answering: answering
             ).store(in: transaction, check)
         }
     }
@@ -221,7 +221,7 @@ struct AddBatchTests {
             return try await fixture.store.write { transaction in
                 try AddBatch(
                     [task], key: key, tokens: ClientTokens([task.spec], of: key, now: now.wall),
-                    configuration: SessionConfiguration(), now: now, transitions: transitions, storeID: "store"
+                    configuration: SessionConfiguration(), now: now, transitions: transitions
                 ).mayAnswer(in: transaction)
             }
         }

@@ -6,6 +6,7 @@ import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct DecisionServiceTests {
     private let fixture: SupervisionFixture
@@ -22,7 +23,7 @@ import TransferStore
 
     /// A task that asks about its answer is queued again and paused before its client has decided.
     private func pausedWithAQuestion(
-        kind: TaskKind = .download
+        kind: TaskKind = .download, in folder: TemporaryFolder? = nil
     ) async throws -> (task: TaskID, decision: DecisionID) {
         var session = SessionConfiguration()
         session.asks = [.response]
@@ -32,6 +33,7 @@ import TransferStore
             let record = try #require(try transaction.session(key))
             var spec = try #require(try transaction.task(task)).spec
             spec.kind = kind
+            spec.destination = folder.map { Destination(directory: $0.path) }
             try transaction.setSpec(task, spec, host: "https://a:443")
             _ = try transitions.claim([task], sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
@@ -65,6 +67,26 @@ import TransferStore
             }
             let found = try await fixture.store.read { try $0.task(task) }
             #expect(found?.spec.kind == .download && found?.status.state == .paused)
+        }
+    }
+
+    /// The task needs it if the other answer was first.
+    @Test func aCancellationThatLosesLeavesThePart() async throws {
+        let folder = try TemporaryFolder()
+        for _ in 0..<50 {
+            let (task, decision) = try await pausedWithAQuestion(in: folder)
+            let part = PartName.make(task: task, store: fixture.store.identifier)
+            try Files.write(folder.file(part), "part")
+            await withTaskGroup(of: Void.self) { group in
+                for action in [DecisionAction.cancel, .allow] {
+                    group.addTask {
+                        _ = try? await supervision.decisions.answer(
+                            AnswerDecision.Parameters(id: decision, action: action), by: peer)
+                    }
+                }
+            }
+            let status = try #require(try await fixture.store.read { try $0.status(of: task) })
+            #expect(Files.exists(folder.file(part)) == (status.state == .paused))
         }
     }
 

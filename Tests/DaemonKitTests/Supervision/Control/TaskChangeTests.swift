@@ -100,10 +100,10 @@ import TransferStore
         try await fixture.store.write { try $0.setSpec(task.id, placed, host: task.host) }
         for event in events { _ = try await fixture.apply(event, to: task.id) }
         let change = change(task.id, to: destination, set)
-        let (transitions, now, storeID) = (fixture.transitions, fixture.time.reading(), fixture.store.identifier)
+        let (transitions, now) = (fixture.transitions, fixture.time.reading())
         return try await fixture.store.write { transaction in
             let record = try #require(try transaction.task(task.id))
-            return try change.store(over: record, transitions, at: now, storeID: storeID, in: transaction)
+            return try change.store(over: record, transitions, at: now, in: transaction)
         }
     }
 
@@ -168,7 +168,7 @@ import TransferStore
                     session: key, spec: upload, status: TaskStatus(state: .paused, createdAt: time.wall),
                     host: "https://h:443"))
             return try change(record.id) { $0.s3 = s3 }.store(
-                over: record, transitions, at: time, storeID: "store", in: transaction)
+                over: record, transitions, at: time, in: transaction)
         }
         #expect(stored.upload?.uploadProtocol == .s3Multipart)
     }

@@ -79,6 +79,24 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
+    /// A daemon that dies before it has removed the part file leaves it to the next one.
+    @Test(arguments: [false, true])
+    func thePartOfATaskThatFailedIsNotedWithTheFailure(isKilled: Bool) async throws {
+        let task = try await attempted(on: device)
+        try Files.write(place.file(partName(task)), "part")
+        let failure = TaskEvent.integrityFailed(TransferError(.integrityChecksum, "It is another file."))
+        var record = task
+        for event in [.claimed, failure, .claimed, failure] {
+            #expect(try await known().isEmpty)
+            record = try await fixture.apply(event, to: task.id).record
+        }
+        #expect(record.status.state == .failed)
+        #expect(try await known().contains(partName(task)))
+        if isKilled { await supervision.leftParts.sweep() } else { await supervision.leftParts.discard(record) }
+        #expect(Files.names(in: place.path).isEmpty)
+        #expect(try await known().isEmpty)
+    }
+
     /// Its part file has the name of the one that was left.
     @Test func theTaskThatIsTriedAgainKeepsItsPart() async throws {
         let task = try await attempted(on: device &+ 1)
