@@ -2,7 +2,8 @@ import TransferCore
 import TransferModel
 
 /// URLs of clients, and URLs that servers redirect to: a parsed URL is put together the same way again, only visible
-/// ASCII is sent, and a reference leads only to the web. Input: a URL or a reference.
+/// ASCII is sent, and a reference leads only to the web. Whatever stands beside a URL in a field, its secrets are not
+/// shown. Input: a URL, a reference or the value of a field.
 struct URLProbe: Probe {
     var parse: @Sendable (String) throws -> ParsedURL
 
@@ -23,6 +24,11 @@ struct URLProbe: Probe {
 
     func check(_ input: [UInt8]) throws {
         let text = Charsets.guess(input)
+        for (delimiter, holdsReferences) in [(" ", false), ("<", true), (",", false), (",", true)] {
+            let value = "\(text)\(delimiter)https://u:swordfish@h/f?access_token=swordfish>, x"
+            let shown = URLRules.maskingURLs(in: value, holdsReferences: holdsReferences)
+            try hold(!shown.contains("swordfish"), "shown: \(shown)")
+        }
         if let url = try? parse(text) {
             try hold(URLRules.lastPathComponent(text) == url.lastPathComponent, "two names of one path")
             try check(url)
