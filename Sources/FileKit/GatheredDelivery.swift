@@ -11,6 +11,8 @@ package struct GatheredDelivery: Sendable {
     package var bytes: [UInt8]
     /// The wanted final name.
     package var name: String
+    /// The name that the destination gives, from which the part file gets its name; nil if it is only a folder.
+    package var wanted: String?
     package var policy: ConflictPolicy
     package var store: String
     package var task: TaskID
@@ -21,12 +23,13 @@ package struct GatheredDelivery: Sendable {
     package var modificationTime: Int64?
 
     package init(
-        folder: Folder, bytes: [UInt8], name: String, policy: ConflictPolicy, store: String,
+        folder: Folder, bytes: [UInt8], name: String, wanted: String?, policy: ConflictPolicy, store: String,
         task: TaskID, durability: Durability, isProven: Bool, modificationTime: Int64?
     ) {
         self.folder = folder
         self.bytes = bytes
         self.name = name
+        self.wanted = wanted
         self.policy = policy
         self.store = store
         self.task = task
@@ -155,10 +158,10 @@ package struct GatheredDelivery: Sendable {
         }
     }
 
-    /// Gives the file another name first, because a link cannot replace a file, but a rename can.
+    /// Gives the file the name of the task's part file first, because a link cannot replace a file, but a rename can.
     private func replace(_ file: Descriptor) throws(TransferError) -> String? {
         let directory = folder.fileDescriptor
-        let partName = PartName.make(task: task, store: store, wanted: name)
+        let partName = PartName.make(task: task, store: store, wanted: wanted)
         unlinkat(directory, partName, 0)
         guard case .linked = try attempt(file, partName) else { return nil }
         let (result, code) = retrying { renameat(directory, partName, directory, name) }

@@ -154,6 +154,24 @@ extension EndToEnd.Downloading {
             #expect(scene.names.isEmpty, "\(scene.names)")
         }
 
+        /// What came is kept until it can be delivered.
+        @Test(.timeLimit(.minutes(1)), arguments: [3000, 400_000])
+        func aDecodedFileThatCannotBeDeliveredIsNotFetchedAgain(size: Int) async throws {
+            let scene = try await Scene()
+            let plain = Content(bytes: Packing.text(size))
+            scene.origin.serve("/file", .coded(try await coded(plain, "gzip"), "gzip"))
+            try Files.write(scene.file(), "mine")
+            let id = try await scene.add("/file", to: "file", ["conflictPolicy": "fail"])
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task.errorCode == "destination.exists" && task["error", "resumable"] == true, "\(task)")
+            #expect(scene.names.count == 2, "\(scene.names)")
+            unlink(scene.file())
+            try await scene.probe.control("retry", id)
+            try await scene.probe.wait(for: id, "completed")
+            #expect(plain.matches(scene.file()) && scene.names == ["file"], "\(scene.names)")
+            #expect(scene.origin.requests("/file").count == 1, "\(scene.origin.requests("/file"))")
+        }
+
         /// Under a plain name there is plain content.
         @Test(.timeLimit(.minutes(1)))
         func theNameOfAFileTellsAnUnknownCoding() async throws {

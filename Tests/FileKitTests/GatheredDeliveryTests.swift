@@ -16,7 +16,7 @@ import TransferModel
         _ durability: Durability = .full, in folder: Folder? = nil, time: Int64? = nil, isProven: Bool = true
     ) throws -> GatheredDelivery {
         GatheredDelivery(
-            folder: try folder ?? fixture.open(), bytes: Array(text.utf8), name: name,
+            folder: try folder ?? fixture.open(), bytes: Array(text.utf8), name: name, wanted: nil,
             policy: policy, store: "store", task: task, durability: durability,
             isProven: isProven, modificationTime: time)
     }
@@ -36,6 +36,15 @@ import TransferModel
         #expect(placed.delivered.bytes == 5)
         #expect(try fixture.text("a.bin") == "whole")
         #expect(fixture.names == ["a.bin"])
+    }
+
+    /// A daemon died while a file replaced another. The next one finds the name, as that of any part file.
+    @Test func theNameInBetweenIsThatOfThePart() throws {
+        try Files.write(fixture.temporary.file("a"), "old")
+        try Files.write(fixture.temporary.file(PartName.make(task: task, store: "store", wanted: nil)), "left")
+        _ = try delivery("new", "a", .overwrite).place()
+        #expect(try fixture.text("a") == "new")
+        #expect(fixture.names == ["a"])
     }
 
     @Test func anEmptyBodyIsAFileToo() throws {

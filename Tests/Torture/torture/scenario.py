@@ -44,6 +44,8 @@ class Piece:
     is_moved: bool = False
     #: The task is added after all others have ended.
     is_late: bool = False
+    #: The destination is only a folder: the name comes from the URL.
+    is_nameless: bool = False
     #: The scheme of the helper that serves the piece in place of http.
     scheme: str = "http"
 
@@ -64,7 +66,9 @@ PIECES = (
     Piece("tiny", 4 * KIB, more={"headers": [["X-Api-Key", SECRET]]}),
     Piece("gone", 5 * KIB, end="removed"),
     Piece("replaced", 6 * KIB, before=OLD, more={"conflictPolicy": "overwrite"}),
+    Piece("shelved", 7 * KIB, before=OLD, more={"conflictPolicy": "overwrite"}, is_nameless=True),
     Piece("middle", 200 * KIB + 3),
+    Piece("packed", 170 * KIB + 1),  # It comes coded, and is decoded beside its part file before it is delivered.
     Piece("loose-tiny", 4 * KIB + 1, session="loose"),
     Piece("loose-middle", 300 * KIB + 1, session="loose"),
     Piece("put", 1500 * KIB + 9, kind="upload", more={"uploadProtocol": "put"}),
@@ -234,9 +238,8 @@ class Scenario:
         origin = origins.get(piece.session, url)
         spec["url"] = f"{origin}/{PLACES.get(piece.session, 'd')}/{piece.name}"
         if piece.session == "saved":
-            # A client turns it into a file.
-            return {**spec, "kind": "data"}
-        return {**spec, "destination": {"path": str(self.out / piece.name)}}
+            return {**spec, "kind": "data"}  # A client turns it into a file.
+        return {**spec, "destination": {"directory": str(self.out)} if piece.is_nameless else {"path": str(self.out / piece.name)}}
 
     def change(self, method, fact, name):
         """Requests a change once, or again if there was no answer."""

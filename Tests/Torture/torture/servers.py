@@ -1,6 +1,7 @@
 """The single server of the scenario: ranges with strong ETags, bodies that stop halfway, PUT and tus, passwords, and
 answers that may be stored."""
 import base64
+import gzip
 import http.server
 import os
 import select
@@ -123,6 +124,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if size is None:
             return self.answer(404)
         data, etag = content(name, size), f'"{name}-{size}"'
+        is_packed = name == "packed"
+        if is_packed:
+            data = gzip.compress(data, mtime=0)
+            size = len(data)
         first, last = self.wanted(size, etag)
         if first is None:
             return self.answer(416, [("Content-Range", f"bytes */{size}")])
@@ -133,6 +138,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
         for field in [("ETag", etag), ("Accept-Ranges", "bytes"), ("Content-Length", str(last + 1 - first))]:
             self.send_header(*field)
+        if is_packed:
+            self.send_header("Content-Encoding", "gzip")
         if isinstance(self.server, Secure):
             self.send_header("Strict-Transport-Security", "max-age=99999")
         self.end_headers()

@@ -66,6 +66,8 @@ extension DownloadAttempt {
 
     private func begin(_ place: PartPlace) async throws -> BegunDownload {
         if let delivered = try await tools.files.alreadyDelivered(place.plan, place.folder, record, policy) {
+            // The coded body, if the file was decoded.
+            await tools.files.removeUseless(of: record, place.plan, in: place.folder)
             throw EndedEarly(ending: try await tools.complete(record, of: run, with: delivered))
         }
         try await tools.files.requireSpace(

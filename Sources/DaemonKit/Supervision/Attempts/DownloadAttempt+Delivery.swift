@@ -15,7 +15,7 @@ extension DownloadAttempt {
         if let bytes = whole.gathered {
             if undone.isEmpty {
                 var delivered = tried
-                if delivered == nil { delivered = await deliver(gathered: bytes, arrival, name, folder, recorder) }
+                if delivered == nil { delivered = await deliver(gathered: bytes, arrival, name, place, recorder) }
                 if let ending = try delivered?.get() { return ending }
             }
             try await tools.files.write(bytes, to: held.part)
@@ -23,14 +23,15 @@ extension DownloadAttempt {
         var digests = try await proven(whole, held.part, isCoded: !undone.isEmpty, in: folder)
         guard let plain = try await decoded(undone, of: arrival.contentCoding, held, place.plan, folder, recorder)
         else {
-            return try await deliver(held.part, keeping: true, arrival, name, folder, digests, recorder)
+            return try await deliver(held.part, arrival, name, folder, digests, recorder)
         }
         defer { plain.part.close() }
         do {
             // The digests computed before are those of the coded bytes, not of the file.
             digests = try await proven(plain.part, plain.bytes, own, in: folder)
-            let ending = try await deliver(plain.part, keeping: false, arrival, name, folder, digests, recorder)
-            await tools.files.remove(ending.isCompleted ? held.part : plain.part, from: folder)
+            let ending = try await deliver(
+                plain.part, of: held.part, arrival, name, folder, digests, recorder)
+            if !ending.isCompleted { await tools.files.remove(plain.part, from: folder) }
             return ending
         } catch {
             await tools.files.remove(plain.part, from: folder)
@@ -48,23 +49,22 @@ extension DownloadAttempt {
     }
 
     private func deliver(
-        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder
+        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ place: PartPlace, _ recorder: RunRecorder
     ) async -> Result<AttemptEnding?, any Error> {
         await withCheckedContinuation { continuation in
-            deliver(gathered: bytes, arrival, name, folder, recorder) { continuation.resume(returning: $0) }
+            deliver(gathered: bytes, arrival, name, place, recorder) { continuation.resume(returning: $0) }
         }
     }
 
     /// Delivers a body from memory and completes the task in the store.
     /// - Parameter then: called once, on any thread; with nil if the file system needs a part file for the body.
     func deliver(
-        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder,
+        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ place: PartPlace, _ recorder: RunRecorder,
         then: @escaping @Sendable (Result<AttemptEnding?, any Error>) -> Void
     ) {
         let delivery = GatheredDelivery(
-            folder: folder, bytes: bytes, name: name, policy: policy.conflictPolicy, store: tools.files.storeID,
-            task: record.id,
-            durability: policy.durability, isProven: isVerified(arrival),
+            folder: place.folder, bytes: bytes, name: name, wanted: place.plan.name, policy: policy.conflictPolicy,
+            store: tools.files.storeID, task: record.id, durability: policy.durability, isProven: isVerified(arrival),
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
         let expected = own.isEmpty ? arrival.serverDigests : own
         if !expected.isEmpty { run.set(phase: .verifying) }
@@ -77,7 +77,8 @@ extension DownloadAttempt {
                 switch try delivered.get() {
                 case .stopped: then(.success(.aborted))
                 case .impossible: then(.success(nil))
-                case .placed(let placed, let sha256): complete(placed, sha256, arrival.mirrors, folder, recorder, then)
+                case .placed(let placed, let sha256):
+                    complete(placed, sha256, arrival.mirrors, place.folder, recorder, then)
                 }
             } catch {
                 then(.failure(error))
@@ -128,9 +129,10 @@ extension DownloadAttempt {
     }
 
     /// Delivers a verified file under its name.
-    /// - Parameter keeps: if it cannot be delivered, the file stays for the next attempt.
+    /// - Parameter coded: the part file from which `whole` was decoded. If `whole` cannot be delivered, it stays for the
+    ///   next attempt; else it goes before the task is completed, because nothing looks for it afterwards.
     private func deliver(
-        _ whole: PartFile, keeping keeps: Bool, _ arrival: Arrival, _ name: String, _ folder: Folder,
+        _ whole: PartFile, of coded: PartFile? = nil, _ arrival: Arrival, _ name: String, _ folder: Folder,
         _ digests: [DigestAlgorithm: String], _ recorder: RunRecorder
     ) async throws -> AttemptEnding {
         guard run.isCommitting || run.enterCommit() else { return .aborted }
@@ -144,12 +146,18 @@ extension DownloadAttempt {
                 whole, to: folder, name: name, policy,
                 modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
         } catch {
-            if keeps, let held = try? await tools.files.heldSize(of: whole) {
+            // A decoded file that has its name already is recognised by what is stored of it.
+            var kept: PartFile? = whole
+            if let coded { kept = await tools.files.isNamed(whole, in: folder) ? coded : nil }
+            if let kept, let held = try? await tools.files.heldSize(of: kept) {
+                // It has claims of the version, which is not stored any more. All bytes are durable.
+                if coded != nil { tools.engine.journal?.forget(record.id) }
                 try? await recorder.keep(
-                    notes, holding: FileIdentity(whole), at: whole.path, held, coding: arrival.contentCoding)
+                    notes, holding: FileIdentity(kept), at: kept.path, held, coding: arrival.contentCoding)
             }
             throw error
         }
+        if let coded { await tools.files.remove(coded, from: folder) }
         return try await tools.complete(
             record, of: run,
             with: TaskResult(

@@ -54,7 +54,7 @@ final class DownloadAttempt: TransferAttempt {
         if record.spec.mirrors?.isEmpty == false { arrival.mirrors = Self.mirrors(exchanges.course.brought, arrival) }
         let naming = naming(arrival, in: download.place)
         guard naming.undone.isEmpty else { return false }
-        deliver(gathered: bytes, arrival, naming.name, download.place.folder, recorder) { [self] delivered in
+        deliver(gathered: bytes, arrival, naming.name, download.place, recorder) { [self] delivered in
             if case .success(let ending?) = delivered {
                 hand.close()
                 ended(ending)

@@ -29,6 +29,11 @@ extension TransferFiles {
         }
     }
 
+    /// Tells whether a part file still has its name, so that it is not delivered yet.
+    func isNamed(_ part: PartFile, in folder: Folder) async -> Bool {
+        await pool.run(on: folder.device) { (try? folder.status(of: Self.lastComponent(part.path))) != nil }
+    }
+
     /// Checks a complete part file: it has its name, its length and all its bytes.
     /// - Parameter findingHoles: must be true if no digest is compared.
     /// - Throws: `disk.io` if the folder was removed; `integrity.checksum` if the part file is damaged, in which case
