@@ -46,6 +46,8 @@ struct Deadlines: Sendable {
         }
         stopping = stops.count
         for (run, event) in stops { run.requestAbort(.transition(event)) }
-        if !outcomes.isEmpty { Task { await followUp.follow(outcomes) } }
+        for outcome in outcomes { followUp.note(outcome) }
+        // The sweep removes them. It can tell whether a task has been tried again meanwhile.
+        if outcomes.contains(where: \.discardsPart) { followUp.leftParts.sweepAgain() }
     }
 }

@@ -91,6 +91,7 @@ package struct TaskTransitions: Sendable {
     ) throws -> Decision {
         let now = time.reading()
         let step = try step(event, of: TaskHead(record), at: now)
+        let abandoned = Self.abandons(record, by: event) ? [TaskEffect.discardPart] : []
         var (record, change) = (record, step.change)
         record.$status = step.head.$status
         if let result { record.result = result }
@@ -110,7 +111,19 @@ package struct TaskTransitions: Sendable {
         for index in events.indices where Self.tellsIdentity(events[index].type) {
             EventPayload.identify(&events[index].payload, as: record.$spec)
         }
-        return Decision(outcome: Outcome(record: record, effects: step.effects), change: change, events: events)
+        return Decision(
+            outcome: Outcome(record: record, effects: step.effects + abandoned), change: change, events: events)
+    }
+
+    /// Tells whether the task may leave a part file of which no byte is known. A run removes its own.
+    private static func abandons(_ record: TaskRecord, by event: TaskEvent) -> Bool {
+        switch event {
+        case .deadlinePassed, .resourceTimeoutPassed:
+            record.status.state != .running && record.checkpoint == nil && TaskHead(record).mayHavePart
+        case .claimed, .attemptFailed, .integrityFailed, .completed, .pause, .resume, .cancel, .retry, .retargeted,
+            .preempted, .daemonRestarted, .conditionCleared, .blocked, .asked:
+            false
+        }
     }
 
     /// Tells whether events of this type identify their task, so that subscribers need not ask.

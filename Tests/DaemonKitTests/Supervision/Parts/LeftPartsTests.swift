@@ -97,6 +97,18 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
+    /// It was created by an attempt that died before the store knew of it.
+    @Test(arguments: [TaskEvent.deadlinePassed, .resourceTimeoutPassed])
+    func aPartThatNobodyRecordedGoesWithTheDeadline(event: TaskEvent) async throws {
+        let task = try await attempted(on: device)
+        try Files.write(place.file(partName(task)), "part")
+        #expect(try await fixture.apply(event, to: task.id).discardsPart)
+        #expect(try await known().contains(partName(task)))
+        await supervision.leftParts.sweep()
+        #expect(Files.names(in: place.path).isEmpty)
+        #expect(try await known().isEmpty)
+    }
+
     /// Its part file has the name of the one that was left.
     @Test func theTaskThatIsTriedAgainKeepsItsPart() async throws {
         let task = try await attempted(on: device &+ 1)
