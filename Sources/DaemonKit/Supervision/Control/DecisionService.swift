@@ -115,20 +115,20 @@ struct DecisionService: DecisionServing {
                 details: ["field": "action"])
         }
         let session = try await store.read { try $0.session(task.session) }
-        var spec = task.spec
-        spec.kind = .download
-        spec.stream = nil
-        spec.destination = answer.destination
         let admission = Admission(
             owner: task.session.owner, session: session ?? SessionRecord(key: task.session, createdAt: known.askedAt),
             configuration: configuration(), files: files)
-        let destination = try admission.complete(spec.destination)
-        spec.destination = destination
+        let destination = try admission.complete(answer.destination)
         let device = try await files.admit(
             try DestinationPlan(destination), owner: task.session.owner, field: "destination")
-        return try await stops.stopping([task.id]) { [spec] in
+        return try await stops.stopping([task.id]) {
             try await store(answer, to: known.id) { transaction in
-                try transaction.setSpec(task.id, spec, host: task.host)
+                // Other fields may have been changed meanwhile.
+                guard var record = try transaction.task(task.id) else { return }
+                record.spec.kind = .download
+                record.spec.stream = nil
+                record.spec.destination = destination
+                try transaction.setSpec(task.id, record.spec, host: record.host)
                 try transaction.setDestinationDevice(task.id, device)
             }
         }

@@ -70,6 +70,24 @@ import TransferStore
         }
     }
 
+    /// The answer is slow: it looks at the destination. What was changed and acknowledged meanwhile stays.
+    @Test func aDownloadByAnswerKeepsWhatChangesMeanwhile() async throws {
+        let destination = Destination(path: "\(home.root)/home/f")
+        for _ in 0..<50 {
+            let (task, decision) = try await pausedWithAQuestion(kind: .data)
+            var change = UpdateTask.Parameters(id: task)
+            change.description = "mine"
+            let answer = AnswerDecision.Parameters(id: decision, action: .becomeDownload, destination: destination)
+            try await withThrowingTaskGroup(of: Void.self) { [change] group in
+                group.addTask { _ = try await supervision.decisions.answer(answer, by: peer) }
+                group.addTask { _ = try await supervision.updater.update(change, by: peer) }
+                try await group.waitForAll()
+            }
+            let spec = try await fixture.store.read { try $0.task(task) }?.spec
+            #expect(spec?.kind == .download && spec?.description == "mine")
+        }
+    }
+
     /// The task needs it if the other answer was first.
     @Test func aCancellationThatLosesLeavesThePart() async throws {
         let folder = try TemporaryFolder()
