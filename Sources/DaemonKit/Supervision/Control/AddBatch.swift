@@ -176,17 +176,18 @@ struct AddBatch: Sendable {
     }
 
     /// Transfers a part file named by resume data. The task that had it forgets it, so that no two tasks write to one
-    /// file or take one delivery for their own. A task that has not ended keeps it.
+    /// file or take one delivery for their own. A task that has not ended keeps it, and so does a task that got it before.
     private func handedOver(
         _ checkpoint: Checkpoint?, in transaction: StoreTransaction
     ) throws -> Checkpoint? {
         guard let checkpoint,
             let holder = PartName.task(
                 of: TransferFiles.lastComponent(checkpoint.partPath), store: transitions.storeID),
-            let record = try transaction.task(holder), let held = record.checkpoint,
-            held.device == checkpoint.device, held.inode == checkpoint.inode
+            let record = try transaction.task(holder)
         else { return checkpoint }
-        guard record.status.state.isFinal else { return nil }
+        guard let held = record.checkpoint, FileIdentity(held) == FileIdentity(checkpoint),
+            record.status.state.isFinal
+        else { return nil }
         try transaction.setCheckpoint(holder, nil)
         return checkpoint
     }

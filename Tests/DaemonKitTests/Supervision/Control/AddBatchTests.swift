@@ -4,6 +4,7 @@ import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 struct AddBatchTests {
     private let fixture: SupervisionFixture
@@ -47,6 +48,21 @@ struct AddBatchTests {
         #expect(stored.map(\.spec.url) == urls)
         #expect(stored.allSatisfy { ($0.status.budgetMark == nil) == ($0.status.state == .paused) })
         #expect(try await fixture.events().filter { $0.type == .taskAdded }.map(\.task) == added.map(\.id))
+    }
+
+    /// The part file of an ended task, named by resume data that was used twice.
+    @Test(arguments: [false, true]) func aPartIsHandedOverOnce(isOneCall: Bool) async throws {
+        let holder = try await add([task("https://example.org/a")])[0].id
+        _ = try await fixture.apply(.cancel(keepPartial: true), to: holder)
+        let part = Checkpoint(
+            offset: 4, partPath: "/d/" + PartName.make(task: holder, store: fixture.store.identifier), device: 1,
+            inode: 2)
+        try await fixture.store.write { try $0.setCheckpoint(holder, part) }
+        var heir = task("https://example.org/a")
+        heir.checkpoint = part
+        let added = isOneCall ? try await add([heir, heir]) : try await add([heir]) + add([heir])
+        let held = try await fixture.store.read { try $0.tasks([holder] + added.map(\.id)) }.map(\.checkpoint?.inode)
+        #expect(held == [nil, 2, nil])
     }
 
     @Test func aTokenMeansOneTaskWithinACallAndBeyond() async throws {
