@@ -98,13 +98,13 @@ struct TaskController: TaskControlling {
         log(action, changed)
         if case .remove(deleteFile: true) = action {
             let removed = Set(changed.map(\.id))
-            for record in done.attempted where removed.contains(record.id) && record.result?.file != nil {
-                let file = await files.deleteDelivered(record)
-                if let reason = file.reason {
-                    logger.warning("a file stays", metadata: ["task": "\(record.id)", "error": "\(reason)"])
-                }
-                outcome.files?.append(file)
+            let deleted = await files.deleteDelivered(
+                done.attempted.filter { removed.contains($0.id) && $0.result?.file != nil })
+            for file in deleted {
+                guard let reason = file.reason else { continue }
+                logger.warning("a file stays", metadata: ["task": "\(file.id)", "error": "\(reason)"])
             }
+            outcome.files? += deleted
         }
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.look(at: session) } }
     }

@@ -49,9 +49,25 @@ extension TransferFiles {
         }
     }
 
-    /// Removes the delivered file of a task that is being removed, but only if it is still the file that the task
-    /// delivered. Another task or the user may have replaced or edited it.
-    func deleteDelivered(_ record: TaskRecord) async -> RemovedFile {
+    /// Removes the delivered files of removed tasks, each only if it is still the file that its task delivered. Another
+    /// task or the user may have replaced or edited it. A removed file does not come back after a power loss.
+    func deleteDelivered(_ records: [TaskRecord]) async -> [RemovedFile] {
+        var files: [RemovedFile] = []
+        var changed: [String: UserID] = [:]
+        for record in records {
+            let file = await deleteDelivered(record)
+            if file.fate == .deleted, let path = record.result?.file {
+                changed[Self.folder(of: path)] = record.session.owner
+            }
+            files.append(file)
+        }
+        for (path, owner) in changed {
+            await opening(path) { [access] in try? access.openFolder(path, owner: owner, create: false).sync() }
+        }
+        return files
+    }
+
+    private func deleteDelivered(_ record: TaskRecord) async -> RemovedFile {
         guard let result = record.result, let path = result.file else {
             return RemovedFile(id: record.id, fate: .absent)
         }
