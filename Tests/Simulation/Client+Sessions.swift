@@ -15,7 +15,7 @@ extension Client {
         var wasEnded = false
         /// The daemon acknowledged that the session accepts no tasks, and no client has opened it since.
         var isOver = false
-        /// How often clients asked to open the session.
+        /// How often clients asked to open the session, and how often they were answered.
         var openings = 0
         /// Requests that may pause or resume the session.
         var pauseRequests = 0
@@ -32,7 +32,10 @@ extension Client {
         sessions[session]?.isOver = false
         sessions[session]?.openings += 1
         askToPause(session)
-        defer { sessions[session]?.open -= 1 }
+        defer {
+            sessions[session]?.open -= 1
+            sessions[session]?.openings += 1
+        }
         _ = try await daemon.supervision.sessions.open(
             Self.key(session), kind: .background, configuration: SimulatedPrograms.configuration, by: Self.peer)
     }
@@ -45,6 +48,7 @@ extension Client {
         let cancels = world.random.chance(400)
         sessions[name]?.open += 1
         sessions[name]?.wasEnded = true
+        let openings = sessions[name]?.openings
         askToPause(name)
         let own = cancels ? tasks.filter { $0.value.session == name }.keys.sorted() : []
         for id in own { begin(.cancel(keepPartial: false), id) }
@@ -55,7 +59,8 @@ extension Client {
                 let session = try await cancels ? control.invalidate(key) : control.finish(key)
                 world.note("\(name) is \(session.state.rawValue)")
                 endedSession(name, own)
-                if sessions[name]?.open == 0 { sessions[name]?.isOver = true }
+                // It may have been opened again after its end, before this answer.
+                if sessions[name]?.open == 0, sessions[name]?.openings == openings { sessions[name]?.isOver = true }
             } catch {
                 endedSession(name, own)
                 // If the request to open it was not answered, the session may not exist.

@@ -89,6 +89,12 @@ extension StoreSnapshot {
         return keys
     }
 
+    /// The newest task of all sessions; nil if there is none.
+    package func lastTask() throws -> TaskID? {
+        guard let row = try rows("SELECT max(id) FROM task").next(), let id: Int64 = row[0] else { return nil }
+        return TaskID(id)
+    }
+
     /// Whether a task of the session is in a state that is not final.
     package func hasUnfinishedTasks(_ session: SessionKey) throws -> Bool {
         guard let recent else {

@@ -102,22 +102,30 @@ struct SessionController: SessionServing {
     }
 
     func finish(_ key: SessionKey) async throws -> SessionRecord {
-        let session = try await end(key)
+        let (session, _) = try await end(key)
         if session.state == .invalidated { credentials.forget(place(of: key)) }
         return session
     }
 
     func invalidate(_ key: SessionKey) async throws -> SessionRecord {
-        _ = try await end(key, endsLaunches: true)
-        _ = try await tasks.control(
-            .cancel(keepPartial: false),
-            ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
-        let session = try await end(key)
-        cookies.forget(place(of: key))
-        // Durable sessions have no cache of their own.
-        if store.isInMemory { cache?.forget(key) }
-        credentials.forget(place(of: key))
-        return session
+        // Once its last task has ended, the session may be opened again. What is added then belongs to another session.
+        let (ending, last) = try await end(key, endsLaunches: true)
+        if ending.state != .invalidated, let last {
+            var target = ControlTarget(scope: .session(key.identifier), owner: .user(key.owner))
+            target.range = TaskID(1)...last
+            _ = try await tasks.control(.cancel(keepPartial: false), target)
+        }
+        let (cookies, cache, credentials, place) = (cookies, cache, credentials, place(of: key))
+        let isInMemory = store.isInMemory
+        return try await store.write { transaction in
+            guard let session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
+            guard session.state == .invalidated else { return session }
+            cookies.drop(place)
+            credentials.forget(place)
+            // Durable sessions have no cache of their own.
+            if isInMemory { cache?.forget(key) } else { try transaction.removeCookiesOfEndedSessions() }
+            return session
+        }
     }
 
     /// The session's own storage. A session of the other store may have the same name.
@@ -126,7 +134,10 @@ struct SessionController: SessionServing {
     /// Refuses new tasks from now on. A session without unfinished tasks ends at once.
     /// - Parameter endsLaunches: ends launches until `session.open` asks for them again. Otherwise tasks that end later
     ///   still start the program.
-    private func end(_ key: SessionKey, endsLaunches: Bool = false) async throws -> SessionRecord {
+    /// - Returns: the session, and the newest task that may be its own.
+    private func end(
+        _ key: SessionKey, endsLaunches: Bool = false
+    ) async throws -> (session: SessionRecord, lastTask: TaskID?) {
         guard key.identifier != SessionKey.sharedIdentifier else {
             throw TransferError(
                 .badField, "id: the session \"shared\" always exists; cancel its tasks instead.",
@@ -141,11 +152,11 @@ struct SessionController: SessionServing {
             if endsLaunches { session.configuration.sendsLaunchEvents = nil }
             if wasActive { session.state = .finishing }
             if session != stored { try transaction.updateSession(session) }
-            guard wasActive else { return session }
-            guard try !transaction.hasUnfinishedTasks(key) else { return session }
+            let last = try transaction.lastTask()
+            guard wasActive, try !transaction.hasUnfinishedTasks(key) else { return (session, last) }
             try transitions.endSession(session, at: now, in: transaction)
             session.state = .invalidated
-            return session
+            return (session, last)
         }
     }
 }

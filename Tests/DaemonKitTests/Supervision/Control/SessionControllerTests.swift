@@ -85,4 +85,25 @@ struct SessionControllerTests {
         _ = try await supervision.sessions.finish(key)
         #expect(credentials.list(.session(key)).isEmpty)
     }
+
+    /// It ended with its last task while one client invalidated it, and another client opened it again.
+    @Test func aSessionThatIsOpenedAgainIsNotEndedTwice() async throws {
+        let (key, claims, cookies) = (fixture.key, supervision.runs.claims, supervision.cookies)
+        let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
+        let old = try await fixture.add(hosts: ["h"])[0].id
+        #expect(claims.enter([old]) == [old])
+        let end = Task { try await supervision.sessions.invalidate(key) }
+        #expect(await eventually { claims.enter([old]).isEmpty })
+        for event in [.claimed, .completed(TaskResult(bytes: 1, verified: false), duration: 1)] as [TaskEvent] {
+            _ = try await fixture.apply(event, to: old)
+        }
+        #expect(try await fixture.store.read { try $0.session(key) }?.state == .invalidated)
+        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        let new = try await fixture.add(hosts: ["h"])[0].id
+        try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
+        claims.leave([old])
+        #expect(try await end.value.state == .active)
+        #expect(try await fixture.store.read { try $0.task(new) }?.status.state == .queued)
+        #expect(cookies.list(.session(key)).count == 1)
+    }
 }
