@@ -67,6 +67,13 @@ struct TaskController: TaskControlling {
     ) async throws {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
         let losing = losing(by: action, among: meant)
+        // An ended task that is tried again has a part file of the same name, which must not go with the task's end.
+        let ended = action.isRemoval ? meant.map(\.id) : []
+        await runs.claims.hold(ended)
+        defer {
+            runs.claims.release(ended)
+            if !ended.isEmpty { signal.changed() }
+        }
         var done = try await stops.stopping(action.stopsRuns ? meant.map(\.id) : []) {
             // Part files are removed first. If the daemon dies in between, an unwanted task starts over, but no file is
             // left behind.
@@ -198,6 +205,8 @@ private struct ControlBatch {
 }
 
 extension TaskAction {
+    fileprivate var isRemoval: Bool { if case .remove = self { true } else { false } }
+
     /// The states that an action without a selector of states applies to if it selects many tasks.
     var natural: Set<TaskState> {
         switch self {

@@ -109,6 +109,20 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
+    /// It was tried again while a client removed it.
+    @Test func aTaskThatRunsIsNotRemovedAndKeepsItsPart() async throws {
+        let task = try await attempted(on: device)
+        _ = try await fixture.apply(.cancel(keepPartial: true), to: task.id)
+        try Files.write(place.file(partName(task)), "part")
+        let runs = supervision.runs
+        #expect(runs.claims.enter([task.id]) == [task.id])
+        let removal = Task { try await control(.remove(deleteFile: false), task) }
+        for event in [.retry, .claimed] as [TaskEvent] { _ = try await fixture.apply(event, to: task.id) }
+        runs.claims.leave([task.id])
+        #expect(try await removal.value.changed.isEmpty)
+        #expect(Files.names(in: place.path) == [partName(task)])
+    }
+
     /// Its part file has the name of the one that was left.
     @Test func theTaskThatIsTriedAgainKeepsItsPart() async throws {
         let task = try await attempted(on: device &+ 1)
