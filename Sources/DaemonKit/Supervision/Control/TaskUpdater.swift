@@ -34,8 +34,7 @@ struct TaskUpdater: TaskUpdating {
             try peer.require(
                 owner: known.session.owner, toChange: parameters.changedFields, except: Self.fieldsOfAdministrators)
             let change = try await admitted(parameters, of: known)
-            let changed = try await store(change, over: known)
-            rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
+            let changed = try await stored(change, over: known)
             // The host was held because of another request.
             if parameters.changesRequest, changed.status.state == .queued {
                 _ = gates.tryNow(id, host: changed.host, owner: changed.session.owner)
@@ -57,6 +56,16 @@ struct TaskUpdater: TaskUpdating {
     private static let fieldsOfAdministrators: Set = [
         "priority", "rateLimit", "description", "earliestBeginAt", "deadlineAt", "position",
     ]
+
+    /// Stores the change and puts the rate limit in force. Meanwhile no run may begin, which would have the earlier limit.
+    private func stored(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
+        guard change.parameters.rateLimit != nil else { return try await store(change, over: known) }
+        await stops.runs.claims.hold([known.id])
+        defer { stops.runs.claims.release([known.id]) }
+        let changed = try await store(change, over: known)
+        rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
+        return changed
+    }
 
     private func store(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
         let (id, now, transitions) = (known.id, time.reading(), transitions)

@@ -69,6 +69,21 @@ import TransferStore
         }
     }
 
+    /// A run that begins between the commit and the engine's change would have the earlier limit.
+    @Test func noRunBeginsWhileTheRateLimitChanges() async throws {
+        let id = try await fixture.add(hosts: ["h"])[0].id
+        let claims = supervision.runs.claims
+        #expect(claims.enter([id]) == [id])
+        var change = UpdateTask.Parameters(id: id)
+        change.rateLimit = ByteRate(1000)
+        let update = Task { [change] in try await supervision.updater.update(change, by: peer) }
+        #expect(await eventually { claims.enter([id]).isEmpty })
+        #expect(try await fixture.store.read { try $0.task(id) }?.spec.rateLimit == nil)
+        claims.leave([id])
+        #expect(try await update.value.spec.rateLimit == ByteRate(1000))
+        #expect(claims.enter([id]) == [id])
+    }
+
     @Test func aCompletedDownloadHasNoResumeData() async throws {
         let task = try await fixture.add(hosts: ["h"])[0]
         _ = try await fixture.apply(.claimed, to: task.id)
