@@ -17,6 +17,8 @@ package final class SettingsRegistry: Sendable {
         /// The files as they were at the start or the last reload. `settings.set` does not read them again.
         var files: [ConfigurationLoader.FileLayer]
         var runtime: [String: JSONValue]
+        /// The change that set each of them last.
+        var changes: [SettingName: SequenceNumber] = [:]
     }
 
     private let loader: ConfigurationLoader
@@ -68,11 +70,17 @@ package final class SettingsRegistry: Sendable {
 
     /// Puts stored changes in force.
     ///
-    /// - Parameter changes: the result of `check`, after it was stored.
+    /// - Parameters:
+    ///   - changes: the result of `check`, after it was stored.
+    ///   - number: of the event that was stored with them. A change that was stored before another one of the same name
+    ///     does not replace it, in whatever order both come.
     /// - Returns: the configuration that is in force now.
     @discardableResult
-    package func set(runtime changes: [SettingName: JSONValue]) throws(ConfigurationErrors) -> Configuration {
+    package func set(
+        runtime changes: [SettingName: JSONValue], as number: SequenceNumber
+    ) throws(ConfigurationErrors) -> Configuration {
         try state.withLock { state throws(ConfigurationErrors) in
+            let changes = changes.filter { number >= state.changes[$0.key] ?? number }
             var runtime = state.runtime
             for (name, value) in changes where value != .null { runtime[name.rawValue] = value }
             for (name, value) in changes where value == .null { runtime.removeValue(forKey: name.rawValue) }
@@ -80,7 +88,9 @@ package final class SettingsRegistry: Sendable {
             // Values that the last reload could not apply still wait for a restart.
             let configuration = state.configuration.adopting(
                 next, settings: SettingsTable.all.filter { $0.runtimeName.map { changes[$0] != nil } ?? false })
-            state = State(configuration: configuration, files: state.files, runtime: runtime)
+            state.configuration = configuration
+            state.runtime = runtime
+            for name in changes.keys { state.changes[name] = number }
             return configuration
         }
     }

@@ -10,15 +10,25 @@ import TransferModel
         try fixture.write("downloadRateLimit: 1M", to: fixture.userFile)
         let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])
         let changes = try registry.check(["downloadRateLimit": 5000, "progressInterval": 2])
-        try registry.set(runtime: changes)
+        try registry.set(runtime: changes, as: SequenceNumber(1))
         #expect(registry.current.global.downloadRateLimit == 5000)
         #expect(registry.current.global.progressInterval == 2)
         #expect(registry.current.origin(of: "downloadRateLimit") == .runtime)
 
-        try registry.set(runtime: try registry.check(["downloadRateLimit": nil]))
+        try registry.set(runtime: try registry.check(["downloadRateLimit": nil]), as: SequenceNumber(2))
         #expect(registry.current.global.downloadRateLimit == ByteRate(1 << 20))
         #expect(registry.current.origin(of: "downloadRateLimit") == .userFile)
         #expect(registry.current.global.progressInterval == 2)
+    }
+
+    /// Two clients set it at once; the second one was stored last.
+    @Test func whatWasStoredLastIsInForce() throws {
+        let fixture = try ConfigurationFixture()
+        let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])
+        try registry.set(runtime: try registry.check(["downloadRateLimit": 2]), as: SequenceNumber(8))
+        let earlier = try registry.check(["downloadRateLimit": 1, "uploadRateLimit": 1])
+        try registry.set(runtime: earlier, as: SequenceNumber(7))
+        #expect(registry.current.global.downloadRateLimit == 2 && registry.current.global.uploadRateLimit == 1)
     }
 
     @Test func aPinnedSettingIsRefusedByName() throws {
@@ -122,7 +132,7 @@ import TransferModel
         let fixture = try ConfigurationFixture()
         let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])
         try fixture.write("logLevel: debug\nnonsense: 1", to: fixture.userFile)
-        try registry.set(runtime: try registry.check(["maximumConcurrentTasks": 3]))
+        try registry.set(runtime: try registry.check(["maximumConcurrentTasks": 3]), as: SequenceNumber(1))
         #expect(registry.current.settings.logLevel == .info)
         #expect(registry.current.global.maximumConcurrentTasks == 3)
     }

@@ -52,7 +52,7 @@ package final class SettingsService: Sendable {
         let now = time.reading().wall
         let names = checked.keys.map(\.rawValue).sorted()
         let session = SessionKey.shared(of: peer.uid)
-        try await store.write { transaction in
+        let change = try await store.write { transaction in
             for (name, value) in checked {
                 if value == .null {
                     try transaction.removeSetting(name.rawValue)
@@ -60,14 +60,14 @@ package final class SettingsService: Sendable {
                     try transaction.setSetting(name.rawValue, value)
                 }
             }
-            _ = try transaction.append(
+            return try transaction.append(
                 EventRecord(
                     time: now, type: .settingsChanged, session: session,
                     payload: ["settings": .object(Dictionary(uniqueKeysWithValues: checked.map { ($0.rawValue, $1) }))])
             )
         }
         do {
-            try registry.set(runtime: checked)
+            try registry.set(runtime: checked, as: change)
         } catch {
             throw TransferError(.badField, "\(names.joined(separator: ", ")): \(error)")
         }
