@@ -4,6 +4,8 @@ import TransferModel
 struct UploadRequest: Sendable {
     let spec: TaskSpec
     private(set) var url: ParsedURL
+    /// The task's URL, which says whether stored progress belongs to the task.
+    private let target: ParsedURL
     let source: SourceIdentity
     let stored: UploadProgress?
     let now: Timestamp
@@ -30,6 +32,7 @@ struct UploadRequest: Sendable {
         try Self.checkUnchanged(source, request.upload)
         spec = request.spec
         self.url = url
+        target = url
         self.source = source
         stored = request.upload
         now = request.now
@@ -66,7 +69,7 @@ struct UploadRequest: Sendable {
     }
 
     func progress(_ kind: UploadProtocol, at resource: String? = nil) -> UploadProgress {
-        UploadProgress(uploadProtocol: kind, resourceURL: resource, source: source, createdAt: now).begun(at: url)
+        UploadProgress(uploadProtocol: kind, resourceURL: resource, source: source, createdAt: now).begun(at: target)
     }
 
     /// - Parameters:
@@ -136,7 +139,7 @@ extension TaskSpec {
 }
 
 extension UploadProgress {
-    func begun(at url: ParsedURL) -> UploadProgress {
+    package func begun(at url: ParsedURL) -> UploadProgress {
         var copy = self
         copy.target = Self.target(url)
         return copy

@@ -77,6 +77,18 @@ struct AutoUploadTests {
         #expect(try subject.exchange.url == "https://example.org/d/a%20b")
     }
 
+    /// The answer to the first request is not known.
+    @Test func aRequestThatMayNotBeRepeatedIsNotRepeatedInAFolder() throws {
+        for url in ["https://example.org/d", "https://example.org/d/"] {
+            var subject = try Stepper(uploadRequest("auto", url: url) { $0.method = "POST" })
+            subject.after(answer(404))
+            let stored = try #require(subject.step.stored)
+            #expect(stored.awaitsAnswer)
+            let next = try Stepper(uploadRequest("auto", url: url, stored: stored) { $0.method = "POST" })
+            #expect(next.step.failure?.error.code == .networkLost, "\(url)")
+        }
+    }
+
     @Test func serversThatHangUpOnOptionsGetPut() throws {
         var subject = try asked(lost(52))
         #expect(try subject.exchange.method == "OPTIONS")

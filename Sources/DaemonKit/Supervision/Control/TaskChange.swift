@@ -73,7 +73,13 @@ struct TaskChange: Sendable {
             // Parts of another size have other offsets, and replace those at the server.
             if isSame, new.partSize != old.partSize { try transaction.setUpload(record.id, nil) }
         }
-        if !isSame || !upload.belongs(to: target) {
+        // Parts are sent to the URLs in `s3`, whatever the task's URL is.
+        let isOfS3 = upload.uploadProtocol == .s3Multipart && spec.s3 != nil
+        if isSame, isOfS3 {
+            if let known = try transaction.task(record.id)?.upload {
+                try transaction.setUpload(record.id, known.begun(at: target))
+            }
+        } else if !isSame || !upload.belongs(to: target) {
             try transaction.endUpload(of: record, at: now)
             if parameters.s3 != nil { try transaction.setUpload(record.id, nil) }
         }

@@ -150,6 +150,43 @@ import TransferStore
         #expect(error?.code == .taskWrongState)
     }
 
+    /// Parts go to URLs of their own.
+    @Test(arguments: [false, true]) func anotherURLOfTheTaskIsNotAnotherS3Upload(isSignedAnew: Bool) async throws {
+        let (key, time) = (fixture.key, fixture.time.reading())
+        _ = try await fixture.add(hosts: [])
+        var spec = TaskSpec()
+        spec.kind = .upload
+        spec.url = "https://h/bucket/f"
+        spec.s3 = S3Upload(
+            partURLs: ["https://h/bucket/f?uploadId=u&partNumber=1"], partSize: 5,
+            completeURL: "https://h/bucket/f?uploadId=u", abortURL: "https://h/bucket/f?uploadId=u")
+        let renewed = S3Upload(
+            partURLs: ["https://bucket.h/f?uploadId=u&partNumber=1"], partSize: 5,
+            completeURL: "https://bucket.h/f?uploadId=u", abortURL: "https://bucket.h/f?uploadId=u")
+        let (upload, transitions) = (spec, fixture.transitions)
+        let source = SourceIdentity(device: 1, inode: 2, size: 5, modified: 3)
+        let stored = try await fixture.store.write { transaction in
+            let id = try transaction.insert(
+                NewTask(
+                    session: key, spec: upload, status: TaskStatus(state: .paused, createdAt: time.wall),
+                    host: "https://h:443")
+            ).id
+            try transaction.setSource(id, source)
+            var progress = try #require(upload.s3Progress(of: source, at: time.wall))
+            progress.partETags = [1: "\"etag\""]
+            try transaction.setUpload(id, progress.begun(at: try URLRules.parse(upload.url ?? "")))
+            let record = try #require(try transaction.task(id))
+            let change = change(id) {
+                $0.url = "https://bucket.h/f"
+                if isSignedAnew { $0.s3 = renewed }
+            }
+            return try change.store(over: record, transitions, at: time, in: transaction)
+        }
+        #expect(stored.upload?.partETags == [1: "\"etag\""])
+        #expect(stored.upload?.belongs(to: try URLRules.parse("https://bucket.h/f")) == true)
+        #expect(try await fixture.store.read { try $0.uploadEndings(limit: 10) }.isEmpty)
+    }
+
     /// Nothing was sent, and the URL that ends the upload is new.
     @Test func anUploadIsEndedAtTheURLThatCameLater() async throws {
         let (key, time) = (fixture.key, fixture.time.reading())
