@@ -50,9 +50,9 @@ final class StepInterpreter<Yield: Sendable>: Sendable {
         case .success(.finished(let yield)?): conclude(.success(yield))
         case .success(.failed(let failure)?): conclude(.failure(course.error(of: failure)))
         case .success(.run(let exchange)?) where !course.mustPrepare(exchange): perform(exchange)
-        case .success(.run(let exchange)?): work { try await self.perform(exchange) {} }
+        case .success(.run(let exchange)?): work { try await self.perform(exchange, storing: nil) }
         case .success(.store(let progress, then: let exchange)?):
-            work { try await self.perform(exchange) { try await self.course.store(progress) } }
+            work { try await self.perform(exchange, storing: progress) }
         case .success(.restart(let cause, then: let exchange)?):
             work { try await self.perform(exchange, afterRestart: cause) }
         }
@@ -60,16 +60,19 @@ final class StepInterpreter<Yield: Sendable>: Sendable {
 
     private func perform(_ exchange: Exchange) { course.perform(exchange) { self.take($0) } }
 
-    private func perform(_ exchange: Exchange, storing store: () async throws -> Void) async throws {
+    /// What a server has made is stored first: preparing may take minutes, and may be stopped. A body that cannot be
+    /// prepared must not leave a request marked as in progress, so such a mark is stored last.
+    private func perform(_ exchange: Exchange, storing progress: UploadProgress?) async throws {
+        if let progress, !progress.awaitsAnswer { try await course.store(progress) }
         let prepared = try await course.prepare(exchange)
-        try await store()
+        if let progress, progress.awaitsAnswer { try await course.store(progress) }
         try await course.willPerform(prepared)
         perform(prepared)
     }
 
     private func perform(_ exchange: Exchange, afterRestart cause: TransferError) async throws {
         try await course.restart(because: cause)
-        try await perform(exchange) {}
+        try await perform(exchange, storing: nil)
     }
 
     private func stopped() async throws {

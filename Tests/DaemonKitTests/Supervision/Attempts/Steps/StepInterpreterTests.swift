@@ -89,11 +89,16 @@ import TransferModel
     }
 
     @Test func whatMustBeDurableIsStoredBeforeTheExchange() async throws {
-        let script = Script([.success(.store(progress, then: exchange("a"))), .success(.finished("done"))])
-        let interpreter = StepInterpreter(script)
-        interpreter.begin()
-        #expect(try await interpreter.value() == "done")
-        #expect(script.calls == ["prepare", "store", "announce", "perform a"])
+        // A mark of a request in progress must not stay if the body cannot be prepared.
+        var marked = progress
+        marked.awaitsAnswer = true
+        for (progress, first) in [(progress, ["store", "prepare"]), (marked, ["prepare", "store"])] {
+            let script = Script([.success(.store(progress, then: exchange("a"))), .success(.finished("done"))])
+            let interpreter = StepInterpreter(script)
+            interpreter.begin()
+            #expect(try await interpreter.value() == "done")
+            #expect(script.calls == first + ["announce", "perform a"])
+        }
     }
 
     @Test func aRestartDropsWhatIsHeldFirst() async throws {
