@@ -11,8 +11,9 @@ package struct SetAsideTask: Sendable, Hashable {
 
 extension StoreTransaction {
     /// Makes a damaged row of a task readable again. A disk or another program has damaged it, and every read of it
-    /// would fail, together with everything that is read in the same call. Its documents are dropped. If the task had
-    /// not ended, it fails. It keeps its URL only if it had completed, so that nothing of it is sent by accident.
+    /// would fail, together with everything that is read in the same call. Its documents are dropped, and with them what
+    /// clients were asked and have answered. If the task had not ended, it fails. It keeps its URL only if it had
+    /// completed, so that nothing of it is sent by accident.
     /// - Returns: nil if there is no such task.
     package func setAside(_ id: TaskID, because error: TransferError, at now: Timestamp) throws -> SetAsideTask? {
         let row = try rows(
@@ -31,7 +32,7 @@ extension StoreTransaction {
         spec.description = row[5]
         let isCompleted = task.state == .completed
         if isCompleted { spec.url = task.url }
-        for table in ["checkpoint", "response", "upload"] {
+        for table in ["checkpoint", "response", "upload", "decision"] {
             try execute("DELETE FROM \(table) WHERE task = ?", id.rawValue)
         }
         let text = try JSONColumn.encode(spec)

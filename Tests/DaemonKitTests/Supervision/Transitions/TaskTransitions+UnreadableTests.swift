@@ -42,4 +42,17 @@ struct UnreadableTaskTests {
         #expect(events[0].payload["url"] == "https://b/f")
         #expect(try await fixture.store.read { try $0.counts()[.failed] } == 1)
     }
+
+    /// It is not asked any more, and what it was told goes with it.
+    @Test func theQuestionGoesWithTheTask() async throws {
+        let id = try await fixture.add(hosts: ["a"])[0].id
+        let now = fixture.time.reading().wall
+        try await fixture.store.write { transaction in
+            _ = try transaction.ask(Question(.begin), of: id, at: now, settled: SettledDecisions())
+        }
+        try await alter("UPDATE task SET error = '[' WHERE id = 1")
+        let transitions = fixture.transitions
+        #expect(try await fixture.store.write { try transitions.readable(id, in: $0) } == nil)
+        #expect(try await fixture.store.read { try $0.decision(of: id) } == nil)
+    }
 }
