@@ -113,6 +113,23 @@ extension EndToEnd.Surviving {
             #expect(Files.names(in: disk.path + "/out") == [])
         }
 
+        /// The task is forgotten, so nobody would delete a file that came back.
+        @Test(.timeLimit(.minutes(1)))
+        func aDeletedFileDoesNotComeBack() async throws {
+            let disk = try await CrashableDisk.make(megabytes: 64)
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 300_000)))
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/out/file")
+            try await scene.probe.wait(for: id, "completed")
+            try await Program.require(["sync", "--file-system", disk.path])
+            #expect(try await scene.probe.control("remove", id, ["deleteFile": true]))
+            try disk.cutPower()
+            try await scene.daemon.kill()
+            try await disk.unmount()
+            try await disk.mount()
+            #expect(Files.names(in: disk.path + "/out") == [])
+        }
+
         /// The next attempt finds another file under its part file's name, cannot use it, and is the last one.
         @Test(.timeLimit(.minutes(1)))
         func aPartOfNoUseDoesNotComeBack() async throws {
