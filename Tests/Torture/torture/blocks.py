@@ -20,6 +20,8 @@ WRITE, FLUSH = 1, 2
 HEAD = struct.Struct("=IIQ")
 BLOCK = 4096
 LIMIT = 10.0
+#: An unanswered question takes its default 60 s after it was asked. Later images would show another run than the recorded one.
+IMAGES_WITHIN = 40.0
 
 
 class Recorder:
@@ -91,7 +93,7 @@ class Log:
 
 
 def case(setup, recorder_program, kind, seed, count, plants=()):
-    """Records one run and tries `count` images of it. Returns a list of results."""
+    """Records one run and tries up to `count` images of it: fewer on a slow machine. Returns a list of results."""
     with contextlib.ExitStack() as held:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="blocks-", dir=setup.work))
         held.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -102,7 +104,7 @@ def case(setup, recorder_program, kind, seed, count, plants=()):
         stage = Stage(setup, disk.path, mark=recorder.position)
         held.callback(stage.end)
         disk.sync()
-        start = recorder.position()
+        start, deadline = recorder.position(), time.monotonic() + IMAGES_WITHIN
         for plant in plants:
             stage.control.plant(plant)
         with stage.judged():
@@ -114,15 +116,17 @@ def case(setup, recorder_program, kind, seed, count, plants=()):
         disk.unmount()
         recorder.end()
         log = Log(recorder.log, recorder.size)
-        return list(images(stage, disk, log, log.between(start, end), f"{kind}:{seed}", count))
+        return list(images(stage, disk, log, log.between(start, end), f"{kind}:{seed}", count, deadline))
 
 
-def images(stage, disk, log, numbers, name, count):
+def images(stage, disk, log, numbers, name, count, deadline):
     chance = random.Random(name)
     told = stage.ledger
     disk.image = disk.folder / "image"
     for index in range(count):
         begun, number = time.monotonic(), chance.choice(numbers)
+        if begun > deadline:
+            return
         log.image(disk.image, number, chance)
         stage.ledger, stage.problems = copy.copy(told).at(log.records[number][4], exactly=True), []
         with stage.judged():

@@ -9,7 +9,7 @@ import tempfile
 
 from torture.content import content, digest, file_digest
 from torture.problem import Problem
-from torture.scenario import SECRET, SUBSCRIBER, sha_of
+from torture.scenario import SECRET, SUBSCRIBER
 
 #: Ends without a file under the final name. All except the first may leave a part file for a later resumption.
 FILELESS = ("cancelled", "failed", "waiting", "queued", "paused")
@@ -200,7 +200,7 @@ class Checker:
                 continue
             self.report(4, entry.parent == self.place(piece), f"{entry.name} is where it was to be no more")
             found = file_digest(entry)
-            allowed = {sha_of(piece)} | ({digest(piece.before)} if piece.before else set())
+            allowed = {piece.sha} | ({digest(piece.before)} if piece.before else set())
             self.report(2, found in allowed or (self.after_power_loss and not piece.is_firm),
                         f"{entry.name} has wrong bytes: {entry.stat().st_size} of {piece.size}")
         ended = ledger.ended()
@@ -210,7 +210,7 @@ class Checker:
             if self.after_power_loss and not piece.is_firm:
                 continue
             file = self.place(piece) / piece.name
-            self.report(4, file.exists() and file_digest(file) == sha_of(piece), f"{piece.name} was announced and is not whole")
+            self.report(4, file.exists() and file_digest(file) == piece.sha, f"{piece.name} was announced and is not whole")
 
     def held(self, ledger):
         """Name -> the number of correct bytes in its part file, for files with one connection."""
