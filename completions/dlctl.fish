@@ -227,7 +227,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" cookies' -l 'cookies' -d 'Send the cookies of this file in Netscape format (\'-\' is standard input), or of firefox[:PROFILE] or chromium[:PROFILE].' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" w wait' -s 'w' -l 'wait' -d 'Wait and show progress; the exit status shows how it ended.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -s 'o' -l 'output' -d 'Save as this file; #1 in it is the value of the URL\'s first [] or {}. Once only.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" d directory' -s 'd' -l 'directory' -d 'Save into this folder; default: the session\'s, else the current one.' -rfa '(__dlctl_complete_directories)'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" d directory' -s 'd' -l 'directory' -d 'Save into this folder, created if missing; default: the session\'s, else the current one.' -rfa '(__dlctl_complete_directories)'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" on-conflict' -l 'on-conflict' -d 'What to do if the file exists.' -rfka 'rename overwrite fail'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" checksum' -l 'checksum' -d 'What the file must hash to: md5, sha-1, sha-256, sha-384 or sha-512, a colon, the value in hex.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -l 'mirror' -d 'Another URL of the same file; may be repeated.' -rfka ''
@@ -502,7 +502,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" keep-partial' -l 'keep-partial' -d 'Keep the partial file, so that \'retry\' resumes from it.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" resume-data' -l 'resume-data' -d 'Write a file for \'add --resume-data\', and keep the partial file; one task only.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" resume-data' -l 'resume-data' -d 'Write this file, or replace it, for \'add --resume-data\', and keep the partial file; one task only.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'

@@ -86,6 +86,23 @@ extension EndToEnd.Serving {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func aFileIsNoSocket() async throws {
+            let folder = try TemporaryFolder()
+            var environment = Program.plainEnvironment
+            environment["HOME"] = folder.path
+            try Files.write(folder.file("file"), "text")
+            for path in [folder.file("file"), folder.path] {
+                let (status, output) = try await Program.run(
+                    [try Binaries.path("dlctl"), "--socket", path, "list"], environment: environment)
+                #expect(status == 3 && output.contains("is not a socket"), "\(output)")
+            }
+            let (status, output) = try await Program.run(
+                [try Binaries.path("dlctl"), "start", "--no-start"], environment: environment)
+            #expect(status == 2 && output.contains("'info --no-start' only looks for it"), "\(output)")
+            #expect(Files.names(in: folder.path) == ["file"])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func fewDescriptorsEndItWithOneLine() async throws {
             let scene = try await Scene()
             let few = try await shell(scene, "ulimit -n 12; dlctl list; echo status $?")

@@ -116,7 +116,8 @@ package enum SettingsTable {
         Setting(
             "minimumFreeSpace", .size(0...(1 << 50)), .size(\.global.minimumFreeSpace), example: "1G",
             runtime: .minimumFreeSpace,
-            "Space that downloads keep free on a file system; a task that would go below it waits (disk)."),
+            "A download waits (disk) if less than this and 1 MiB is free on its file system when it begins. Running downloads may use the space."
+        ),
     ]
 
     private static let retention: [Setting] = [

@@ -12,7 +12,9 @@ struct SavingOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("d", allowingJoined: true), .customLong("directory")],
-        help: ArgumentHelp("Save into this folder; default: the session's, else the current one.", valueName: "dir"),
+        help: ArgumentHelp(
+            "Save into this folder, created if missing; default: the session's, else the current one.", valueName: "dir"
+        ),
         completion: .directory)
     var directory: String?
 

@@ -52,7 +52,7 @@ struct CancelCommand: DaemonCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write a file for 'add --resume-data', and keep the partial file; one task only.",
+            "Write this file, or replace it, for 'add --resume-data', and keep the partial file; one task only.",
             valueName: "file"), completion: .file())
     var resumeData: String?
 

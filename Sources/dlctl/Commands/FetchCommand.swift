@@ -16,8 +16,8 @@ struct FetchCommand: DaemonCommand {
             --retry 0 it tries until it works. A request that cannot start fails after ten minutes, unless --max-time, \
             --deadline, --retry or a session is given.
 
-            The body of an error status is written like any other, to standard output or to the file of -o, and the \
-            exit status is 1. --fail omits that body. The first 64 KiB of a long one are kept. On a terminal, control \
+            -o replaces the file if it exists. The body of an error status is written like any other, to standard output \
+            or to the file of -o, and the exit status is 1. --fail omits that body. The first 64 KiB of a long one are kept. On a terminal, control \
             characters become question marks; -o - writes them as they are.
 
             EXAMPLES:

@@ -14,6 +14,10 @@ struct StartCommand: DaemonCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    func validate() throws {
+        if global.noStart { throw ValidationError("'start' starts the daemon; 'info --no-start' only looks for it.") }
+    }
+
     func run(_ session: CommandSession) async throws {
         var session = session
         session.access.mayStart = !global.system

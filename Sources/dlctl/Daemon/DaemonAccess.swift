@@ -83,6 +83,11 @@ struct DaemonAccess: Sendable {
     /// stopped.
     private static func isLeftBehind(_ socket: String) -> Bool { access(socket, F_OK) == 0 }
 
+    private static func isNoSocket(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
+    }
+
     private func lost(_ place: String, _ reasons: [String]) -> CommandFailure {
         let advice =
             DaemonClient.systemSocketPaths.contains(place)
@@ -129,6 +134,10 @@ struct DaemonAccess: Sendable {
             throw CommandFailure.noDaemon(
                 "no daemon answers at \(name) \(Printable.text(path)); yours runs at \(Printable.text(client.socketPath))"
             )
+        }
+        if Self.isNoSocket(path) {
+            throw CommandFailure.noDaemon(
+                "no daemon answers at \(name) \(Printable.text(path)), which is not a socket; name a daemon's socket")
         }
         if !usual.contains(path), Self.isLeftBehind(path), !isOfUsualState(path) {
             throw CommandFailure.noDaemon(

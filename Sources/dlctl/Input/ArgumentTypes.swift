@@ -49,8 +49,14 @@ struct HeaderArgument: Hashable {
     /// Tells whether the text is a header, or names a file of headers.
     static func isAcceptable(_ text: String) -> Bool { text.hasPrefix("@") || HeaderArgument(argument: text) != nil }
 
+    /// Names the header, and does not repeat its value, which may be a secret.
     static func complaint(_ text: String) -> String {
-        "-H: '\(Printable.text(text, limit: 40))' is not 'Name: value'."
+        let name = text.prefix { $0 != ":" && !$0.isWhitespace }
+        let shown = Printable.text(String(name), limit: 40)
+        if text[name.endIndex...].first == ":", HeaderField.isToken(name) {
+            return "-H: the value of '\(shown)' has a line break or a NUL; one -H is one line."
+        }
+        return "-H: '\(shown)\(name.endIndex < text.endIndex ? "…" : "")' is not 'Name: value'."
     }
 }
 

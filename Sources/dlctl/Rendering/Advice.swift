@@ -181,8 +181,8 @@ extension Advice {
                 "dlctl update \(task) -H 'Cookie: NAME=VALUE'", retry)
         case .httpProtocol:
             Advice(
-                "The server's answer is invalid. Name a mirror if you know one, and try again:",
-                "dlctl update \(task) --mirror URL", retry)
+                "The server's answer is invalid. Name another address if you know one, and try again:",
+                "dlctl update \(task) --url URL", retry)
         case .authRequired:
             Advice(
                 "Give a user name (or use --netrc or --bearer-file), and try again:",

@@ -74,7 +74,7 @@ import Testing
     /// be started again.
     @Test(arguments: [false, true]) func theDaemonOfAnotherStateFolderIsNotReplaced(isOfUsual: Bool) async throws {
         let place = folder.file("s")
-        try Files.write(place, "")
+        #expect(mknod(place, S_IFSOCK | 0o600, 0) == 0)
         for name in ["/.local", "/.local/state", "/.local/state/dld"] { #expect(mkdir(folder.path + name, 0o700) == 0) }
         try Files.write(folder.path + "/.local/state/dld/lock", "17\nopen\n\(isOfUsual ? place : "/other/s")\n")
         let failure = await #expect(throws: CommandFailure.self) {

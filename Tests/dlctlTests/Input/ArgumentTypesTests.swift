@@ -15,6 +15,18 @@ import TransferModel
         #expect(HeaderArgument(argument: text) == nil)
     }
 
+    @Test(arguments: [
+        ("Authorization: Basic s3cret\nX: y", "the value of 'Authorization' has a line break"),
+        ("Authorization:s3cret\0", "the value of 'Authorization' has a line break"),
+        ("Authorization Basic s3cret", "'Authorization…' is not 'Name: value'"),
+        (": s3cret", "'…' is not 'Name: value'"),
+        ("nonsense", "'nonsense' is not 'Name: value'"), ("a/b: s3cret", "'a/b…' is not 'Name: value'"),
+    ])
+    func complaintsRepeatNoValue(text: String, complaint: String) {
+        #expect(HeaderArgument.complaint(text).hasPrefix("-H: " + complaint))
+        #expect(!HeaderArgument.complaint(text).contains("s3cret"))
+    }
+
     @Test func checksumsTakeTheUsualSpellings() {
         let value = String(repeating: "ab", count: 32)
         let expected = Checksum(algorithm: .sha256, value: value)
