@@ -1,7 +1,6 @@
 import DaemonSetup
 import FileKit
 import Logging
-import Threading
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -30,20 +29,21 @@ struct SessionController: SessionServing {
     ) async throws -> SessionRecord {
         if let configuration { try await check(configuration, of: key.owner) }
         let now = time.reading().wall
-        let (launches, cookies, place, isOnDisk) = (launches, cookies, place(of: key), !store.isInMemory)
-        let isNew = Guarded(false)
+        let (launches, cookies, credentials) = (launches, cookies, credentials)
+        let (place, isOnDisk) = (place(of: key), !store.isInMemory)
         let session = try await notingClock(of: key) { transaction in
             let known = try transaction.session(key)
             // An ended session is opened as a new one. Nothing remains of its configuration or pause.
             let reopens = known?.state == .invalidated
-            isNew.withLock { $0 = known == nil || reopens }
             if known == nil || reopens, try transaction.openSessionCount(of: key.owner) >= Bounds.sessions {
                 throw TransferError(
                     .limitReached, "One user has at most \(Bounds.sessions) sessions that have not ended; finish some.")
             }
             if known == nil || reopens {
-                // A session that ended by itself left its cookies. They go before a client can set new ones.
+                // A session that ended by itself left its cookies and credentials. They go before a client can set new
+                // ones.
                 cookies.drop(place)
+                credentials.forget(place)
                 if isOnDisk { try transaction.removeCookiesOfEndedSessions() }
             }
             let new = SessionRecord(key: key, kind: kind, createdAt: now)
@@ -67,8 +67,6 @@ struct SessionController: SessionServing {
             }
             return session
         }
-        // A session that ended by itself left its credentials.
-        if isNew.withLock({ $0 }) { credentials.forget(place) }
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
         signal.changed()
@@ -102,9 +100,7 @@ struct SessionController: SessionServing {
     }
 
     func finish(_ key: SessionKey) async throws -> SessionRecord {
-        let (session, _) = try await end(key)
-        if session.state == .invalidated { credentials.forget(place(of: key)) }
-        return session
+        try await end(key).session
     }
 
     func invalidate(_ key: SessionKey) async throws -> SessionRecord {
@@ -120,6 +116,7 @@ struct SessionController: SessionServing {
         return try await store.write { transaction in
             guard let session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
             guard session.state == .invalidated else { return session }
+            // Its last task may have ended it.
             cookies.drop(place)
             credentials.forget(place)
             // Durable sessions have no cache of their own.
@@ -143,7 +140,7 @@ struct SessionController: SessionServing {
                 .badField, "id: the session \"shared\" always exists; cancel its tasks instead.",
                 details: ["field": "id"])
         }
-        let transitions = transitions
+        let (transitions, credentials, place) = (transitions, credentials, place(of: key))
         let now = time.reading().wall
         return try await store.write { transaction in
             guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
@@ -155,6 +152,7 @@ struct SessionController: SessionServing {
             let last = try transaction.lastTask()
             guard wasActive, try !transaction.hasUnfinishedTasks(key) else { return (session, last) }
             try transitions.endSession(session, at: now, in: transaction)
+            credentials.forget(place)
             session.state = .invalidated
             return (session, last)
         }

@@ -123,13 +123,6 @@ package final class CookieKeeper: Sendable {
         state.withLock { if !$0.waiting.isEmpty { $0.waiting[task] = nil } }
     }
 
-    /// Drops the cookies that an ended session had for itself.
-    /// - Parameter place: the jar of a session.
-    func forget(_ place: Place) {
-        let changes = drop(place)
-        if case .session(let session) = place { store(changes, of: session.owner) }
-    }
-
     /// Watches the committed events of durable sessions, because they also end by themselves with their last tasks. The
     /// stored cookies go when a session is opened, or when the daemon starts.
     func follow(_ events: [EventRecord]) {
@@ -137,18 +130,14 @@ package final class CookieKeeper: Sendable {
     }
 
     /// Drops a session's cookies in memory only.
-    /// - Returns: the keys of those that are stored.
-    @discardableResult
-    func drop(_ place: Place) -> [String: [Cookie.Identity]] {
+    func drop(_ place: Place) {
         switch place {
-        case .shared: return [:]
-        case .volatile(let session):
-            state.withLock { $0.volatile[session] = nil }
-            return [:]
+        case .shared: break
+        case .volatile(let session): state.withLock { $0.volatile[session] = nil }
         case .session(let session):
             guard let durable = state.withLock({ $0.owners[session.owner] }), !durable.isEmpty(session.identifier)
-            else { return [:] }
-            return durable.change(session.identifier, at: time.reading().wall) { $0.remove { _ in true } }
+            else { return }
+            _ = durable.change(session.identifier, at: time.reading().wall) { $0.remove { _ in true } }
         }
     }
 

@@ -78,12 +78,45 @@ struct SessionControllerTests {
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
         let credentials = supervision.credentials
         _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
-        let credential = StoredCredential(
-            space: CredentialSpace(host: "a.org", port: 443, protocol: "https"), username: "anna", password: "p",
-            persistence: .session)
+        try await credentials.set(credential, isDefault: nil, in: .session(key))
+        let found = count(of: credentials, in: key, at: .sessionInvalidated)
+        _ = try await supervision.sessions.finish(key)
+        #expect(found.withLock { $0 } == 0)
+        #expect(credentials.list(.session(key)).isEmpty)
+    }
+
+    /// It ended with its last task. Another connection may set credentials as soon as the session is there again.
+    @Test func oldCredentialsAreGoneBeforeTheSessionIsThere() async throws {
+        let (key, credentials) = (fixture.key, supervision.credentials)
+        let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
+        let task = try await fixture.add(hosts: ["h"])[0].id
         try await credentials.set(credential, isDefault: nil, in: .session(key))
         _ = try await supervision.sessions.finish(key)
-        #expect(credentials.list(.session(key)).isEmpty)
+        for event in [.claimed, .completed(TaskResult(bytes: 1, verified: false), duration: 1)] as [TaskEvent] {
+            _ = try await fixture.apply(event, to: task)
+        }
+        #expect(credentials.list(.session(key)).count == 1)
+        let found = count(of: credentials, in: key, at: .sessionOpened)
+        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        #expect(found.withLock { $0 } == 0)
+    }
+
+    private var credential: StoredCredential {
+        StoredCredential(
+            space: CredentialSpace(host: "a.org", port: 443, protocol: "https"), username: "anna", password: "p",
+            persistence: .session)
+    }
+
+    /// How many credentials the session has when the event is committed.
+    private func count(
+        of credentials: CredentialKeeper, in key: SessionKey, at type: EventType
+    ) -> Guarded<Int?> {
+        let found = Guarded<Int?>(nil)
+        fixture.store.onCommit { events in
+            guard events.contains(where: { $0.type == type }) else { return }
+            found.withLock { $0 = credentials.list(.session(key)).count }
+        }
+        return found
     }
 
     /// It ended with its last task while one client invalidated it, and another client opened it again.
@@ -105,5 +138,14 @@ struct SessionControllerTests {
         #expect(try await end.value.state == .active)
         #expect(try await fixture.store.read { try $0.task(new) }?.status.state == .queued)
         #expect(cookies.list(.session(key)).count == 1)
+    }
+
+    @Test func aSessionThatIsInvalidatedHasNoneOfItsCookies() async throws {
+        let (key, cookies) = (fixture.key, supervision.cookies)
+        _ = try await fixture.add(hosts: ["h"])
+        try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
+        #expect(try await supervision.sessions.invalidate(key).state == .invalidated)
+        #expect(cookies.list(.session(key)).isEmpty)
+        #expect(try await fixture.store.write { try $0.cookies() }.isEmpty)
     }
 }

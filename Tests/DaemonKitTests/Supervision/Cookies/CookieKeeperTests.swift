@@ -146,10 +146,12 @@ struct CookieKeeperTests {
         let next = CookieKeeper(store: store)
         try await next.load()
         #expect(next.list(.session(key)) == [cookie])
-        next.forget(.session(key))
-        try await store.write { _ in }
+        next.drop(.session(key))
         #expect(next.list(.session(key)).isEmpty)
-        #expect(try await stored().isEmpty)
+        try await store.write {
+            try $0.updateSession(
+                SessionRecord(key: key, state: .invalidated, createdAt: Timestamp(milliseconds: 0)))
+        }
         try await keeper.set([cookie], in: .session(SessionKey(owner: Self.anna, identifier: "no such")))
         try await CookieKeeper(store: store).load()
         #expect(try await stored().isEmpty)
@@ -176,7 +178,7 @@ struct CookieKeeperTests {
         try await keeper.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .volatile(key))
         #expect(keeper.list(.volatile(key)).count == 1)
         #expect(try await stored().isEmpty)
-        keeper.forget(.volatile(key))
+        keeper.drop(.volatile(key))
         #expect(keeper.list(.volatile(key)).isEmpty)
     }
 
