@@ -15,11 +15,20 @@ struct RunStops: Sendable {
     /// their tasks. Tasks that `body` leaves `running` are queued again. None of `ids` can begin to run meanwhile.
     /// - Throws: what `body` throws; `disk.io` if a run cannot stop because its disk does not answer.
     func stopping<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
+        try await holding(ids) { try await stoppingHeld(ids, body) }
+    }
+
+    /// Lets `body` change tasks that need not stop. None of `ids` can begin to run meanwhile.
+    func holding<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
         await runs.claims.hold(ids)
         defer {
             runs.claims.release(ids)
             if !ids.isEmpty { signal.changed() }
         }
+        return try await body()
+    }
+
+    private func stoppingHeld<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
         let stopped = ids.compactMap { runs[$0] }
         for run in stopped { run.requestAbort(.leftToCaller) }
         for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {

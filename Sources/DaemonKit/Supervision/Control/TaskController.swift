@@ -67,14 +67,7 @@ struct TaskController: TaskControlling {
     ) async throws {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
         let losing = losing(by: action, among: meant)
-        // An ended task that is tried again has a part file of the same name, which must not go with the task's end.
-        let ended = action.isRemoval ? meant.map(\.id) : []
-        await runs.claims.hold(ended)
-        defer {
-            runs.claims.release(ended)
-            if !ended.isEmpty { signal.changed() }
-        }
-        var done = try await stops.stopping(action.stopsRuns ? meant.map(\.id) : []) {
+        let change = { () async throws -> ControlBatch in
             // Part files are removed first. If the daemon dies in between, an unwanted task starts over, but no file is
             // left behind.
             let parts = try await leftParts.discardParts(of: meant.map(\.id), for: action)
@@ -88,6 +81,11 @@ struct TaskController: TaskControlling {
             leftParts.didNote(parts.left(by: results))
             return ControlBatch(results: results, attempted: parts.attempted)
         }
+        // If an ended task is tried again, its part file has the same name, and must not go with the removal.
+        var done =
+            action.isRemoval
+            ? try await stops.holding(meant.map(\.id), change)
+            : try await stops.stopping(action.stopsRuns ? meant.map(\.id) : [], change)
         if action == .retry || action == .resend { done.results = try await tryHeldHosts(done.results, meant) }
         var changed: [TaskHead] = []
         for result in done.results {

@@ -57,14 +57,14 @@ struct TaskUpdater: TaskUpdating {
         "priority", "rateLimit", "description", "earliestBeginAt", "deadlineAt", "position",
     ]
 
-    /// Stores the change and puts the rate limit in force. Meanwhile no run may begin, which would have the earlier limit.
+    /// Stores the change and puts a new rate limit in force. No run begins meanwhile: it would have the earlier limit.
     private func stored(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
         guard change.parameters.rateLimit != nil else { return try await store(change, over: known) }
-        await stops.runs.claims.hold([known.id])
-        defer { stops.runs.claims.release([known.id]) }
-        let changed = try await store(change, over: known)
-        rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
-        return changed
+        return try await stops.holding([known.id]) {
+            let changed = try await store(change, over: known)
+            rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
+            return changed
+        }
     }
 
     private func store(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {

@@ -84,6 +84,22 @@ import TransferStore
         #expect(claims.enter([id]) == [id])
     }
 
+    /// The dispatcher passes over a task whose claims are held, until something changes.
+    @Test func aRefusedRateLimitLetsTheTaskRun() async throws {
+        let id = try await fixture.add(hosts: ["h"])[0].id
+        let claims = supervision.runs.claims
+        #expect(claims.enter([id]) == [id])
+        var change = UpdateTask.Parameters(id: id)
+        change.rateLimit = ByteRate(1000)
+        let update = Task { [change] in try await supervision.updater.update(change, by: peer) }
+        #expect(await eventually { claims.enter([id]).isEmpty })
+        try await fixture.store.write { _ = try $0.delete(id) }
+        let listener = supervision.slots.signal.listen(to: .queue)
+        claims.leave([id])
+        await #expect(throws: TransferError.self) { _ = try await update.value }
+        #expect(listener.take() == .queue)
+    }
+
     @Test func aCompletedDownloadHasNoResumeData() async throws {
         let task = try await fixture.add(hosts: ["h"])[0]
         _ = try await fixture.apply(.claimed, to: task.id)
