@@ -24,9 +24,6 @@ enum TraceLine {
         return field(line) ?? line
     }
 
-    /// Fields whose value is one URL, perhaps a relative one.
-    private static let references = ["location", "content-location", "referer"]
-
     /// `Name: value`.
     private static func field(_ line: String) -> String? {
         // The pseudo-header fields of HTTP/2 begin with a colon.
@@ -35,8 +32,9 @@ enum TraceLine {
         guard !name.isEmpty, !name.contains(" ") else { return nil }
         let value = String(line[line.index(after: colon)...].drop { $0 == " " })
         if name == ":path" { return ":path: \(url(value[...]))" }
-        if references.contains(name.lowercased()) { return "\(name): \(url(value[...]))" }
-        return "\(name): \(HeaderField(name, value).shownValue)"
+        let field = HeaderField(name, value)
+        let shown = field.shownValue
+        return "\(name): \(field.isURL ? URLRules.redacted(shown) : shown)"
     }
 
     /// A server may have named it.

@@ -16,6 +16,7 @@ import Testing
         ("Location: /x?q=s3cret&c=1", "Location: /x?q=***&c=***"), ("location: ../x", "location: ../x"),
         ("Referer: https://h/x?q=s3cret#s3cret", "Referer: https://h/x?q=***"),
         ("Content-Location: x?s3cret", "Content-Location: x?***"),
+        ("Refresh: 5; url=https://h/x?q=s3cret", "Refresh: 5; url=***//h/x?q=***"),
         ("GET /token/S3cret0a1b HTTP/1.1", "GET /token/*** HTTP/1.1"),
         (":path: /token/S3cret0a1b", ":path: /token/***"), ("location: /token/S3cret0a1b", "location: /token/***"),
         ("Link: <http://h/n?token=s3cret>; rel=next", "Link: <http://h/n?token=***>; rel=next"),

@@ -79,12 +79,12 @@ extension ResponseInfo {
 extension HeaderField {
     /// The value for clients and logs: without credentials, also in URLs.
     var shownValue: String {
-        if Self.placing.contains(where: isNamed) { return URLRules.withoutSecrets(value) }
+        if isURL { return URLRules.withoutSecrets(value) }
         return URLRules.maskingURLs(in: masked.value, holdsReferences: isNamed("link"))
     }
 
-    /// Fields whose value is a URL.
-    private static let placing = ["location", "content-location", "refresh", "referer"]
+    /// Whether the value is a URL, perhaps a relative one, as defined for the field.
+    var isURL: Bool { ["location", "content-location", "refresh", "referer"].contains(where: isNamed) }
 }
 
 extension WholeHead {
