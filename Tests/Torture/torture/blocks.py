@@ -20,7 +20,7 @@ WRITE, FLUSH = 1, 2
 HEAD = struct.Struct("=IIQ")
 BLOCK = 4096
 LIMIT = 10.0
-#: An unanswered question takes its default 60 s after it was asked. Later images would show another run than the recorded one.
+#: An unanswered question takes its default 60 s after it was asked. A later image would end otherwise than the recorded run.
 IMAGES_WITHIN = 40.0
 
 
@@ -93,7 +93,18 @@ class Log:
 
 
 def case(setup, recorder_program, kind, seed, count, plants=()):
-    """Records one run and tries up to `count` images of it: fewer on a slow machine. Returns a list of results."""
+    """Records runs and tries `count` images of them: a slow machine needs more than one. Returns a list of results."""
+    name, results = f"{kind}:{seed}", []
+    chance = random.Random(name)
+    while len(results) < count:
+        results += recording(setup, recorder_program, kind, name, chance, range(len(results), count), plants)
+        if not results[-1].note:
+            break  # The run itself failed, and has no images.
+    return results
+
+
+def recording(setup, recorder_program, kind, name, chance, indices, plants):
+    """Records one run and tries as many images of it as there is time for, but at least one."""
     with contextlib.ExitStack() as held:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="blocks-", dir=setup.work))
         held.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -111,22 +122,19 @@ def case(setup, recorder_program, kind, seed, count, plants=()):
             if not stage.live():
                 stage.report(f"it died: {stage.victim.log()}")
         if stage.problems:
-            return [Result(f"--only blocks --case {kind}:{seed}:{count}", stage.problems)]
+            return [Result(f"--only blocks --case {name}:{indices[-1] + 1}", stage.problems)]
         end = recorder.position()
         disk.unmount()
         recorder.end()
         log = Log(recorder.log, recorder.size)
-        return list(images(stage, disk, log, log.between(start, end), f"{kind}:{seed}", count, deadline))
+        return list(images(stage, disk, log, log.between(start, end), name, chance, indices, deadline))
 
 
-def images(stage, disk, log, numbers, name, count, deadline):
-    chance = random.Random(name)
+def images(stage, disk, log, numbers, name, chance, indices, deadline):
     told = stage.ledger
     disk.image = disk.folder / "image"
-    for index in range(count):
+    for index in indices:
         begun, number = time.monotonic(), chance.choice(numbers)
-        if begun > deadline:
-            return
         log.image(disk.image, number, chance)
         stage.ledger, stage.problems = copy.copy(told).at(log.records[number][4], exactly=True), []
         with stage.judged():
@@ -138,6 +146,8 @@ def images(stage, disk, log, numbers, name, count, deadline):
         disk.unmount()
         yield Result(f"--only blocks --case {name}:{index + 1}", unique(stage.problems), True,
                      f"image {index + 1}, after write {number} of {len(log.records)}", time.monotonic() - begun)
+        if time.monotonic() > deadline:
+            return
 
 
 def cases(kinds, seed, count, each):
