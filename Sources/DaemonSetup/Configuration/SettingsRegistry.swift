@@ -72,8 +72,8 @@ package final class SettingsRegistry: Sendable {
     ///
     /// - Parameters:
     ///   - changes: the result of `check`, after it was stored.
-    ///   - number: of the event that was stored with them. A change that was stored before another one of the same name
-    ///     does not replace it, in whatever order both come.
+    ///   - number: of the event that was stored with them. Of two changes of the same name, the one that was stored later
+    ///     stays in force, in whatever order both come here.
     /// - Returns: the configuration that is in force now.
     @discardableResult
     package func set(

@@ -116,7 +116,7 @@ package enum SettingsTable {
         Setting(
             "minimumFreeSpace", .size(0...(1 << 50)), .size(\.global.minimumFreeSpace), example: "1G",
             runtime: .minimumFreeSpace,
-            "A download waits (disk) if less than this and 1 MiB is free on its file system when it begins. Running downloads may use the space."
+            "A download waits (disk) if less than this plus 1 MiB is free on its file system when it begins. Running downloads may use the space."
         ),
     ]
 

@@ -86,7 +86,8 @@ extension SettingName {
         case .downloadRateLimit: "Bytes per second of all downloads together, 0 = unlimited; 0."
         case .uploadRateLimit:
             "Bytes per second of all uploads together, 0 = unlimited; 0."
-        case .minimumFreeSpace: "Bytes that downloads keep free on a destination's file system; 0."
+        case .minimumFreeSpace:
+            "Bytes that must be free, plus 1 MiB, on a destination's file system when a download begins; 0."
         case .historyRetention: "Seconds that an ended task is kept, 0 = for ever; 30 days."
         case .eventRetention: "Seconds that an event is kept, 0 = until `eventRetentionCount` removes it; 30 days."
         case .eventRetentionCount:
