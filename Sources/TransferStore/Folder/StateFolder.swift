@@ -167,17 +167,27 @@ final class InstanceLock: Sendable {
     let wasOpen: Bool
     private let isOpen = Guarded(false)
 
+    /// Attempts to get the lock of a daemon that died: 5 s with pauses of 20 ms.
+    static let attempts = 250
+
+    /// Waits up to 5 s if the daemon that is noted has died. A process that it was just starting (vfork(2)) has the lock
+    /// too, and may end a moment later than the daemon.
+    ///
     /// If it throws, `deinit` still runs and closes the descriptor: a second close here would close somebody else's.
     /// - Throws: `TransferError` `limit.reached` that names the pid of the holder.
-    init(path: String) throws {
+    init(path: String, pause: () -> Void = { usleep(20_000) }) throws {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         let refusal = errno
         wasOpen = descriptor >= 0 && Self.lines(descriptor).contains(Self.mark[...])
         guard descriptor >= 0 else {
             throw StoreFailure.system("Cannot open the lock", path: path, errno: refusal)
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let code = errno
+        var (code, attempts) = (Self.lock(descriptor), 1)
+        while code == EWOULDBLOCK, attempts < Self.attempts, Self.hasHolderDied(descriptor) {
+            pause()
+            (code, attempts) = (Self.lock(descriptor), attempts + 1)
+        }
+        guard code == 0 else {
             let (holder, sockets) = Self.holder(descriptor)
             guard code == EWOULDBLOCK else {
                 throw StoreFailure.system("Cannot lock", path: path, errno: code)
@@ -227,6 +237,14 @@ final class InstanceLock: Sendable {
     private static func holder(_ descriptor: Int32) -> (pid: Int32?, sockets: [String]) {
         let lines = lines(descriptor)
         return (lines.first.flatMap { Int32($0) }, lines.dropFirst().filter { $0.hasPrefix("/") }.map(String.init))
+    }
+
+    /// - Returns: 0 or an error number.
+    private static func lock(_ descriptor: Int32) -> Int32 { flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno }
+
+    private static func hasHolderDied(_ descriptor: Int32) -> Bool {
+        guard let pid = holder(descriptor).pid else { return false }
+        return kill(pid, 0) != 0 && errno == ESRCH
     }
 
     func release() {

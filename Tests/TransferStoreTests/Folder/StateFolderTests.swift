@@ -49,6 +49,51 @@ import TransferModel
         try fixture.open().close()
     }
 
+    /// A process that a daemon is just starting has its lock too, and ends a moment after a daemon that is killed.
+    @Test func theLockOfADaemonThatDiedIsWaitedFor() throws {
+        let holder = try heldLock(notedPid: nobody)
+        defer { close(holder) }
+        var pauses = 0
+        let lock = try InstanceLock(path: fixture.folder + "/lock") {
+            pauses += 1
+            if pauses == 3 { flock(holder, LOCK_UN) }
+        }
+        #expect(pauses == 3)
+        lock.release()
+    }
+
+    @Test func theWaitForALockEnds() throws {
+        let holder = try heldLock(notedPid: nobody)
+        defer { close(holder) }
+        var pauses = 0
+        let error = #expect(throws: TransferError.self) {
+            _ = try InstanceLock(path: fixture.folder + "/lock") { pauses += 1 }
+        }
+        #expect(pauses == InstanceLock.attempts - 1)
+        #expect(error?.code == .limitReached && error?.details["pid"] == .integer(Int64(nobody)))
+    }
+
+    @Test(arguments: [nil, getpid()]) func theLockOfADaemonThatLivesIsNotWaitedFor(_ pid: pid_t?) throws {
+        let holder = try heldLock(notedPid: pid)
+        defer { close(holder) }
+        #expect(throws: TransferError.self) {
+            _ = try InstanceLock(path: fixture.folder + "/lock") { Issue.record("It waits.") }
+        }
+    }
+
+    /// No process has this id: the kernel's are at most 4,194,304 (pid_max in proc(5)).
+    private let nobody = pid_t.max
+
+    /// - Returns: the descriptor of a lock that another process could hold.
+    private func heldLock(notedPid: pid_t?) throws -> Int32 {
+        try makeFolder()
+        let descriptor = open(fixture.folder + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let text = notedPid.map { "\($0)\nopen\n" } ?? ""
+        try #require(write(descriptor, text, text.utf8.count) == text.utf8.count)
+        return descriptor
+    }
+
     @Test func anUnusableFolderIsNamed() async throws {
         try fixture.open().close()
         let below = fixture.database + "/state"
