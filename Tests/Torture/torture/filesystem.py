@@ -7,9 +7,12 @@ import shutil
 import stat
 import struct
 import subprocess
+import time
 
 FS_IOC_SHUTDOWN = 0x8004587D
 NO_LOG_FLUSH = 2
+#: Seconds in which a disk must be free after its daemon died.
+LIMIT = 5.0
 #: Kind -> the command that creates it, and its megabytes (xfs does not allow less than 300).
 KINDS = {"ext4": (["mkfs.ext4", "-q", "-F"], 160), "xfs": (["mkfs.xfs", "-q", "-f"], 320), "btrfs": (["mkfs.btrfs", "-q", "-f"], 160)}
 
@@ -87,11 +90,18 @@ class FileSystem:
             os.close(folder)
 
     def unmount(self):
-        if self.is_mounted:
-            run("umount", self.path)
-            self.is_mounted = False
-            # Nothing in the device's cache survives the power cut.
-            run("losetup", "--detach", self.device)
+        deadline = time.monotonic() + LIMIT
+        while self.is_mounted:
+            try:
+                run("umount", self.path)
+                self.is_mounted = False
+                # Nothing in the device's cache survives the power cut.
+                run("losetup", "--detach", self.device)
+            except OSError:
+                # A process that the daemon was just starting ends with it, but closes its files a moment later.
+                if not self.is_mounted or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def end(self):
         if self.is_mounted:
