@@ -73,11 +73,7 @@ import TransferStore
     @Test func noRunBeginsWhileTheRateLimitChanges() async throws {
         let id = try await fixture.add(hosts: ["h"])[0].id
         let claims = supervision.runs.claims
-        #expect(claims.enter([id]) == [id])
-        var change = UpdateTask.Parameters(id: id)
-        change.rateLimit = ByteRate(1000)
-        let update = Task { [change] in try await supervision.updater.update(change, by: peer) }
-        #expect(await eventually { claims.enter([id]).isEmpty })
+        let update = await rateChangeThatWaits(for: id)
         #expect(try await fixture.store.read { try $0.task(id) }?.spec.rateLimit == nil)
         claims.leave([id])
         #expect(try await update.value.spec.rateLimit == ByteRate(1000))
@@ -88,16 +84,24 @@ import TransferStore
     @Test func aRefusedRateLimitLetsTheTaskRun() async throws {
         let id = try await fixture.add(hosts: ["h"])[0].id
         let claims = supervision.runs.claims
-        #expect(claims.enter([id]) == [id])
-        var change = UpdateTask.Parameters(id: id)
-        change.rateLimit = ByteRate(1000)
-        let update = Task { [change] in try await supervision.updater.update(change, by: peer) }
-        #expect(await eventually { claims.enter([id]).isEmpty })
+        let update = await rateChangeThatWaits(for: id)
         try await fixture.store.write { _ = try $0.delete(id) }
         let listener = supervision.slots.signal.listen(to: .queue)
         claims.leave([id])
         await #expect(throws: TransferError.self) { _ = try await update.value }
         #expect(listener.take() == .queue)
+    }
+
+    /// Claims the task, and begins to change its rate limit to 1,000 bytes per second. The change waits until the claim is
+    /// left.
+    private func rateChangeThatWaits(for id: TaskID) async -> Task<TaskRecord, any Error> {
+        let claims = supervision.runs.claims
+        #expect(claims.enter([id]) == [id])
+        var change = UpdateTask.Parameters(id: id)
+        change.rateLimit = ByteRate(1000)
+        let update = Task { [change] in try await supervision.updater.update(change, by: peer) }
+        #expect(await eventually { claims.enter([id]).isEmpty })
+        return update
     }
 
     @Test func aCompletedDownloadHasNoResumeData() async throws {
