@@ -90,18 +90,20 @@ class FileSystem:
             os.close(folder)
 
     def unmount(self):
+        if not self.is_mounted:
+            return
         deadline = time.monotonic() + LIMIT
         while self.is_mounted:
             try:
                 run("umount", self.path)
                 self.is_mounted = False
-                # Nothing in the device's cache survives the power cut.
-                run("losetup", "--detach", self.device)
             except OSError:
                 # A process that the daemon was just starting ends with it, but closes its files a moment later.
-                if not self.is_mounted or time.monotonic() > deadline:
+                if time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
+        # Nothing in the device's cache survives the power cut.
+        run("losetup", "--detach", self.device)
 
     def end(self):
         if self.is_mounted:
