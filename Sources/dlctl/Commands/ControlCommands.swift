@@ -82,7 +82,9 @@ struct CancelCommand: DaemonCommand {
             session.console.line(result.resumeData)
             throw CommandFailure.local("\(path) cannot be written, so the resume data is printed above")
         }
-        session.console.remark("cancelled \(id); resume it with: dlctl add --resume-data \(path)")
+        session.console.remark(
+            "cancelled \(id); resume it with: "
+                + session.asker.command("dlctl add --resume-data \(path)"))
         if session.console.json { try session.console.value(result) }
     }
 }

@@ -35,7 +35,8 @@ struct DecisionsCommand: DaemonCommand {
         }
         for decision in result.decisions {
             let task = try? await client.call(GetTask.self, .init(id: decision.task))
-            DecisionLines.render(decision, of: task.map { TaskName.of($0) }, now: .now()).forEach(session.console.line)
+            DecisionLines.render(decision, of: task.map { TaskName.of($0) }, for: session.asker, now: .now())
+                .forEach(session.console.line)
         }
         await client.close()
         if result.decisions.isEmpty { session.console.remark("no open questions") }

@@ -29,6 +29,12 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Do not start a daemon if none runs.")
     var noStart = false
 
+    /// How to call this program for the same daemon.
+    var program: String {
+        let option = socket.map { " --socket \(ShellText.word(Printable.text($0)))" } ?? ""
+        return "dlctl" + option + (system ? " --system" : "")
+    }
+
     func validate() throws {
         if socket == "" { throw ValidationError("--socket: name the path of a socket.") }
     }
@@ -69,12 +75,15 @@ struct CommandSession: Sendable {
     var access: DaemonAccess
     var environment: [String: String]
     var currentFolder: String
+    /// Without its rights, which only the daemon knows.
+    var asker: Asker
 
     init(_ global: GlobalOptions, environment: [String: String] = Self.environment) {
         let console = Console(json: global.json, quiet: global.quiet, environment: environment)
         self.console = console
         self.environment = environment
         currentFolder = WorkingFolder.path
+        asker = Asker(program: global.program)
         access = DaemonAccess(
             socket: global.socket.map { PathText.absolute($0, in: WorkingFolder.path) },
             system: global.system, mayStart: !global.noStart && !global.system, environment: environment,
@@ -91,6 +100,13 @@ struct CommandSession: Sendable {
             environment["HOME"] = String(cString: folder)
         }
         return environment
+    }
+
+    /// The user with their rights: only administrators may change the settings of the system's daemon.
+    func asker(_ client: any DaemonCalling) async throws -> Asker {
+        var asker = asker
+        asker.mayConfigure = try await client.call(DaemonInfo.self, Nothing()).administrator ?? true
+        return asker
     }
 
     func connect() async throws -> any DaemonCalling { try await access.connect() }

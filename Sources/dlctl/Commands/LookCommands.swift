@@ -23,7 +23,7 @@ struct ShowCommand: DaemonCommand {
     func run(_ session: CommandSession) async throws {
         let client = try await session.connect()
         let console = session.console
-        let mayConfigure = try await Self.mayConfigure(client)
+        let asker = try await session.asker(client)
         var isFirst = true
         try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
             let task = try await client.call(GetTask.self, .init(id: id, secrets: secrets ? true : nil))
@@ -33,22 +33,17 @@ struct ShowCommand: DaemonCommand {
             let events = try await Self.beginning(of: task, client)
             let own = await Self.session(of: task, client)
             if timing {
-                let summary = TaskSummary(task, events: events, in: own, mayConfigure: mayConfigure, now: .now())
+                let summary = TaskSummary(task, events: events, in: own, for: asker, now: .now())
                 let lines = summary.render(width: console.width) + [""]
                 return (lines + Waterfall.render(task, width: console.width)).forEach(console.line)
             }
             let question = try await Self.question(of: task, client)
             TaskSheet.render(
-                task, events: events, asking: question, in: own, mayConfigure: mayConfigure, now: .now(),
+                task, events: events, asking: question, in: own, for: asker, now: .now(),
                 width: console.width
             ).forEach(console.line)
         }
         await client.close()
-    }
-
-    /// Whether this user may change the daemon's settings: on the system's daemon, only administrators may.
-    static func mayConfigure(_ client: any DaemonCalling) async throws -> Bool {
-        try await client.call(DaemonInfo.self, Nothing()).administrator ?? true
     }
 
     /// Returns the question that the task waits for.
@@ -102,18 +97,18 @@ struct ExplainCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         let client = try await session.connect()
-        let mayConfigure = try await ShowCommand.mayConfigure(client)
+        let asker = try await session.asker(client)
         var isFirst = true
         try await ChosenTasks(choice: TaskChoice(ids), client: client, console: session.console).forEach { id in
             if !isFirst, !session.console.json { session.console.line("") }
             isFirst = false
-            try await explain(id, mayConfigure, client, session.console)
+            try await explain(id, asker, client, session.console)
         }
         await client.close()
     }
 
     private func explain(
-        _ id: TaskID, _ mayConfigure: Bool, _ client: any DaemonCalling, _ console: Console
+        _ id: TaskID, _ asker: Asker, _ client: any DaemonCalling, _ console: Console
     ) async throws {
         let task = try await client.call(GetTask.self, .init(id: id))
         let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
@@ -121,11 +116,12 @@ struct ExplainCommand: DaemonCommand {
         let question = try await ShowCommand.question(of: task, client)
         let own = await ShowCommand.session(of: task, client)
         if console.json {
-            let advice = Explanation.advice(task, events: events, in: own, mayConfigure: mayConfigure)?.text
-            return try console.value(Answer(task: task, advice: advice, decision: question, events: events))
+            let advice = Explanation.advice(task, events: events, in: own, mayConfigure: asker.mayConfigure)
+                .map(asker.command)
+            return try console.value(Answer(task: task, advice: advice?.text, decision: question, events: events))
         }
         Explanation.render(
-            task, events: events, asking: question, in: own, mayConfigure: mayConfigure, now: .now(),
+            task, events: events, asking: question, in: own, for: asker, now: .now(),
             width: console.width
         ).forEach(console.line)
     }

@@ -20,7 +20,8 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         if command.console.json {
             try command.console.value(AddTasks.Result(tasks: added))
         } else {
-            (Repeats.remarks(on: added) + Doubles.remarks(on: added)).forEach(command.console.remark)
+            (Repeats.remarks(on: added) + Doubles.remarks(on: added, for: command.asker)).forEach(
+                command.console.remark)
         }
         guard let head else { return await client.close() }
         try await Following.untilOver(try await known(added, client), after: head, client, command)
@@ -147,7 +148,7 @@ enum Repeats {
 /// Reports tasks whose URL is queued already.
 enum Doubles {
     /// Says which URLs were queued already.
-    static func remarks(on added: [AddTasks.Added]) -> [String] {
+    static func remarks(on added: [AddTasks.Added], for asker: Asker) -> [String] {
         let doubles = added.filter { $0.duplicateOf != nil }
         guard !doubles.isEmpty else { return [] }
         var lines = doubles.prefix(shown).map { task in
@@ -155,9 +156,8 @@ enum Doubles {
         }
         if doubles.count > shown { lines.append("… and \(doubles.count - shown) more") }
         let ids = doubles.prefix(shown).map { "\($0.id)" } + (doubles.count > shown ? ["…"] : [])
-        return lines + [
-            "dlctl cancel \(ids.joined(separator: " ")) drops the new task\(doubles.count == 1 ? "" : "s") again"
-        ]
+        let cancel = asker.command("dlctl cancel \(ids.joined(separator: " "))")
+        return lines + ["\(cancel) drops the new task\(doubles.count == 1 ? "" : "s") again"]
     }
 
     private static let shown = 5

@@ -49,7 +49,7 @@ struct DaemonAccess: Sendable {
         let (found, reasons) = try await look(own + shared)
         if let found { return found }
         guard mayStart else {
-            let advice = system ? "sudo systemctl enable --now dld.service dld.socket" : "dld"
+            let advice = system ? "sudo systemctl enable --now dld.service dld.socket" : starting
             throw CommandFailure.noDaemon(
                 "no daemon answers; start one with: \(advice)\n" + reasons.joined(separator: "\n"))
         }
@@ -88,10 +88,13 @@ struct DaemonAccess: Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
     }
 
+    /// The command that starts this user's daemon. At a socket that was named, its state folder may be another.
+    private var starting: String { isExplicit ? "dld" : "dlctl start" }
+
     private func lost(_ place: String, _ reasons: [String]) -> CommandFailure {
         let advice =
             DaemonClient.systemSocketPaths.contains(place)
-            ? "systemctl status dld.service shows why" : "start one with: \(isExplicit ? "dld" : "dlctl start")"
+            ? "systemctl status dld.service shows why" : "start one with: \(starting)"
         return .noDaemon(
             "the daemon at \(Printable.text(place)) did not come back within \(Self.longestOutage.components.seconds) s; "
                 + "its tasks continue when it does (\(advice))\n" + reasons.joined(separator: "\n"))

@@ -34,7 +34,9 @@ struct ManualPage {
         for command in leaves { write(command, of: root) }
         for part in Self.closing {
             section(part.title)
-            part.entries.isEmpty ? text(part.text) : entries(part.entries)
+            entries(part.entries)
+            if !part.entries.isEmpty, !part.text.isEmpty { lines.append(".PP") }
+            text(part.text)
         }
     }
 
@@ -163,6 +165,10 @@ extension ManualPage {
     fileprivate static let closing: [Part] = [
         Part(
             title: "EXIT STATUS",
+            text: """
+                With --json, an error is one line of JSON on standard error. Its code is one of the daemon's, or of dlctl: local \
+                (status 1), usage (2), no_daemon (3) or timeout (5).
+                """,
             entries: [
                 ("0", "Done."),
                 (

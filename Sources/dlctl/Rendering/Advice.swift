@@ -31,6 +31,7 @@ extension Advice {
         if let fault = error.folderFault { return on(fault, task: task) }
         if let advice = onHSTS(error, task: task) { return advice }
         if error.code == .authRequired, let advice = onStored(error, task: task) { return advice }
+        if error.code == .httpStatus, let advice = onStatus(error, task: task) { return advice }
         if error.code == .authRequired, error.details["status"] == 407 {
             return Advice(
                 "Put user name and password into the proxy's URL (http://NAME:PASSWORD@HOST:PORT), and try again:",
@@ -65,6 +66,19 @@ extension Advice {
             return Advice(
                 "Ask the server's operator for another certificate. Then try again:", "dlctl retry \(task)")
         case .selfSigned, .unknownIssuer: return on(error.code, task: task)
+        }
+    }
+
+    /// Advice on a status (RFC 9110 section 15) that another address would not mend; nil for other statuses.
+    private static func onStatus(_ error: TransferError, task: TaskID) -> Advice? {
+        let retry = "dlctl retry \(task)"
+        return switch error.details["status"]?.integerValue {
+        case 403?:
+            Advice(
+                "If the server wants a user name or other fields (-H), give them; then try again:",
+                "dlctl update \(task) --user NAME", retry)
+        case 408?, 429?, (500...599)?: Advice("The server has a problem. Try again later:", retry)
+        default: nil
         }
     }
 

@@ -4,13 +4,15 @@ import TransferRPC
 /// Shows a question with the commands that answer it.
 enum DecisionLines {
     /// - Parameter name: of the task; nil if the task is gone.
-    static func render(_ decision: DecisionView, of name: String?, now: Timestamp) -> [StyledText] {
+    static func render(
+        _ decision: DecisionView, of name: String?, for asker: Asker = Asker(), now: Timestamp
+    ) -> [StyledText] {
         var head = StyledText("\(decision.decision)", .strong)
         head.append("  task \(decision.task)\(name.map { " (\($0))" } ?? "")  ")
         head.append(decision.question.kind.rawValue, .warning)
         head.append("  " + sentence(decision.question))
         let other = unanswered(decision.question, now: now).map { [StyledText("    " + $0)] } ?? []
-        return [head] + other + commands(decision).map { StyledText("    " + $0, .accent) }
+        return [head] + other + commands(decision).map { StyledText("    " + asker.command($0), .accent) }
     }
 
     /// The question as a sentence.

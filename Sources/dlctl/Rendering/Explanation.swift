@@ -5,10 +5,10 @@ import TransferRPC
 enum Explanation {
     static func render(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        mayConfigure: Bool = true, now: Timestamp, width: Int? = nil
+        for asker: Asker = Asker(), now: Timestamp, width: Int? = nil
     ) -> [StyledText] {
         var lines = TaskSummary(
-            task, events: events, asking: question, in: session, mayConfigure: mayConfigure, now: now
+            task, events: events, asking: question, in: session, for: asker, now: now
         ).render(width: width)
         if !events.isEmpty {
             lines += ["", StyledText("So far:", .faint)]

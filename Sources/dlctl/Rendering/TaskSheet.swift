@@ -5,7 +5,7 @@ import TransferRPC
 enum TaskSheet {
     static func render(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        mayConfigure: Bool = true, now: Timestamp, width: Int? = nil
+        for asker: Asker = Asker(), now: Timestamp, width: Int? = nil
     ) -> [StyledText] {
         var sheet = Sheet()
         content(task, &sheet)
@@ -16,7 +16,7 @@ enum TaskSheet {
         if let current = task.currentRequest { request(inPlaceOfOwn: current, &sheet) }
         response(task, &sheet)
         let summary = TaskSummary(
-            task, events: events, asking: question, in: session, mayConfigure: mayConfigure, now: now)
+            task, events: events, asking: question, in: session, for: asker, now: now)
         return summary.render(width: width) + [""] + sheet.render(width: width)
     }
 

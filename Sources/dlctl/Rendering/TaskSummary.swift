@@ -11,7 +11,7 @@ struct TaskSummary {
     var question: DecisionView?
     /// The task's session, if the task waits.
     private let session: SessionView?
-    private let mayConfigure: Bool
+    private let asker: Asker
     private let events: [EventView]
     /// The number of attempts, without those that ended with a question.
     private let attempts: Int
@@ -23,15 +23,15 @@ struct TaskSummary {
 
     /// - Parameters:
     ///   - events: the task's events, oldest first.
-    ///   - mayConfigure: whether the user may change the daemon's settings.
+    ///   - asker: the user who reads it.
     init(
         _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        mayConfigure: Bool = true, now: Timestamp
+        for asker: Asker = Asker(), now: Timestamp
     ) {
         self.task = task
         self.question = question
         self.session = session
-        self.mayConfigure = mayConfigure
+        self.asker = asker
         self.events = events
         self.now = now
         attempts = max(0, task.attempts - Self.questions(events))
@@ -68,17 +68,19 @@ struct TaskSummary {
                 sheet.add("Else:", StyledText(other))
             }
             sheet.add("Do:", StyledText("Answer question \(question.decision):"))
-            for command in DecisionLines.commands(question) {
-                sheet.add("", StyledText("  " + command, .accent), isVerbatim: true)
-            }
+            for command in DecisionLines.commands(question) { add(command, &sheet) }
         } else if let advice = Explanation.advice(
-            task, events: events, in: session, mayConfigure: mayConfigure)
+            task, events: events, in: session, mayConfigure: asker.mayConfigure)
         {
             sheet.add("Do:", StyledText(advice.sentence))
-            for command in advice.commands { sheet.add("", StyledText("  " + command, .accent), isVerbatim: true) }
+            for command in advice.commands { add(command, &sheet) }
         }
         places(&sheet)
         return [StyledText("\(task.id)  \(TaskName.of(task))", .strong)] + sheet.render(width: width)
+    }
+
+    private func add(_ command: String, _ sheet: inout Sheet) {
+        sheet.add("", StyledText("  " + asker.command(command), .accent), isVerbatim: true)
     }
 
     // MARK: Now
@@ -206,7 +208,7 @@ struct TaskSummary {
         case .data:
             if task.state == .completed {
                 sheet.add("Answer:", StyledText(answer))
-                sheet.add("", StyledText("  dlctl fetch \(task.id)", .accent), isVerbatim: true)
+                add("dlctl fetch \(task.id)", &sheet)
             }
         }
     }

@@ -193,6 +193,15 @@ import TransferRPC
         #expect(Explanation.advice(view, mayConfigure: false)?.sentence.contains("administrator") == true)
     }
 
+    /// Another address would not help.
+    @Test(arguments: [(403, "wants a user name"), (429, "later"), (500, "later"), (503, "later")])
+    func theAdviceOnAStatusFitsIt(status: Int64, part: String) {
+        let error = TransferError(.httpStatus, "so it is", details: ["status": .integer(status)])
+        let advice = Advice.on(error, task: TaskID(7))
+        #expect(advice.sentence.contains(part) && !advice.text.contains("--url"))
+        #expect(advice.commands.last == "dlctl retry 7")
+    }
+
     /// The task does not continue by itself, whatever the cause.
     @Test(arguments: [ErrorCode.networkConnect, .networkLost, .networkTimeout, .integrityLength, .httpStatus])
     func whoFailedForGoodIsNotToldToWait(code: ErrorCode) {
