@@ -103,7 +103,7 @@ extension ErrorCode {
         case .sessionNotFound: "the owner has no such session"
         case .sessionInUse: "the volatile session belongs to another connection"
         case .sessionInvalidated: "the session accepts no more tasks"
-        case .taskNotFound: "there is no such task, or it belongs to another user"
+        case .taskNotFound: "there is no such task, or it is another user's"
         case .taskWrongState: "the task's state does not allow this"
         case .decisionGone: "the owner has no such question, or it was answered otherwise or closed"
         case .permissionDenied: "the peer may not do this, or not with this file"

@@ -70,6 +70,8 @@ struct FetchCommand: DaemonCommand {
     func run(_ session: CommandSession) async throws {
         if let id = TaskID(argument: url) { return try await deliver(id, session) }
         let spec = try spec(session)
+        // A request may change something at its server, so it is not sent if its answer could not be written.
+        if let output, output != "-" { try FetchedBody.requireWritable(session.absolute(output)) }
         let submission = Submission(specs: [spec], session: scheduling.session, waits: true)
         let client = try await session.connect()
         let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
@@ -99,7 +101,11 @@ struct FetchCommand: DaemonCommand {
         if console.json { try console.value(task) }
         // The answer to a question has turned it into a download.
         if task.state == .completed, task.spec.kind == .download {
-            if !console.json { console.line(Printable.text(task.file ?? "")) }
+            let file = Printable.text(task.file ?? "")
+            if output != nil {
+                throw CommandFailure.local("task \(id) is a download, and -o does not copy it; its file is \(file)")
+            }
+            if !console.json { console.line(file) }
             return
         }
         let body = FetchedBody(task: task, output: output, session: session)

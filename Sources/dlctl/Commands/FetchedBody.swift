@@ -45,7 +45,12 @@ struct FetchedBody {
 
     private var isToFile: Bool { output.map { $0 != "-" } ?? false }
 
-    private func write(_ bytes: [UInt8]) throws { try Self.write(bytes, to: session.absolute(output ?? "")) }
+    private func write(_ bytes: [UInt8]) throws {
+        let path = session.absolute(output ?? "")
+        guard let code = Self.write(bytes, to: path) else { return }
+        let copy = session.asker.command("dlctl fetch \(task.id) -o FILE")
+        throw CommandFailure.local("\(Self.unwritable(path, code)); the answer is kept: \(copy)")
+    }
 
     private func print(_ bytes: [UInt8], isFirst: Bool, _ text: inout TerminalText) throws {
         if output == "-" || !session.console.outputIsTerminal { return session.console.raw(bytes) }
@@ -93,19 +98,40 @@ struct FetchedBody {
     private var refusal: CommandFailure {
         let type = task.response?.mimeType.map { " (\(Printable.text($0, limit: 40)))" } ?? ""
         return .local(
-            "the answer\(type) is binary and would spoil the terminal; it is kept: dlctl fetch \(task.id) -o FILE")
+            "the answer\(type) is binary and would spoil the terminal; it is kept: "
+                + session.asker.command("dlctl fetch \(task.id) -o FILE"))
     }
 
     /// Writes into devices and pipes, and replaces files as a whole.
-    private static func write(_ bytes: [UInt8], to path: String) throws {
-        var status = stat()
-        let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    /// - Returns: the errno if this failed.
+    private static func write(_ bytes: [UInt8], to path: String) -> Int32? {
         do {
-            try Data(bytes).write(to: URL(filePath: path), options: isSpecial ? [] : .atomic)
+            try Data(bytes).write(to: URL(filePath: path), options: isSpecial(path) ? [] : .atomic)
+            return nil
         } catch {
-            throw CommandFailure.local(
-                "\(Printable.text(path)) cannot be written: \(String(cString: strerror(errno)))")
+            return errno
         }
+    }
+
+    /// - Throws: `CommandFailure.local` if nothing can be written there now.
+    static func requireWritable(_ path: String) throws {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw CommandFailure.local(unwritable(path, EISDIR))
+        }
+        let place = isSpecial(path) ? path : PathText.folder(of: path)
+        guard access(place, isSpecial(path) ? W_OK : W_OK | X_OK) == 0 else {
+            throw CommandFailure.local(unwritable(path, errno))
+        }
+    }
+
+    private static func isSpecial(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
+    private static func unwritable(_ path: String, _ code: Int32) -> String {
+        "\(Printable.text(path)) cannot be written: \(String(cString: strerror(code)))"
     }
 }
 

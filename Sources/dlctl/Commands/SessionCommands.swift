@@ -16,6 +16,7 @@ struct SessionCommand: AsyncParsableCommand {
             EXAMPLES:
               dlctl session open podcasts directory=~/Podcasts downloadRateLimit=1M
               dlctl session set podcasts 'schedule=[{"from":"01:00","to":"06:00"}]'
+              dlctl session set podcasts 'retry={"attempts":3,"firstDelay":5}'
               dlctl add -s podcasts URL
             """,
         subcommands: [
@@ -38,6 +39,11 @@ struct SessionCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             var configuration: SessionConfiguration?
             if !settings.isEmpty { configuration = try SessionSettings.change(settings, session) }
+            if let setting = Assignment(id), SessionSettings.Key(rawValue: setting.name) != nil {
+                throw CommandFailure.usage(
+                    "'\(Printable.text(id, limit: 40))' is a setting; name the session before it: dlctl session open NAME \(setting.name)=…"
+                )
+            }
             let parameters = OpenSession.Parameters(id: id, configuration: configuration)
             try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
         }

@@ -104,6 +104,8 @@ enum Explanation {
         case .cancelled: Advice.on(.cancelled, task: task.id)
         case .failed where isChanged(events): Advice("It was changed since. To try again:", "dlctl retry \(task.id)")
         case .failed where task.error?.details[TransferError.bombMember] == true: Advice.onBomb(task)
+        case .failed where task.error?.code == .deadlineExceeded && task.spec.deadlineAt == nil:
+            Advice("To give it the same time again:", "dlctl retry \(task.id)")
         case .failed:
             task.error.map { Advice.on($0, task: task.id, mayConfigure: mayConfigure) }
                 ?? Advice("Try again:", "dlctl retry \(task.id)")
@@ -115,6 +117,10 @@ enum Explanation {
                 Advice(
                     "Check the destination, or choose another. To try now:", "dlctl update \(task.id) -d DIR",
                     "dlctl retry \(task.id)")
+            case .retry? where task.error?.code == .networkDNS, .network? where task.error?.code == .networkDNS:
+                Advice(
+                    "It is tried again by itself. If the host's name is wrong, correct it:",
+                    "dlctl update \(task.id) --url URL")
             case .retry? where task.error?.details["hsts"] != nil: task.error.map { Advice.on($0, task: task.id) }
             case .schedule?: Advice.onSchedule(task, session)
             case .retry?, .network?, .metered?, .decision?, .authentication?:

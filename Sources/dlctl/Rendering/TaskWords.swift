@@ -24,7 +24,7 @@ enum TaskWords {
         }
     }
 
-    /// `waiting for the network, again in 12s`, and the last failure.
+    /// `waiting for the network, tried again in 12s`, and the last failure.
     /// - Parameter saysHow: also says how to answer a question.
     static func waiting(_ task: FollowedTask, now: Timestamp, saysHow: Bool = true) -> String {
         var text = "waiting"
@@ -33,6 +33,7 @@ enum TaskWords {
             return text + (saysHow ? "; to answer: dlctl decisions" : "")
         }
         if let next = task.nextAttemptAt {
+            if task.reason == .disk || task.reason == .network { text += ", tried again" }
             text += next > now ? " in \(Figures.duration(next.since(now)))" : " now"
         }
         if let error = task.error { text += ": \(cause(error))" }

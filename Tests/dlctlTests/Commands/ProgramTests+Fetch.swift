@@ -37,10 +37,30 @@ extension ProgramTests {
         #expect(bench.daemon.specs.first?.timeoutIntervalForResource == 5)
         let nowhere = try await bench.run("fetch", "1", "-o", "no/such/folder")
         #expect(nowhere.status == 1 && nowhere.error.contains("cannot be written"))
+        #expect(nowhere.error.hasSuffix("the answer is kept: dlctl fetch 1 -o FILE\n"), "\(nowhere.error)")
         let null = try await bench.run("fetch", "1", "-o", "/dev/null")
         #expect(null.status == 0)
         #expect(
             try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType != .typeRegular)
+        await bench.daemon.stop()
+    }
+
+    @Test func fetchDoesNotCopyADownload() async throws {
+        let bench = try await Bench()
+        bench.daemon.put(Sample.record(7, .completed))
+        let outcome = try await bench.run("fetch", "7", "-o", "copy")
+        #expect(outcome.status == 1 && outcome.error.contains("task 7 is a download"), "\(outcome)")
+        #expect(try await bench.run("fetch", "7").status == 0)
+        await bench.daemon.stop()
+    }
+
+    /// A POST that is sent and then has no answer to show would be repeated.
+    @Test(arguments: ["no/such/file", "."])
+    func fetchSendsNothingIfItsAnswerCannotBeWritten(output: String) async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run("fetch", "-o", output, "-d", "x", "https://a/1")
+        #expect(outcome.status == 1 && outcome.error.contains("cannot be written: "), "\(outcome)")
+        #expect(bench.daemon.specs.isEmpty)
         await bench.daemon.stop()
     }
 

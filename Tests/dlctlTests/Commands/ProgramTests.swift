@@ -54,6 +54,14 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    /// A name such as `directory=/tmp` is allowed, but who forgets the session's name does not mean one.
+    @Test func aSettingIsNotTakenForTheNameOfASession() async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run("session", "open", "directory=/tmp")
+        #expect(outcome.status == 2 && outcome.error.contains("dlctl session open NAME directory=…"), "\(outcome)")
+        await bench.daemon.stop()
+    }
+
     @Test func exitStatusesAreTheContracts() async throws {
         let bench = try await Bench()
         #expect(try await bench.run("--version").status == 0)

@@ -111,7 +111,7 @@ import TransferModel
         waiting.reason = .network
         waiting.nextAttemptAt = Sample.now.advanced(by: 12)
         waiting.error = TransferError(.networkConnect, "refused")
-        #expect(render(state([waiting]))[0].contains("waiting for the network in 12s: network.connect"))
+        #expect(render(state([waiting]))[0].contains("waiting for the network, tried again in 12s: network.connect"))
         var paused = Sample.task(2, "p", .paused, received: 25, expected: 100)
         #expect(render(state([paused]))[0].contains("paused at 25%"))
         paused.isRemoved = true

@@ -193,6 +193,22 @@ import TransferRPC
         #expect(Explanation.advice(view, mayConfigure: false)?.sentence.contains("administrator") == true)
     }
 
+    @Test func whoHadTooLittleTimeIsNotSentToADeadline() {
+        var view = Sample.view(7, .failed)
+        view.error = TransferError(.deadlineExceeded, "so it is")
+        #expect(Explanation.advice(view)?.commands == ["dlctl retry 7"])
+        view.spec.deadlineAt = Sample.now
+        #expect(Explanation.advice(view)?.commands == ["dlctl update 7 --deadline TIME", "dlctl retry 7"])
+    }
+
+    @Test(arguments: [WaitReason.retry, .network])
+    func aNameThatDoesNotResolveCanBeCorrectedWhileTheTaskWaits(reason: WaitReason) {
+        var view = Sample.view(7, .waiting)
+        view.reason = reason
+        view.error = TransferError(.networkDNS, "so it is", retryable: true)
+        #expect(Explanation.advice(view)?.commands == ["dlctl update 7 --url URL"])
+    }
+
     /// Another address would not help.
     @Test(arguments: [(403, "wants a user name"), (429, "later"), (500, "later"), (503, "later")])
     func theAdviceOnAStatusFitsIt(status: Int64, part: String) {

@@ -87,7 +87,7 @@ struct TaskReader: TaskReading {
         guard let piece else {
             throw TransferError(
                 .taskWrongState,
-                "Task \(id) keeps no body: it is a \(record.spec.kind.rawValue) task in state "
+                "Task \(id) keeps no body: its kind is \(record.spec.kind.rawValue), its state "
                     + "\(record.status.state.rawValue).")
         }
         return piece
