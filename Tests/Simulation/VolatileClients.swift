@@ -40,7 +40,8 @@ final class VolatileClients: @unchecked Sendable {
     /// Whether the task is one of an ephemeral session, as far as its client is known.
     func isEphemeral(_ context: TransferContext) -> Bool {
         guard context.task.isVolatile else { return false }
-        return clients.last { $0.key == context.session }?.kind == .ephemeral
+        // A client that was refused because the session is in use does not own it.
+        return clients.last { $0.key == context.session && $0.isOpen }?.kind == .ephemeral
     }
 
     // MARK: What happens
