@@ -20,7 +20,9 @@ package final class TransferStore: Sendable {
     /// The mode of the state folder, such as `0755`, if other users may list it; nil if they may not.
     package var listableMode: String? { files?.folder.listableMode }
     package var databasePath: String { files?.place.path ?? ":memory:" }
-    /// Whether the state folder's path now leads to another folder, or to none. May block.
+    /// The files that must stay where they are while the store is open.
+    package var databasePaths: [String] { files?.place.paths ?? [] }
+    /// Whether the database, its log or the lock is no longer at its path. May block.
     package var isElsewhere: Bool { files?.place.isElsewhere ?? false }
     /// The error for this.
     package var moved: TransferError {
@@ -59,7 +61,8 @@ package final class TransferStore: Sendable {
         lock.noteOpen()
         reserve.restore()
         let checkpointing = try StoreOpening.checkpoints(folder, of: database, inPlace: inPlace)
-        let files = StoreFiles(folder: folder, lock: lock, reserve: reserve, place: try DatabasePlace(folder.database))
+        let files = StoreFiles(
+            folder: folder, lock: lock, reserve: reserve, place: try DatabasePlace(folder.database, lock: folder.lock))
         self.init(
             database, identifier, files, checkpointing: checkpointing, health: health, missingLog: missingLog,
             inPlace: inPlace)

@@ -155,6 +155,21 @@ extension EndToEnd.Surviving {
             #expect(Files.status(house.state + "/dld.sqlite") != nil)
             #expect(try await house.dlctl(house.runtime, ["stop"]).status == 0)
         }
+
+        /// What it has told clients is in the database when it has ended.
+        @Test(.timeLimit(.minutes(2)), arguments: ["dld.sqlite-wal", "lock"])
+        func aDaemonWithoutAFileOfItsStateEnds(name: String) async throws {
+            let house = try UserHouse()
+            let adding = ["add", "--paused", "-o", house.folder.file("x"), "http://127.0.0.1:9/x"]
+            let daemon = try await house.start(house.runtime)
+            #expect(try await house.dlctl(house.runtime, adding).status == 0)
+            #expect(unlink(house.state + "/" + name) == 0)
+            #expect(try await daemon.waitForEnd(within: 30) == 1, "\(house.log)")
+            #expect(house.log.contains("/\(name) was removed or replaced"), "\(house.log)")
+            let next = try await house.dlctl(house.runtime, ["list", "--json"])
+            #expect(next.status == 0 && next.output.contains("\"id\":1"), "\(next.output)")
+            #expect(try await house.dlctl(house.runtime, ["stop"]).status == 0)
+        }
     }
 
     /// What separates a client from its daemon is named.

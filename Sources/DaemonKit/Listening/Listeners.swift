@@ -175,5 +175,5 @@ final class Listeners: Sendable {
         changed(paths)
     }
 
-    private var names: [String] { paths + [store.databasePath] }
+    private var names: [String] { paths + store.databasePaths }
 }

@@ -1,51 +1,106 @@
 import Glibc
 import TransferModel
 
-/// Notices when the database is no longer where the next daemon will look for it: its folder was removed or moved away,
-/// or another one is mounted over it. SQLite would continue in files without a name, and acknowledged changes would be
-/// lost.
+/// Notices when the database, its log or the lock is no longer where the next daemon will look for it: their folder was
+/// removed or moved away, another one is mounted over it, or a file was removed. SQLite would continue in files without a
+/// name, and acknowledged changes would be lost; without the lock, two daemons would use one database.
 struct DatabasePlace: Sendable {
     let path: String
-    private let device: dev_t
-    private let inode: ino_t
+    private let database: Identity
+    /// nil if SQLite had not created it yet.
+    private let log: Identity?
+    private let lockPath: String
+    private let lock: Identity?
 
-    /// - Throws: `disk.io` if there is no file at `path`.
-    init(_ path: String) throws {
-        var info = stat()
-        guard stat(path, &info) == 0 else {
-            throw StoreFailure.system("Cannot find the state database", path: path, errno: errno)
-        }
-        self.path = path
-        device = info.st_dev
-        inode = info.st_ino
+    /// A file, whatever its name is.
+    private struct Identity: Hashable {
+        var device: dev_t
+        var inode: ino_t
     }
 
-    /// Whether the database is certainly not there; a disk that does not answer proves nothing.
-    var isElsewhere: Bool {
+    /// To be called when the database is open: SQLite then keeps its log until it is closed.
+    /// - Throws: `disk.io` if there is no file at `path`.
+    init(_ path: String, lock: String) throws {
+        guard case .found(let database) = Self.look(path) else {
+            throw StoreFailure.system("Cannot find the state database", path: path, errno: errno)
+        }
+        (self.path, lockPath) = (path, lock)
+        self.database = database
+        log = Self.look(Self.log(of: path)).identity
+        self.lock = Self.look(lock).identity
+    }
+
+    private enum Look: Hashable {
+        case found(Identity)
+        case missing
+        /// A disk that does not answer proves nothing.
+        case unknown
+
+        var identity: Identity? { if case .found(let identity) = self { identity } else { nil } }
+    }
+
+    private static func look(_ path: String) -> Look {
         var info = stat()
-        guard stat(path, &info) == 0 else { return errno == ENOENT || errno == ENOTDIR }
-        return info.st_dev != device || info.st_ino != inode
+        guard stat(path, &info) == 0 else { return errno == ENOENT || errno == ENOTDIR ? .missing : .unknown }
+        return .found(Identity(device: info.st_dev, inode: info.st_ino))
+    }
+
+    private static func log(of path: String) -> String { path + "-wal" }
+
+    /// The files to watch.
+    var paths: [String] {
+        [path] + (log == nil ? [] : [Self.log(of: path)]) + (lock == nil ? [] : [lockPath])
+    }
+
+    /// Whether one of the files is certainly not there.
+    var isElsewhere: Bool { isElsewhere(path, database) || isLogElsewhere || isLockElsewhere }
+
+    private var isLogElsewhere: Bool { isElsewhere(Self.log(of: path), log) }
+    private var isLockElsewhere: Bool { isElsewhere(lockPath, lock) }
+
+    private func isElsewhere(_ path: String, _ identity: Identity?) -> Bool {
+        guard let identity else { return false }
+        let now = Self.look(path)
+        return now != .found(identity) && now != .unknown
     }
 
     /// Why a daemon ends in that case.
     var moved: TransferError {
-        TransferError(
-            .diskIO,
+        if isElsewhere(path, database) {
+            return ended(
+                path,
+                """
+                is no longer the database that this dld opened: the state folder was moved, removed or replaced. This dld \
+                ends, and the next one serves what is at that path then. To go on with the old queue, put the folder back first.
+                """)
+        }
+        if isLogElsewhere {
+            return ended(
+                Self.log(of: path),
+                """
+                was removed or replaced. This dld ends, and moves what that log held into the database. Then start dld again.
+                """)
+        }
+        return ended(
+            lockPath,
             """
-            \(path) is no longer the database that this dld opened: the state folder was moved, removed or replaced. This dld \
-            ends, and the next one serves what is at that path then. To go on with the old queue, put the folder back first.
-            """,
-            details: ["path": .string(path)])
+            was removed or replaced, and another dld could use this state folder at the same time. This dld ends. Then start \
+            dld again.
+            """)
     }
 
-    /// - Throws: `disk.io` if another file, or none, is there now.
+    private func ended(_ path: String, _ reason: String) -> TransferError {
+        TransferError(.diskIO, "\(path) \(reason)", details: ["path": .string(path)])
+    }
+
+    /// - Throws: `disk.io` if another database, or none, is there now, or if its log is gone.
     func check() throws {
-        var info = stat()
-        guard stat(path, &info) == 0, info.st_dev == device, info.st_ino == inode else {
+        guard Self.look(path) == .found(database) else {
             throw TransferError(
                 .diskIO,
                 "\(path) was removed, or replaced while dld runs. Put it back, then restart dld.",
                 details: ["path": .string(path)])
         }
+        if isLogElsewhere { throw moved }
     }
 }

@@ -26,4 +26,31 @@ import TransferModel
         #expect(counts[.queued] == 2)
         #expect(next > kept)
     }
+
+    /// Two daemons would use one database.
+    @Test func aLockThatIsGoneIsNoticed() async throws {
+        let store = try fixture.open()
+        try FileManager.default.removeItem(atPath: fixture.folder + "/lock")
+        #expect(store.isElsewhere && store.moved.message.contains("/lock was removed or replaced"))
+        store.close()
+    }
+
+    /// SQLite would write on into a log without a name, which ends with the process.
+    @Test(arguments: [false, true])
+    func nothingIsAnsweredIntoALogThatIsGone(isReplaced: Bool) async throws {
+        let store = try fixture.open()
+        let kept = try await store.add(newTask())
+        #expect(!store.isElsewhere)
+        let log = fixture.database + "-wal"
+        try FileManager.default.removeItem(atPath: log)
+        if isReplaced { try Data().write(to: URL(fileURLWithPath: log)) }
+        #expect(store.isElsewhere)
+        let refused = await transferError { try await store.add(newTask()) }
+        #expect(refused?.code == .diskIO && refused?.details["path"]?.stringValue == log)
+        #expect(refused?.message.contains("start dld again") == true)
+        // As it is closed, SQLite moves the log into the database.
+        store.close()
+        let next = try fixture.open()
+        #expect(try await next.read { try $0.task(kept) } != nil)
+    }
 }
