@@ -52,19 +52,41 @@ package struct MetalinkError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// The rules of both versions: names stay in their folder, and digests have the right length.
 enum MetalinkRules {
-    /// RFC 5854 section 4.1.2.1: no absolute path, no `..`, no drive.
+    /// RFC 5854 section 4.1.2.1: no absolute path, no `..`, no drive. Nor is a file hidden: `.bashrc` would be run.
     static func name(_ text: String?) throws(MetalinkError) -> String {
         guard let text, !text.isEmpty else { throw MetalinkError(problem: "a file has no name") }
         // Compares bytes, not characters: a mark that combines with a slash would hide it.
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        let isTame = parts.allSatisfy { part in
-            !part.isEmpty && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8) && part.count <= 255
-                && !part.contains { $0 < 32 || $0 == 127 || $0 == UInt8(ascii: "\\") }
+        let doesStay = parts.allSatisfy { part in
+            !part.isEmpty && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
+                && !part.contains(UInt8(ascii: "\\"))
         }
-        guard isTame, text.utf8.count < 2048 else {
-            throw MetalinkError(problem: "the file name \"\(text.prefix(80))\" does not stay in its folder")
-        }
+        let fault: String? =
+            if !doesStay {
+                "does not stay in its folder"
+            } else if text.utf8.count >= 2048 || parts.contains(where: { $0.count > 255 }) {
+                "is too long: a name has at most 255 bytes, a path 2047"
+            } else if text.utf8.contains(where: { $0 < 32 || $0 == 127 })
+                || text.unicodeScalars.contains(where: isUnseen)
+            {
+                "has a character that nobody sees"
+            } else if parts.contains(where: { $0.first == UInt8(ascii: ".") }) {
+                "would be hidden, because of the dot"
+            } else {
+                nil
+            }
+        if let fault { throw MetalinkError(problem: "the file name \"\(text.prefix(80))\" \(fault)") }
         return text
+    }
+
+    /// Marks of direction and other characters without a shape make a name look like another one. The joiners of some
+    /// scripts and the variants of emoji (UTS 51) do not.
+    private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x80...0x9F, 0x2028...0x202E: true
+        case 0x200C, 0x200D, 0xFE00...0xFE0F: false
+        default: scalar.properties.isDefaultIgnorableCodePoint
+        }
     }
 
     /// Torrents, rsync and the like are not supported.
@@ -115,10 +137,13 @@ enum MetalinkRules {
     }
 
     /// The strongest list of pieces that covers the file and that a task may contain.
+    /// - Parameter isNeeded: whether the file has no other digest.
+    /// - Throws: if it has lists, but none that can be used, and would arrive without any proof.
     static func pieces(
-        _ elements: [XMLElement], size: ByteCount?, of file: String
+        _ elements: [XMLElement], size: ByteCount?, isNeeded: Bool, of file: String
     ) throws(MetalinkError) -> PieceDigests? {
         var best: PieceDigests?
+        var refused: PieceDigests?
         for element in elements {
             guard let algorithm = algorithm(element.attributes["type"]) else { continue }
             guard let length = element.attributes["length"].flatMap({ Int64($0) }), length > 0 else {
@@ -130,7 +155,17 @@ enum MetalinkRules {
                 throw MetalinkError(problem: "\(file): its \(values.count) pieces do not add up to its size")
             }
             let pieces = PieceDigests(algorithm: algorithm, length: ByteCount(length), values: values)
-            if algorithm.hexLength > best?.algorithm.hexLength ?? 0, Bounds.allows(pieces) { best = pieces }
+            guard Bounds.allows(pieces) else {
+                refused = pieces
+                continue
+            }
+            if algorithm.hexLength > best?.algorithm.hexLength ?? 0 { best = pieces }
+        }
+        if isNeeded, best == nil, let refused {
+            throw MetalinkError(
+                problem:
+                    "\(file): its \(refused.values.count) pieces of \(refused.length) bytes cannot be used (at most "
+                    + "\(Bounds.pieces) of at least \(Bounds.leastPiece) bytes), and it has no other digest")
         }
         return best
     }
@@ -142,7 +177,8 @@ enum MetalinkVersion4 {
         var file = Metalink.File(name: try MetalinkRules.name(element.attributes["name"]))
         file.size = try MetalinkRules.size(element.first("size"), of: file.name)
         file.checksums = try MetalinkRules.checksums(element.all("hash"), of: file.name)
-        file.pieces = try MetalinkRules.pieces(element.all("pieces"), size: file.size, of: file.name)
+        file.pieces = try MetalinkRules.pieces(
+            element.all("pieces"), size: file.size, isNeeded: file.checksums.isEmpty, of: file.name)
         // 1 is the highest priority, 999999 the default (section 4.2.16.2).
         let urls = element.all("url").enumerated().map { index, url in
             (url.attributes["priority"].flatMap { Int($0) } ?? 999_999, index, url.trimmedText)
@@ -161,7 +197,8 @@ enum MetalinkVersion3 {
         file.size = try MetalinkRules.size(element.first("size"), of: file.name)
         let verification = element.first("verification")
         file.checksums = try MetalinkRules.checksums(verification?.all("hash") ?? [], of: file.name)
-        file.pieces = try MetalinkRules.pieces(verification?.all("pieces") ?? [], size: file.size, of: file.name)
+        file.pieces = try MetalinkRules.pieces(
+            verification?.all("pieces") ?? [], size: file.size, isNeeded: file.checksums.isEmpty, of: file.name)
         let urls = (element.first("resources")?.all("url") ?? []).enumerated().map { index, url in
             // The smallest number cannot be negated.
             (-max(url.attributes["preference"].flatMap { Int($0) } ?? 0, -Int.max), index, url.trimmedText)

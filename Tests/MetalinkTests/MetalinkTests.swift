@@ -82,6 +82,35 @@ struct MetalinkTests {
         #expect(problem(text)?.contains("name") == true, "\(problem(text) ?? "accepted")")
     }
 
+    /// Nobody expects a document to write `.bashrc`, or a name that reads as another one.
+    @Test(arguments: [
+        (".bashrc", "hidden"), (".ssh/authorized_keys", "hidden"), ("a/.b/c", "hidden"), ("x&#9;y", "nobody sees"),
+        ("a\u{202E}txt.exe", "nobody sees"), ("a\u{AD}b", "nobody sees"), ("\u{3164}", "nobody sees"),
+        (String(repeating: "n", count: 256), "255 bytes"), ("../a", "stay in its folder"),
+        ("a/..", "stay in its folder"),
+    ])
+    func namesAreSeenAsTheyAre(_ name: String, _ part: String) {
+        let text =
+            "<metalink xmlns='urn:ietf:params:xml:ns:metalink'><file name='\(name)'><url>http://x/</url></file></metalink>"
+        #expect(problem(text)?.contains(part) == true, "\(problem(text) ?? "accepted")")
+    }
+
+    @Test(arguments: ["a.b", "a/b..c", "نام\u{200C}ها", "❤\u{FE0F}", "a b"])
+    func otherNamesAreKept(_ name: String) throws {
+        let text =
+            "<metalink xmlns='urn:ietf:params:xml:ns:metalink'><file name='\(name)'><url>http://x/</url></file></metalink>"
+        #expect(try read(text).files.map(\.name) == [name])
+    }
+
+    /// A file that has digests is never fetched without any.
+    @Test func piecesThatAreTooSmallNeedAnotherDigest() throws {
+        let pieces =
+            "<size>9000</size><pieces type='sha-1' length='8192'><hash>\(Self.sha1)</hash><hash>\(Self.sha1)</hash></pieces><url>http://x/</url>"
+        #expect(problem(document(pieces))?.contains("2 pieces of 8192 bytes cannot be used") == true)
+        let file = try read(document("<hash type='sha-256'>\(Self.sha256)</hash>" + pieces)).files[0]
+        #expect(file.pieces == nil && file.checksums.count == 1)
+    }
+
     @Test(arguments: [
         ("", "no URL"), ("<url> </url>", "no URL"), ("<size>x</size><url>http://x/</url>", "size"),
         ("<size>-1</size><url>http://x/</url>", "size"), ("<hash type='sha-256'>ab</hash><url>http://x/</url>", "64"),

@@ -80,13 +80,12 @@ package enum FilenameRules {
         return stem.count == 4 && (stem.hasPrefix("com") || stem.hasPrefix("lpt")) && stem.last?.isNumber == true
     }
 
-    /// Control characters, line separators, and characters that reverse or hide text.
+    /// Control characters, line separators, and characters that reverse or hide text or have no shape.
     private static func isDropped(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0x00...0x1F, 0x7F...0x9F, 0x061C, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
-            0xFFF9...0xFFFB, 0xE0000...0xE007F:
-            true
-        default: false
+        case 0x00...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0xFFF9...0xFFFB: true
+        case 0xFE00...0xFE0F: false
+        default: scalar.properties.isDefaultIgnorableCodePoint
         }
     }
 
