@@ -155,8 +155,8 @@ extension SpecRules {
             guard HeaderField.isToken(header.name) else {
                 throw bad("\(field)[\(index)]", "\"\(header.name.prefix(40))\" is not a header name.")
             }
-            guard !header.value.utf8.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 }) else {
-                throw bad("\(field)[\(index)]", "the value must not contain CR, LF or NUL.")
+            guard !header.value.utf8.contains(where: { $0 < 32 && $0 != 9 || $0 == 127 }) else {
+                throw bad("\(field)[\(index)]", "the value must not contain control characters (RFC 9110 section 5.5).")
             }
             guard !owned.contains(header.name.lowercased()) else {
                 throw bad("\(field)[\(index)]", "dld sets \(header.name) itself; leave it out.")

@@ -56,7 +56,11 @@ struct SpecRulesTests {
             refusal { $0.checksum = Checksum(algorithm: .md5, value: "ab") }?.details["field"]
                 == "tasks[3].checksum.value")
         #expect(refusal { $0.method = "GE T" }?.details["field"] == "tasks[3].method")
-        #expect(refusal { $0.headers = [HeaderField("A", "b\n")] }?.details["field"] == "tasks[3].headers[0]")
+        for byte in 0...127 as ClosedRange<UInt8> where byte != 9 && byte < 32 || byte == 127 {
+            let value = "b" + String(UnicodeScalar(byte))
+            #expect(refusal { $0.headers = [HeaderField("A", value)] }?.details["field"] == "tasks[3].headers[0]")
+        }
+        #expect(refusal { $0.headers = [HeaderField("A", "b\tc é")] } == nil)
         #expect(refusal { $0.rateLimit = -1 }?.details["field"] == "tasks[3].rateLimit")
         #expect(refusal { $0.timeoutIntervalForRequest = 0 }?.code == .badField)
         #expect(refusal { $0.caFile = "relative" }?.code == .badField)

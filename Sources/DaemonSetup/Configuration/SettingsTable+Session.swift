@@ -30,7 +30,8 @@ extension SettingsTable {
         Setting(
             "session.retry.longestDelay", .duration(0.01...86400), .duration(\.session.retryLongestDelay),
             example: "1h",
-            "Upper bound of every delay before another attempt."),
+            "Upper bound of every delay before another attempt that dld chooses; a server's Retry-After may say up to 24 h."
+        ),
         Setting(
             "session.httpMaximumConnectionsPerHost", .integer(1...10000),
             .optionalInteger(\.session.httpMaximumConnectionsPerHost), example: "2",

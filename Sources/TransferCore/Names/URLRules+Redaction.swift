@@ -4,10 +4,17 @@ extension URLRules {
     /// The URL without user info, for clients that may see the rest.
     package static func withoutUserInfo(_ text: String) -> String {
         let (bytes, sign) = (text.utf8, UInt8(ascii: "@"))
-        guard text.holds(sign), let start = bytes.firstRange(of: "://".utf8)?.upperBound else { return text }
+        guard text.holds(sign), let start = authority(in: text[...]) else { return text }
         let authority = bytes[start...].prefix { !"/?#".utf8.contains($0) }
         guard let at = authority.lastIndex(of: sign) else { return text }
         return String(text[..<start]) + String(text[bytes.index(after: at)...])
+    }
+
+    /// Where the authority begins: after `://`, or after the slashes of a reference without a scheme (RFC 3986 section
+    /// 4.2), which may be the value of a parameter.
+    private static func authority(in text: Substring) -> String.Index? {
+        if text.utf8.starts(with: "//".utf8) { return text.utf8.index(text.startIndex, offsetBy: 2) }
+        return ["://", "=//"].lazy.compactMap { text.utf8.firstRange(of: $0.utf8)?.upperBound }.min()
     }
 
     /// A URL from the client, for events and answers. It has no user info. In the query and in parameters of the path,
@@ -62,7 +69,7 @@ extension URLRules {
             // A comma may separate URLs or be in one.
             var isInside = false
             return masked(word, between: ",") { part in
-                if part.utf8.firstRange(of: "://".utf8) != nil || holdsReferences && !isInside {
+                if authority(in: part) != nil || holdsReferences && !isInside {
                     isInside = true
                     return withoutSecrets(String(part))[...]
                 }

@@ -107,7 +107,25 @@ extension HeaderField {
     public static let mask = "***"
 
     /// The field with its value masked if its name says that it is a credential.
-    public var masked: HeaderField { isSecret ? HeaderField(name, Self.mask) : self }
+    ///
+    /// So is what follows the name of an authentication scheme as `token68` (RFC 9110 section 11.2), in any field. A URL in
+    /// another field has no user info.
+    public var masked: HeaderField {
+        if isSecret { return HeaderField(name, Self.mask) }
+        if let scheme = schemeOfToken { return HeaderField(name, "\(scheme) \(Self.mask)") }
+        return HeaderField(name, removingUserInfo(value))
+    }
+
+    /// `Bearer` in `Bearer abc=`; nil if the value has another form, as a challenge with parameters has.
+    private var schemeOfToken: Substring? {
+        guard let blank = value.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+        let scheme = value[..<blank], token = value[blank...].drop { $0 == " " }
+        guard ["basic", "bearer", "negotiate", "ntlm", "token", "apikey"].contains(scheme.lowercased()), !token.isEmpty,
+            token.drop(while: { $0 != "=" }).allSatisfy({ $0 == "=" }),
+            token.utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: ",") })
+        else { return nil }
+        return scheme
+    }
 
     private var isSecret: Bool {
         var name = name
@@ -134,14 +152,16 @@ extension HeaderField {
     }
 
     private static let exact = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication",
-        "authentication-info",
-        "dpop",
+        "authorization", "proxy-authorization", "authentication", "authentication-info", "proxy-authentication-info",
+        "dpop", "ticket",
     ].map { Array($0.utf8) }
     /// A field whose name ends like this contains a key: of an API, of an account, or for a store's encryption.
-    private static let endings = ["-authorization", "-key", "-sig", "-session"].map { Array($0.utf8) }
+    private static let endings = [
+        "-authorization", "-key", "-sig", "-session", "-auth", "-pass", "-otp", "-ticket",
+    ].map { Array($0.utf8) }
     private static let telling = [
-        "token", "secret", "api-key", "apikey", "password", "credential", "session-id", "signature",
+        "token", "secret", "api-key", "apikey", "password", "credential", "session-id", "signature", "cookie", "jwt",
+        "-oidc-",
     ].map { Array($0.utf8) }
 }
 
@@ -156,8 +176,9 @@ private func hasNoUserInfo(_ value: JSONMembers.MemberValue) -> Bool {
 func removingUserInfo(_ url: String) -> String {
     guard url.holds(0x40) else { return url }
     let bytes = Array(url.utf8)
-    guard let scheme = bytes.withUnsafeBufferPointer({ firstRange(of: Array("://".utf8), in: $0) }) else { return url }
-    let start = scheme + 3
+    // A reference may have no scheme (RFC 3986 section 4.2).
+    let scheme = bytes.withUnsafeBufferPointer { firstRange(of: Array("://".utf8), in: $0) }
+    guard let start = bytes.starts(with: "//".utf8) ? 2 : scheme.map({ $0 + 3 }) else { return url }
     let end = bytes[start...].firstIndex { [0x2F, 0x3F, 0x23].contains($0) } ?? bytes.count
     guard let at = bytes[start..<end].lastIndex(of: 0x40) else { return url }
     return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)

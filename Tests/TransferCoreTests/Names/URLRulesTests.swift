@@ -165,7 +165,7 @@ struct URLRulesTests {
         ),
         ("https://u:p@h:8/x?aB3dE5fG7hJ9kL1m", "https://h:8/x?***"), ("https://h/x#t=aB3dE5fG7", "https://h/x#t=***"),
         ("/next?to=http://other/&c=QwErTyUiOpAs", "/next?to=http://other/&c=***"),
-        ("https://h/x?a&b=", "https://h/x?a&b="),
+        ("https://h/x?a&b=", "https://h/x?a&b="), ("//u:p@h/x?sig=1", "//h/x?sig=***"),
         ("https://h/x?to=http://u:p@o/&v=1", "https://h/x?to=***&v=1"),
     ])
     func redirectsShowPlainValuesOnly(_ text: String, _ masked: String) {
@@ -203,6 +203,8 @@ struct URLRulesTests {
         ("http://a/?b=c,0A1b2C3d4E", "http://a/?b=c,***"),
         ("{\"url\":\"https://r/?s=0A1b2C3d4E\"}", "{\"url\":\"https://r/?s=***\"}"),
         ("</n?token=1>; rel=next", "</n?token=1>; rel=next"), ("?token=1", "?token=1"),
+        ("//u:p@h/x?sig=1", "//h/x?sig=***"), ("<//u:p@h/x>; rel=next", "<//h/x>; rel=next"),
+        ("1; url=//u:p@h/x", "1; url=//h/x"), ("url=//u:p@h/?a=http://v:q@b/", "url=//h/?a=***"),
         ("text/html; q=0A1b2C3d4E", "text/html; q=0A1b2C3d4E"), ("", ""),
     ])
     func urlsInFieldsShowNoSecrets(_ value: String, _ masked: String) {
@@ -212,6 +214,7 @@ struct URLRulesTests {
     @Test(arguments: [
         ("</n?token=1>; rel=next, <?b=0A1b2C3d4E>; rel=prev", "</n?token=***>; rel=next, <?b=***>; rel=prev"),
         ("<http://u:p@h/n?token=1>; rel=next", "<http://h/n?token=***>; rel=next"), ("?token=1", "?token=***"),
+        ("<//u:p@h/n?token=1>; rel=next", "<//h/n?token=***>; rel=next"),
         ("</f>; rel=\"next\"; title=\"Two words\"", "</f>; rel=\"next\"; title=\"Two words\""), ("", ""),
     ])
     func referencesInFieldsShowNoSecrets(_ value: String, _ masked: String) {

@@ -14,10 +14,26 @@ struct TaskViewTests {
     @Test(arguments: [
         ("X-Amz-Server-Side-Encryption-Customer-Key", true), ("x-goog-encryption-key", true), ("DPoP", true),
         ("Ocp-Apim-Subscription-Key", true), ("Authentication", true), ("X-Session", true), ("X-Sig", true),
-        ("Accept", false), ("X-Key-Id", false), ("ETag", false), ("Session-Type", false),
+        ("Set-Cookie2", true), ("X-Cookie", true), ("X-Auth", true), ("X-OTP", true), ("X-Pass", true),
+        ("Ticket", true),
+        ("Cf-Access-Jwt-Assertion", true), ("X-Amzn-Oidc-Data", true), ("Proxy-Authentication-Info", true),
+        ("Accept", false), ("X-Key-Id", false), ("ETag", false), ("Session-Type", false), ("X-Author", false),
+        ("WWW-Authenticate", false),
     ])
     func fieldsThatGiveAKeyAreMasked(name: String, isSecret: Bool) {
         #expect((HeaderField(name, "v").masked.value == HeaderField.mask) == isSecret)
+    }
+
+    /// Whatever the field is called.
+    @Test(arguments: [
+        ("Bearer aB3-._~+/==", "Bearer ***"), ("basic  dTpw", "basic ***"), ("Negotiate YII=", "Negotiate ***"),
+        ("Basic realm=\"r\"", "Basic realm=\"r\""), ("Negotiate", "Negotiate"),
+        ("Basic training is hard", "Basic training is hard"),
+        ("bearer of news, and more", "bearer of news, and more"), ("http://u:p@h/?a=1", "http://h/?a=1"),
+        ("//u:p@h/", "//h/"), ("a@b", "a@b"), ("Bearer ", "Bearer "),
+    ])
+    func valuesThatAreCredentialsAreMasked(value: String, shown: String) {
+        #expect(HeaderField("X-Foo", value).masked.value == shown)
     }
 
     @Test func isOneObjectWithSpecAndStatus() throws {
