@@ -22,12 +22,8 @@ package final class TransferStore: Sendable {
     package var databasePath: String { files?.place.path ?? ":memory:" }
     /// The files that must stay where they are while the store is open.
     package var databasePaths: [String] { files?.place.paths ?? [] }
-    /// Whether the database, its log or the lock is no longer at its path. May block.
-    package var isElsewhere: Bool { files?.place.isElsewhere ?? false }
-    /// The error for this.
-    package var moved: TransferError {
-        files?.place.moved ?? TransferError(.internal, "A store in memory has no place that it could leave.")
-    }
+    /// Why the daemon has to end, if the database, its log or the lock is no longer at its path. May block.
+    package var loss: TransferError? { files?.place.loss }
     /// The database's log, if the last daemon was killed and its log is gone: the changes in it are lost.
     package let missingLog: String?
     /// nil if the store is in memory.

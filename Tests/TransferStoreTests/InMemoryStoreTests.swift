@@ -24,7 +24,7 @@ import TransferModel
         #expect(record?.status.state == .running)
         #expect(counts[.running] == 1 && counts[.queued] == 0)
         #expect(events.count == 1 && heard.withLock { $0 } == 1)
-        #expect(!store.isStorageLow && !store.isElsewhere && store.restoreReserve())
+        #expect(!store.isStorageLow && store.loss == nil && store.restoreReserve())
         #expect(store.folderPath.isEmpty && store.missingLog == nil && store.damage == nil)
     }
 

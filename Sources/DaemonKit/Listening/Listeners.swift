@@ -77,7 +77,7 @@ final class Listeners: Sendable {
         }
         let held = Guarded(listening)
         self.held = held
-        watch = NameWatch { held.withLock { $0 }.allSatisfy(\.isInPlace) && !store.isElsewhere }
+        watch = NameWatch { held.withLock { $0 }.allSatisfy(\.isInPlace) && store.loss == nil }
         watch.watch(names)
     }
 
@@ -132,7 +132,7 @@ final class Listeners: Sendable {
         for await _ in watch.losses {
             // Waits, so that a user who is removing a whole folder does not find a new socket in it.
             try? await Task.sleep(for: Self.settling)
-            if await pool.run({ [store] in store.isElsewhere }) { return store.moved }
+            if let loss = await pool.run({ [store] in store.loss }) { return loss }
             await mend()
         }
         return nil

@@ -52,20 +52,8 @@ struct DatabasePlace: Sendable {
         [path] + (log == nil ? [] : [Self.log(of: path)]) + (lock == nil ? [] : [lockPath])
     }
 
-    /// Whether one of the files is certainly not there.
-    var isElsewhere: Bool { isElsewhere(path, database) || isLogElsewhere || isLockElsewhere }
-
-    private var isLogElsewhere: Bool { isElsewhere(Self.log(of: path), log) }
-    private var isLockElsewhere: Bool { isElsewhere(lockPath, lock) }
-
-    private func isElsewhere(_ path: String, _ identity: Identity?) -> Bool {
-        guard let identity else { return false }
-        let now = Self.look(path)
-        return now != .found(identity) && now != .unknown
-    }
-
-    /// Why a daemon ends in that case.
-    var moved: TransferError {
+    /// Why the daemon has to end: one of the files is certainly not there. nil if all are, or may be. May block.
+    var loss: TransferError? {
         if isElsewhere(path, database) {
             return ended(
                 path,
@@ -74,19 +62,29 @@ struct DatabasePlace: Sendable {
                 ends, and the next one serves what is at that path then. To go on with the old queue, put the folder back first.
                 """)
         }
-        if isLogElsewhere {
-            return ended(
-                Self.log(of: path),
-                """
-                was removed or replaced. This dld ends, and moves what that log held into the database. Then start dld again.
-                """)
-        }
+        if let loss = lossOfLog { return loss }
+        guard isElsewhere(lockPath, lock) else { return nil }
         return ended(
             lockPath,
             """
             was removed or replaced, and another dld could use this state folder at the same time. This dld ends. Then start \
             dld again.
             """)
+    }
+
+    private var lossOfLog: TransferError? {
+        guard isElsewhere(Self.log(of: path), log) else { return nil }
+        return ended(
+            Self.log(of: path),
+            """
+            was removed or replaced. This dld ends, and moves what that log held into the database. Then start dld again.
+            """)
+    }
+
+    private func isElsewhere(_ path: String, _ identity: Identity?) -> Bool {
+        guard let identity else { return false }
+        let now = Self.look(path)
+        return now != .found(identity) && now != .unknown
     }
 
     private func ended(_ path: String, _ reason: String) -> TransferError {
@@ -101,6 +99,6 @@ struct DatabasePlace: Sendable {
                 "\(path) was removed, or replaced while dld runs. Put it back, then restart dld.",
                 details: ["path": .string(path)])
         }
-        if isLogElsewhere { throw moved }
+        if let lossOfLog { throw lossOfLog }
     }
 }

@@ -31,7 +31,7 @@ import TransferModel
     @Test func aLockThatIsGoneIsNoticed() async throws {
         let store = try fixture.open()
         try FileManager.default.removeItem(atPath: fixture.folder + "/lock")
-        #expect(store.isElsewhere && store.moved.message.contains("/lock was removed or replaced"))
+        #expect(store.loss?.message.contains("/lock was removed or replaced") == true)
         store.close()
     }
 
@@ -40,11 +40,11 @@ import TransferModel
     func nothingIsAnsweredIntoALogThatIsGone(isReplaced: Bool) async throws {
         let store = try fixture.open()
         let kept = try await store.add(newTask())
-        #expect(!store.isElsewhere)
+        #expect(store.loss == nil)
         let log = fixture.database + "-wal"
         try FileManager.default.removeItem(atPath: log)
         if isReplaced { try Data().write(to: URL(fileURLWithPath: log)) }
-        #expect(store.isElsewhere)
+        #expect(store.loss?.details["path"]?.stringValue == log)
         let refused = await transferError { try await store.add(newTask()) }
         #expect(refused?.code == .diskIO && refused?.details["path"]?.stringValue == log)
         #expect(refused?.message.contains("start dld again") == true)
