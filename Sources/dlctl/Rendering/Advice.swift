@@ -69,15 +69,16 @@ extension Advice {
         }
     }
 
-    /// Advice on a status (RFC 9110 section 15) that another address would not mend; nil for other statuses.
+    /// Advice on a status (RFC 9110 section 15) whose usual cause is known; nil for other statuses.
     private static func onStatus(_ error: TransferError, task: TaskID) -> Advice? {
         let retry = "dlctl retry \(task)"
         return switch error.details["status"]?.integerValue {
         case 403?:
             Advice(
-                "If the server wants a user name or other fields (-H), give them; then try again:",
-                "dlctl update \(task) --user NAME", retry)
-        case 408?, 429?, (500...599)?: Advice("The server has a problem. Try again later:", retry)
+                "If the link has expired, give a new one. If the server wants a user name, give that instead (--user NAME). "
+                    + "Then try again:", "dlctl update \(task) --url URL", retry)
+        case 408?, 429?: Advice("Try again later:", retry)
+        case (500...599)?: Advice("The server has a problem. Try again later:", retry)
         default: nil
         }
     }

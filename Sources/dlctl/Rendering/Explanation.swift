@@ -117,10 +117,10 @@ enum Explanation {
                 Advice(
                     "Check the destination, or choose another. To try now:", "dlctl update \(task.id) -d DIR",
                     "dlctl retry \(task.id)")
-            case .retry? where task.error?.code == .networkDNS, .network? where task.error?.code == .networkDNS:
+            case .retry? where isNameInURL(task), .network? where isNameInURL(task):
                 Advice(
-                    "It is tried again by itself. If the host's name is wrong, correct it:",
-                    "dlctl update \(task.id) --url URL")
+                    "It is tried again by itself. If the host's name is wrong, correct it. To try now:",
+                    "dlctl update \(task.id) --url URL", "dlctl retry \(task.id)")
             case .retry? where task.error?.details["hsts"] != nil: task.error.map { Advice.on($0, task: task.id) }
             case .schedule?: Advice.onSchedule(task, session)
             case .retry?, .network?, .metered?, .decision?, .authentication?:
@@ -130,6 +130,11 @@ enum Explanation {
                     ?? task.reason.map { Advice.on($0, task: task.id) }
             }
         }
+    }
+
+    /// Whether a name does not resolve, and it is not that of the task's proxy.
+    private static func isNameInURL(_ task: TaskView) -> Bool {
+        task.error?.code == .networkDNS && task.spec.proxy == nil
     }
 
     /// Events that show whether a failed task was changed afterwards.

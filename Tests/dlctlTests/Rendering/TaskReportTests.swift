@@ -206,15 +206,17 @@ import TransferRPC
         var view = Sample.view(7, .waiting)
         view.reason = reason
         view.error = TransferError(.networkDNS, "so it is", retryable: true)
-        #expect(Explanation.advice(view)?.commands == ["dlctl update 7 --url URL"])
+        #expect(Explanation.advice(view)?.commands == ["dlctl update 7 --url URL", "dlctl retry 7"])
+        view.spec.proxy = "http://proxy:3128"
+        #expect(Explanation.advice(view)?.commands == ["dlctl retry 7"])
     }
 
-    /// Another address would not help.
-    @Test(arguments: [(403, "wants a user name"), (429, "later"), (500, "later"), (503, "later")])
+    /// Another address would not help, except in place of a link that has expired.
+    @Test(arguments: [(403, "has expired"), (429, "later"), (500, "later"), (503, "later")])
     func theAdviceOnAStatusFitsIt(status: Int64, part: String) {
         let error = TransferError(.httpStatus, "so it is", details: ["status": .integer(status)])
         let advice = Advice.on(error, task: TaskID(7))
-        #expect(advice.sentence.contains(part) && !advice.text.contains("--url"))
+        #expect(advice.sentence.contains(part) && advice.text.contains("--url") == (status == 403))
         #expect(advice.commands.last == "dlctl retry 7")
     }
 
