@@ -79,12 +79,12 @@ enum MetalinkRules {
         return text
     }
 
-    /// Marks of direction and other characters without a shape make a name look like another one. The joiners of some
-    /// scripts and the variants of emoji (UTS 51) do not.
+    /// Marks of direction and other characters without a shape make a name look like another one. The joiners and variants
+    /// of scripts and emoji do not.
     private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x80...0x9F, 0x2028...0x202E: true
-        case 0x200C, 0x200D, 0xFE00...0xFE0F: false
+        case 0x180B...0x180D, 0x180F, 0x200C, 0x200D, 0xFE00...0xFE0F, 0xE0020...0xE007F, 0xE0100...0xE01EF: false
         default: scalar.properties.isDefaultIgnorableCodePoint
         }
     }
@@ -156,7 +156,7 @@ enum MetalinkRules {
             }
             let pieces = PieceDigests(algorithm: algorithm, length: ByteCount(length), values: values)
             guard Bounds.allows(pieces) else {
-                refused = pieces
+                if !values.isEmpty { refused = pieces }
                 continue
             }
             if algorithm.hexLength > best?.algorithm.hexLength ?? 0 { best = pieces }
@@ -165,7 +165,8 @@ enum MetalinkRules {
             throw MetalinkError(
                 problem:
                     "\(file): its \(refused.values.count) pieces of \(refused.length) bytes cannot be used (at most "
-                    + "\(Bounds.pieces) of at least \(Bounds.leastPiece) bytes), and it has no other digest")
+                    + "\(Bounds.pieces) of at least \(Bounds.leastPiece) bytes, with \(Bounds.pieceDigits) digits together), and it "
+                    + "has no other digest")
         }
         return best
     }

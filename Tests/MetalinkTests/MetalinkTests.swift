@@ -95,7 +95,7 @@ struct MetalinkTests {
         #expect(problem(text)?.contains(part) == true, "\(problem(text) ?? "accepted")")
     }
 
-    @Test(arguments: ["a.b", "a/b..c", "نام\u{200C}ها", "❤\u{FE0F}", "a b"])
+    @Test(arguments: ["a.b", "a/b..c", "نام\u{200C}ها", "❤\u{FE0F}", "a b", "葛\u{E0100}"])
     func otherNamesAreKept(_ name: String) throws {
         let text =
             "<metalink xmlns='urn:ietf:params:xml:ns:metalink'><file name='\(name)'><url>http://x/</url></file></metalink>"
@@ -109,6 +109,9 @@ struct MetalinkTests {
         #expect(problem(document(pieces))?.contains("2 pieces of 8192 bytes cannot be used") == true)
         let file = try read(document("<hash type='sha-256'>\(Self.sha256)</hash>" + pieces)).files[0]
         #expect(file.pieces == nil && file.checksums.count == 1)
+        // An empty file has no piece.
+        let empty = try read(document("<size>0</size><pieces type='sha-1' length='8192'/><url>http://x/</url>"))
+        #expect(empty.files[0].pieces == nil)
     }
 
     @Test(arguments: [

@@ -84,7 +84,7 @@ package enum FilenameRules {
     private static func isDropped(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0xFFF9...0xFFFB: true
-        case 0xFE00...0xFE0F: false
+        case 0x180B...0x180D, 0x180F, 0xFE00...0xFE0F, 0xE0100...0xE01EF: false
         default: scalar.properties.isDefaultIgnorableCodePoint
         }
     }
