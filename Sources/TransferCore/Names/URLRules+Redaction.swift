@@ -2,9 +2,12 @@ import TransferModel
 
 extension URLRules {
     /// The URL without user info, for clients that may see the rest.
-    package static func withoutUserInfo(_ text: String) -> String {
+    /// - Parameter ofServer: whether it is a word in what a server sent, perhaps `url=//host/`.
+    package static func withoutUserInfo(_ text: String, ofServer: Bool = false) -> String {
         let (bytes, sign) = (text.utf8, UInt8(ascii: "@"))
-        guard text.holds(sign), let start = authority(in: text[...]) else { return text }
+        guard text.holds(sign),
+            let start = ofServer ? authority(in: text[...]) : bytes.firstRange(of: "://".utf8)?.upperBound
+        else { return text }
         let authority = bytes[start...].prefix { !"/?#".utf8.contains($0) }
         guard let at = authority.lastIndex(of: sign) else { return text }
         return String(text[..<start]) + String(text[bytes.index(after: at)...])
@@ -34,7 +37,7 @@ extension URLRules {
     /// is shown only if it cannot be a credential. Clouds name their credentials as they like, and nobody needs them: a
     /// task resumes from its own URL. A segment of the path is shown unless it looks like a credential.
     package static func withoutSecrets(_ text: String) -> String {
-        let url = withoutUserInfo(text)
+        let url = withoutUserInfo(text, ofServer: true)
         var rest = url[...]
         let scheme = rest.prefix { !"/?#".contains($0) }
         if scheme.last == ":", rest[scheme.endIndex...].hasPrefix("//") {

@@ -7,7 +7,7 @@ extension TaskSpec {
         spec.url = url.map(removingUserInfo)
         spec.mirrors = mirrors?.map(removingUserInfo)
         spec.proxy = proxy.map(removingUserInfo)
-        spec.headers = headers?.map(\.masked)
+        spec.headers = headers?.map(\.maskedWithValue)
         spec.password = nil
         spec.bearer = nil
         spec.cookies = nil
@@ -56,7 +56,7 @@ extension SessionConfiguration {
     public var withoutSecrets: SessionConfiguration {
         var configuration = self
         configuration.proxy = proxy.map(removingUserInfo)
-        configuration.httpAdditionalHeaders = httpAdditionalHeaders?.map(\.masked)
+        configuration.httpAdditionalHeaders = httpAdditionalHeaders?.map(\.maskedWithValue)
         configuration.clientCertificate?.password = nil
         return configuration
     }
@@ -107,24 +107,26 @@ extension HeaderField {
     public static let mask = "***"
 
     /// The field with its value masked if its name says that it is a credential.
-    ///
-    /// So is what follows the name of an authentication scheme as `token68` (RFC 9110 section 11.2), in any field. A URL in
-    /// another field has no user info.
-    public var masked: HeaderField {
-        if isSecret { return HeaderField(name, Self.mask) }
-        if let scheme = schemeOfToken { return HeaderField(name, "\(scheme) \(Self.mask)") }
-        return HeaderField(name, removingUserInfo(value))
+    public var masked: HeaderField { isSecret ? HeaderField(name, Self.mask) : self }
+
+    /// The field of a request, masked by its name, or else without a token after the name of an authentication scheme and
+    /// without the user info of URLs.
+    public var maskedWithValue: HeaderField {
+        if isSecret { return masked }
+        if let token = maskedToken { return HeaderField(name, token) }
+        return HeaderField(name, value.holds(0x40) ? removingUserInfoOfWords(value) : value)
     }
 
-    /// `Bearer` in `Bearer abc=`; nil if the value has another form, as a challenge with parameters has.
-    private var schemeOfToken: Substring? {
+    /// `Bearer ***` for `Bearer abc=`, whose second part is a token68 (RFC 9110 section 11.2). nil if the value has another
+    /// form, as a challenge with parameters has.
+    package var maskedToken: String? {
         guard let blank = value.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         let scheme = value[..<blank], token = value[blank...].drop { $0 == " " }
         guard ["basic", "bearer", "negotiate", "ntlm", "token", "apikey"].contains(scheme.lowercased()), !token.isEmpty,
             token.drop(while: { $0 != "=" }).allSatisfy({ $0 == "=" }),
             token.utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: ",") })
         else { return nil }
-        return scheme
+        return "\(scheme) \(Self.mask)"
     }
 
     private var isSecret: Bool {
@@ -182,6 +184,21 @@ func removingUserInfo(_ url: String) -> String {
     let end = bytes[start...].firstIndex { [0x2F, 0x3F, 0x23].contains($0) } ?? bytes.count
     guard let at = bytes[start..<end].lastIndex(of: 0x40) else { return url }
     return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
+}
+
+/// The words of a field's value, each without the user info of a URL in it.
+private func removingUserInfoOfWords(_ value: String) -> String {
+    var (result, word) = ("", "")
+    for character in value {
+        guard " \t\"<>".contains(character) else {
+            word.append(character)
+            continue
+        }
+        result += removingUserInfo(word)
+        result.append(character)
+        word = ""
+    }
+    return result + removingUserInfo(word)
 }
 
 /// Offset of the first occurrence. A page of a listing calls this some ten thousand times.

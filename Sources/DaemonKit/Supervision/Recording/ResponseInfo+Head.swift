@@ -80,7 +80,8 @@ extension HeaderField {
     /// The value for clients and logs: without credentials, also in URLs.
     var shownValue: String {
         if isURL { return URLRules.withoutSecrets(value) }
-        return URLRules.maskingURLs(in: masked.value, holdsReferences: isNamed("link"))
+        let shown = masked
+        return shown.maskedToken ?? URLRules.maskingURLs(in: shown.value, holdsReferences: isNamed("link"))
     }
 
     /// Whether the value is a URL, perhaps a relative one, as defined for the field.

@@ -306,6 +306,6 @@ extension StandingRequest {
     /// The request as clients see it.
     fileprivate var shown: TaskRequest {
         let url = request.url.map { redirects > 0 ? URLRules.withoutSecrets($0) : URLRules.withoutCredentials($0) }
-        return TaskRequest(url: url, method: request.method, headers: request.headers?.map(\.masked))
+        return TaskRequest(url: url, method: request.method, headers: request.headers?.map(\.maskedWithValue))
     }
 }
