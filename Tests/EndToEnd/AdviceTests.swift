@@ -72,8 +72,7 @@ extension EndToEnd.Serving {
 
         /// The commands in a sentence, in order: each up to the first word that is not an argument.
         private static func commands(in text: String) -> [[String]] {
-            let form =
-                /dlctl(?: --socket [^ ]+)? ((?:session )?[a-z]+)((?: (?:\d+|--?[A-Za-z-]+|[A-Z][A-Z:]*|rename|'[^']*'))*)/
+            let form = /dlctl ((?:session )?[a-z]+)((?: (?:\d+|--?[A-Za-z-]+|[A-Z][A-Z:]*|rename|'[^']*'))*)/
             return text.matches(of: form).map { match in
                 let arguments = match.output.2.matches(of: /'([^']*)'|[^ ']+/)
                 return match.output.1.split(separator: " ").map { String($0) }

@@ -26,7 +26,7 @@ extension EndToEnd.Serving {
                         }
                         location = /echo {
                             add_header X-Method $request_method always;
-                            add_header X-Cookie $http_cookie always;
+                            add_header X-Jar $http_cookie always;
                             return 200 $scheme;
                         }
                         \(extra)
@@ -156,7 +156,7 @@ extension EndToEnd.Serving {
             func value(_ name: String) -> JSONValue? {
                 fields.first { $0.arrayValue?.first?.stringValue?.lowercased() == name }?.arrayValue?.last
             }
-            #expect(value("x-method") == "POST" && value("x-cookie") == "k=v", "\(fields)")
+            #expect(value("x-method") == "POST" && value("x-jar") == "k=v", "\(fields)")
             let body = try await house.scene.probe.call("task.body", ["id": answer["id"] ?? .null])
             #expect(body["data"] == .string(Base64Text.encode(Array("https".utf8))))
         }

@@ -93,7 +93,8 @@ package final class DaemonProcess: Sendable {
     /// Runs `dlctl` against this daemon.
     package func dlctl(_ arguments: [String], limit: Double = 120) async throws -> (status: Int32, output: String) {
         try await Program.run(
-            [try Binaries.path("dlctl"), "--socket", socket, "--no-start"] + arguments, environment: environment,
+            [try Binaries.path("dlctl"), "--no-start"] + arguments,
+            environment: environment.merging(["DLD_SOCKET": socket]) { $1 },
             limit: limit)
     }
 
