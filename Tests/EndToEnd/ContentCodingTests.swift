@@ -250,6 +250,31 @@ extension EndToEnd.Downloading {
 
         // MARK: Downloads
 
+        /// Servers give a coding to files that have it themselves, and code archives once more. The checksum tells which
+        /// form is the file.
+        @Test(.timeLimit(.minutes(1)), arguments: [3000, 400_000])
+        func theFormThatFitsTheChecksumIsDelivered(size: Int) async throws {
+            let scene = try await Scene()
+            let text = Content(bytes: Packing.text(size))
+            let once = try await coded(text, "gzip")
+            let twice = try await coded(once.content, "gzip")
+            for (number, (sent, coding, name, file)) in [
+                (once, "gzip", "page", text), (once, "gzip", "page", once.content),
+                (twice, "gzip", "x.tar.gz", once.content), (twice, "gzip", "x.tar.gz", twice.content),
+                (twice, "gzip, gzip", "x.tar.gz", text), (twice, "gzip, gzip", "page", once.content),
+            ].enumerated() {
+                scene.origin.serve("/\(number)", .coded(sent, coding))
+                let id = try await scene.add("/\(number)", to: "\(number)-\(name)", ["checksum": file.checksum])
+                let task = try await scene.probe.wait(for: id, "completed", "failed")
+                #expect(task["verified"] == true && file.matches(scene.file("\(number)-\(name)")), "\(number) \(task)")
+                #expect(scene.origin.requests("/\(number)").count == 1)
+            }
+            #expect(scene.names.count == 6, "\(scene.names)")
+            scene.origin.serve("/page", .coded(once, "gzip"))
+            let wrong = try await scene.add("/page", to: "page", ["checksum": Content("other").checksum])
+            #expect(try await scene.probe.wait(for: wrong, "failed").errorCode == "integrity.checksum")
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func aDownloadThatComesCodedIsDecoded() async throws {
             let scene = try await Scene()

@@ -113,6 +113,14 @@ package enum ContentCodingRules {
         return plan
     }
 
+    /// What may be undone of a body, the preferred choice first. A digest decides between them.
+    /// - Parameter coding: the result of `coding(of:)`; nil if nothing but the preferred choice counts.
+    package static func forms(of coding: String?, preferring undone: [Undoable]) -> [[Undoable]] {
+        let all = coding.map { layers($0).reversed().prefix(mostLayers) }?.map(undoable).prefix { $0 != nil } ?? []
+        let others = (0...all.count).map { Array(all.prefix($0).compactMap(\.self)) }
+        return [undone] + (coding == nil ? [] : others.filter { $0 != undone })
+    }
+
     /// The coding to decode or to tell; nil if there is none, or if the file's name already tells all of it.
     /// - Parameter names: names that the file has or might get, the preferred one first; only the first counts.
     static func unstated(_ coding: String?, names: @autoclosure () -> [String]) -> String? {

@@ -11,24 +11,43 @@ extension DownloadAttempt {
         _ tried: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
         let (arrival, folder) = (whole.arrival, place.folder)
-        let (name, undone) = naming(arrival, in: place)
+        let (name, forms) = naming(arrival, in: place)
         if let bytes = whole.gathered {
-            if undone.isEmpty {
+            if forms == [[]] {
                 var delivered = tried
                 if delivered == nil { delivered = await deliver(gathered: bytes, arrival, name, place, recorder) }
                 if let ending = try delivered?.get() { return ending }
             }
             try await tools.files.write(bytes, to: held.part)
         }
-        var digests = try await proven(whole, held.part, isCoded: !undone.isEmpty, in: folder)
+        let digests = try await proven(whole, held.part, isCoded: forms != [[]], in: folder)
+        if forms == [[]] { return try await deliver(held.part, arrival, name, folder, digests, recorder) }
+        var mismatch: TransferError?
+        for undone in forms {
+            do {
+                return try await deliver(undoing: undone, arrival, name, held, place, recorder)
+            } catch let error as TransferError where error.code == .integrityChecksum || error.isUndecodable {
+                mismatch = mismatch ?? error
+            }
+        }
+        throw mismatch ?? TransferError(.internal, "A body has no form.")
+    }
+
+    /// - Parameter undone: the codings to undo, outermost first.
+    private func deliver(
+        undoing undone: [ContentCodingRules.Undoable], _ arrival: Arrival, _ name: String, _ held: HeldPart,
+        _ place: PartPlace, _ recorder: RunRecorder
+    ) async throws -> AttemptEnding {
+        let folder = place.folder
         guard let plain = try await decoded(undone, of: arrival.contentCoding, held, place.plan, folder, recorder)
         else {
+            let digests = try await proven(held.part, arrival.total, own, in: folder)
             return try await deliver(held.part, arrival, name, folder, digests, recorder)
         }
         defer { plain.part.close() }
         do {
             // The digests computed before are those of the coded bytes, not of the file.
-            digests = try await proven(plain.part, plain.bytes, own, in: folder)
+            let digests = try await proven(plain.part, plain.bytes, own, in: folder)
             let ending = try await deliver(
                 plain.part, of: held.part, arrival, name, folder, digests, recorder)
             if !ending.isCompleted { await tools.files.remove(plain.part, from: folder) }
@@ -39,13 +58,18 @@ extension DownloadAttempt {
         }
     }
 
-    /// Returns the name of the file, and the codings to undo before delivery, outermost first.
+    /// Returns the name of the file, and the codings to undo before delivery, outermost first. With the user's checksum,
+    /// these are alternatives, because servers also give a coding to files that have it themselves.
     func naming(
         _ arrival: Arrival, in place: PartPlace
-    ) -> (name: String, undone: [ContentCodingRules.Undoable]) {
+    ) -> (name: String, forms: [[ContentCodingRules.Undoable]]) {
         let plain = place.plan.name ?? suggestedName(arrival)
         let undone = ContentCodingRules.plan(arrival.contentCoding, name: plain).undone
-        return (FilenameRules.coded(plain, arrival.contentCoding), undone)
+        let all =
+            own.isEmpty ? nil : arrival.head.map { ContentCodingRules.coding(of: $0) } ?? record.response?.contentCoding
+        return (
+            FilenameRules.coded(plain, arrival.contentCoding), ContentCodingRules.forms(of: all, preferring: undone)
+        )
     }
 
     private func deliver(

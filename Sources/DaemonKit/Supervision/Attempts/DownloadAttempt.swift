@@ -53,7 +53,7 @@ final class DownloadAttempt: TransferAttempt {
         else { return false }
         if record.spec.mirrors?.isEmpty == false { arrival.mirrors = Self.mirrors(exchanges.course.brought, arrival) }
         let naming = naming(arrival, in: download.place)
-        guard naming.undone.isEmpty else { return false }
+        guard naming.forms == [[]] else { return false }
         deliver(gathered: bytes, arrival, naming.name, download.place, recorder) { [self] delivered in
             if case .success(let ending?) = delivered {
                 hand.close()
