@@ -186,7 +186,7 @@ _dlctl() {
 
 _dlctl_add() {
     repeating_flags=()
-    non_repeating_flags=(-g --globoff -w --wait --preserve-time --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-g --globoff -w --wait --resume-unproven --preserve-time --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --metalink -o --output --mirror --tag -H --header)
     non_repeating_options=(--cookies -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1

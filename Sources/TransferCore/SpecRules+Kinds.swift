@@ -31,6 +31,7 @@ struct FieldUse: Sendable {
         FieldUse("pieces", .downloads) { $0.pieces != nil },
         FieldUse("connections", .downloads) { $0.connections != nil },
         FieldUse("preserveTime", .downloads) { $0.preserveTime != nil },
+        FieldUse("resumesUnproven", .downloads) { $0.resumesUnproven != nil },
         FieldUse("durability", .downloads) { $0.durability != nil },
         FieldUse("stream", .dataTasks) { $0.stream != nil },
         FieldUse("requestCachePolicy", .dataTasks) { $0.requestCachePolicy != nil },

@@ -74,6 +74,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var hsts: Bool?
     /// Every final HTTP answer completes a task.
     public var acceptsAnyStatus: Bool?
+    /// Parts that do not repeat their validator are taken for the rest of the held version.
+    public var resumesUnproven: Bool?
     /// Has no effect in a `background` session.
     public var waitsForConnectivity: Bool?
     public var isDiscretionary: Bool?
@@ -112,7 +114,7 @@ extension SessionConfiguration: Codable {
             httpShouldSetCookies,
             proxy,
             tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, exceptionDomains, hsts,
-            acceptsAnyStatus,
+            acceptsAnyStatus, resumesUnproven,
             waitsForConnectivity, isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess,
             sendsLaunchEvents, asks,
             subscriber, launch, launchInterval, directory, conflictPolicy, maximumConcurrentTasks,
@@ -138,6 +140,7 @@ extension SessionConfiguration: Codable {
         exceptionDomains = try fields.value(.exceptionDomains)
         hsts = try fields.value(.hsts)
         acceptsAnyStatus = try fields.value(.acceptsAnyStatus)
+        resumesUnproven = try fields.value(.resumesUnproven)
         waitsForConnectivity = try fields.value(.waitsForConnectivity)
         isDiscretionary = try fields.value(.isDiscretionary)
         allowsExpensiveNetworkAccess = try fields.value(.allowsExpensiveNetworkAccess)
@@ -178,6 +181,7 @@ extension SessionConfiguration: Codable {
         try container.encodeIfPresent(exceptionDomains, forKey: .exceptionDomains)
         try container.encodeIfPresent(hsts, forKey: .hsts)
         try container.encodeIfPresent(acceptsAnyStatus, forKey: .acceptsAnyStatus)
+        try container.encodeIfPresent(resumesUnproven, forKey: .resumesUnproven)
         try container.encodeIfPresent(waitsForConnectivity, forKey: .waitsForConnectivity)
         try container.encodeIfPresent(isDiscretionary, forKey: .isDiscretionary)
         try container.encodeIfPresent(allowsExpensiveNetworkAccess, forKey: .allowsExpensiveNetworkAccess)
@@ -235,6 +239,7 @@ extension SessionConfiguration {
             case .exceptionDomains: take(key, \.exceptionDomains)
             case .hsts: take(key, \.hsts)
             case .acceptsAnyStatus: take(key, \.acceptsAnyStatus)
+            case .resumesUnproven: take(key, \.resumesUnproven)
             case .waitsForConnectivity: take(key, \.waitsForConnectivity)
             case .isDiscretionary: take(key, \.isDiscretionary)
             case .allowsExpensiveNetworkAccess: take(key, \.allowsExpensiveNetworkAccess)

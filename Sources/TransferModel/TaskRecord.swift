@@ -24,7 +24,7 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     /// The value of `budgetUsed` when the name first failed to resolve, before anything was received; nil after any
     /// other outcome.
     public var unresolvedSince: Seconds?
-    /// The last body that ended before its announced length; nil if none did.
+    /// How far earlier attempts came; nil if they received nothing.
     public var shortBody: ShortBody?
 
     public init(state: TaskState, createdAt: Timestamp) {
@@ -37,13 +37,15 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// A body that ended before the length that its server had announced: the connection broke, or the length is wrong. If
-/// it ends at the same offset each time, that offset is taken as the length.
+/// How far bodies came. If one ends before its announced length at the same offset each time, that offset is taken as
+/// the length; otherwise the connection may have broken.
 public struct ShortBody: Hashable, Sendable, Codable {
     public var received: ByteCount
     public var announced: ByteCount
     /// How often it ended like this.
     public var times: Int
+    /// The most bytes that any attempt held at its end; nil in rows of earlier versions.
+    public var furthest: ByteCount?
 
     public init(received: ByteCount, announced: ByteCount, times: Int = 1) {
         self.received = received

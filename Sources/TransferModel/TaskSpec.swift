@@ -63,6 +63,8 @@ public struct TaskSpec: Hashable, Sendable {
     public var waitsForConnectivity: Bool?
     /// Every final HTTP answer completes the task.
     public var acceptsAnyStatus: Bool?
+    /// Parts that do not repeat their validator are taken for the rest of the held version.
+    public var resumesUnproven: Bool?
     /// The body goes to the client as it arrives.
     public var stream: Bool?
     /// Only for data tasks of volatile sessions.
@@ -79,7 +81,7 @@ extension TaskSpec: Codable {
             connections, proxy, username, password, bearer, netrc, cookies, httpVersion, preserveTime, description,
             tags, clientToken, resumeData, caFile, clientCertificate, tlsMinimumVersion,
             timeoutIntervalForRequest, timeoutIntervalForResource, retry, durability, allowsArbitraryLoads,
-            waitsForConnectivity, acceptsAnyStatus, stream, requestCachePolicy
+            waitsForConnectivity, acceptsAnyStatus, resumesUnproven, stream, requestCachePolicy
     }
 
     public init(from decoder: any Decoder) throws {
@@ -135,6 +137,7 @@ extension TaskSpec: Codable {
             case .allowsArbitraryLoads: allowsArbitraryLoads = try field.value()
             case .waitsForConnectivity: waitsForConnectivity = try field.value()
             case .acceptsAnyStatus: acceptsAnyStatus = try field.value()
+            case .resumesUnproven: resumesUnproven = try field.value()
             case .stream: stream = try field.value()
             case .requestCachePolicy: requestCachePolicy = try field.value()
             }
@@ -195,6 +198,7 @@ extension TaskSpec: Codable {
         try fields.write(allowsArbitraryLoads, .allowsArbitraryLoads)
         try fields.write(waitsForConnectivity, .waitsForConnectivity)
         try fields.write(acceptsAnyStatus, .acceptsAnyStatus)
+        try fields.write(resumesUnproven, .resumesUnproven)
         try fields.write(stream, .stream)
         try fields.write(requestCachePolicy, .requestCachePolicy)
     }

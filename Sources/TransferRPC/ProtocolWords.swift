@@ -70,7 +70,7 @@ package enum ProtocolWords {
         "bearer": "--bearer-file", "cookies": "--cookies", "netrc": "the netrc file", "proxy": "--proxy",
         "caFile": "--ca-file",
         "clientCertificate": "--cert", "tlsMinimumVersion": "--tls-min", "httpVersion": "--http-version",
-        "acceptsAnyStatus": "--accept-any-status",
+        "acceptsAnyStatus": "--accept-any-status", "resumesUnproven": "--resume-unproven",
         "checksum": "--checksum", "destination": "-d",
         "destination.path": "-o", "destination.filename": "-o", "destination.directory": "-d",
         "conflictPolicy": "--on-conflict", "preserveTime": "--preserve-time", "connections": "-x",

@@ -69,8 +69,29 @@ struct MisbehaviourRow: Sendable, CustomTestStringConvertible {
             MisbehaviourRow("500", .status(500), good, asks: [held, held]),
             MisbehaviourRow("503 with Retry-After", .status(503, [("Retry-After", "1")]), good, asks: [held, held]),
             MisbehaviourRow("429", .status(429), good, asks: [held, held]),
-        ]
+            MisbehaviourRow(
+                "206 of another version without a validator", .unproven(replaced), .good(replaced), expected: replaced,
+                asks: [held, nil]),
+            MisbehaviourRow("200 with the slice alone", .sliceUnder200(resource), asks: [held]),
+            MisbehaviourRow(
+                "200 with the slice of another version", .sliceUnder200(replaced), .good(replaced), expected: replaced,
+                asks: [held, nil]),
+            MisbehaviourRow(
+                "an error in JSON under 200", text("application/json"), text("application/json"), good,
+                asks: [held, held, held]),
+            MisbehaviourRow("an error as text under 200", text("text/plain"), good, asks: [held, held]),
+            MisbehaviourRow("202", .status(202, body: "soon"), good, asks: [held, held]),
+            MisbehaviourRow("423", .status(423), good, asks: [held, held]),
+            MisbehaviourRow("403 for a time", .status(403, [("Retry-After", "1")]), good, asks: [held, held]),
+        ] + [509, 525, 529, 530, 598, 599].map { MisbehaviourRow("\($0)", .status($0), good, asks: [held, held]) }
+            + [400, 403, 405, 406, 501].map { status in
+                MisbehaviourRow("\(status) to a Range", .refusingRanges(resource, status), asks: [held, nil])
+            }
     }()
+
+    private static func text(_ type: String) -> Behaviour {
+        .status(200, [("Content-Type", type)], body: "{\"error\": \"try again\"}")
+    }
 }
 
 extension EndToEnd.Downloading {

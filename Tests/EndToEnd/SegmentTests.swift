@@ -72,6 +72,31 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.bytesSent("/file") <= Int64(Self.size + 5 * 16 * (512 << 10)))
         }
 
+        /// The answer that is fetched as a whole is one version; parts that do not say theirs are not mixed into it.
+        @Test(.timeLimit(.minutes(1)))
+        func partsOfAnotherVersionWithoutAValidatorAreNotTaken() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: Self.size)
+            let parts = Behaviour.unproven(.version(2, size: Self.size))
+            scene.origin.serve(
+                "/file", .choose { $0.range == nil ? .good(resource, rate: 8 << 20) : parts })
+            try await scene.probe.wait(for: try await add(scene, connections: 4), "completed")
+            #expect(resource.content.matches(scene.file()))
+            #expect(scene.origin.requests("/file").contains { $0.rangeStart != nil })
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: [403, 501])
+        func aServerThatRefusesRangesGivesTheWhole(_ status: Int) async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: Self.size)
+            let parts = Behaviour.status(status)
+            scene.origin.serve(
+                "/file", .choose { $0.range == nil ? .good(resource, rate: 8 << 20) : parts })
+            try await scene.probe.wait(for: try await add(scene, connections: 4), "completed")
+            #expect(resource.content.matches(scene.file()))
+            #expect(scene.origin.requests("/file").contains { $0.rangeStart != nil })
+        }
+
         @Test(.timeLimit(.minutes(1)), arguments: [Int64(1), 5])
         func aPausedDownloadFillsItsGapsOverAnyNumberOfConnections(_ connections: Int64) async throws {
             let scene = try await Scene()

@@ -69,12 +69,15 @@ package struct Acceptance: Sendable, Hashable {
     package var validators: Validators
     package var contentCoding: String?
     package var serverDigests: [String: String]
+    /// The media type of the first answer, if it is known.
+    package var mediaType: String?
     /// The mirror that answered, as a checkpoint names it; nil = the task's own URL.
     package var origin: String?
 
     package init(
         offset: ByteCount, truncate: Bool = false, expected: ByteCount? = nil, total: ByteCount? = nil,
-        validators: Validators = Validators(), contentCoding: String? = nil, serverDigests: [String: String] = [:]
+        validators: Validators = Validators(), contentCoding: String? = nil, serverDigests: [String: String] = [:],
+        mediaType: String? = nil
     ) {
         self.offset = offset
         self.truncate = truncate
@@ -83,6 +86,7 @@ package struct Acceptance: Sendable, Hashable {
         self.validators = validators
         self.contentCoding = contentCoding
         self.serverDigests = serverDigests
+        self.mediaType = mediaType
     }
 }
 

@@ -117,14 +117,12 @@ extension TaskMachine {
     private mutating func attemptFailed(
         _ failure: AttemptFailure, _ policy: RetryPolicy, jitter: Double, _ now: ClockReading
     ) -> [TaskEffect] {
-        if failure.progressed { status.failuresInRow = 0 }
+        if failure.progressed, failure.held > status.shortBody?.furthest ?? .zero { status.failuresInRow = 0 }
+        status.shortBody = ShortBody(failure, after: status.shortBody)
         if !policy.waitsForConnectivity, failure.isUnconnected { return fail(failure.error, now) }
-        if let end = failure.shortEnd {
-            let short = ShortBody(end, after: status.shortBody)
-            status.shortBody = short
-            if short.times >= end.proof, case .transient = failure.disposition {
-                return fail(end.error, now, then: [.discardPart])
-            }
+        if let end = failure.shortEnd, status.shortBody?.times ?? 0 >= end.proof, case .transient = failure.disposition
+        {
+            return fail(end.error, now, then: [.discardPart])
         }
         if failure.isOfBody, case .transient = failure.disposition {
             guard status.integrityRestarts == 0 else { return fail(failure.error.final, now) }

@@ -16,6 +16,8 @@ package struct EffectivePolicy: Sendable {
     package var connections: ConnectionPolicy
     /// Every final HTTP answer completes the task.
     package var acceptsAnyStatus: Bool
+    /// Parts without the validator are taken for the rest of the held version.
+    package var resumesUnproven: Bool
     package var cookies: CookiePolicy
     /// nil in sessions without a cache. Downloads and uploads only invalidate what is stored.
     package var cache: CachePolicy?
@@ -52,6 +54,7 @@ package struct EffectivePolicy: Sendable {
         rateLimit = .unlimited
         sessionHeaders = session.httpAdditionalHeaders ?? []
         acceptsAnyStatus = session.acceptsAnyStatus ?? false
+        resumesUnproven = session.resumesUnproven ?? false
         cookies = CookiePolicy(session, kind)
         cache = CachePolicy(session, kind)
         asks = Set(session.asks ?? [])
@@ -112,6 +115,7 @@ package struct EffectivePolicy: Sendable {
         if let preserves = spec.wrappedValue.preserveTime { preserveTime = preserves }
         if let limit = spec.wrappedValue.rateLimit { rateLimit = limit }
         if let accepts = spec.wrappedValue.acceptsAnyStatus { acceptsAnyStatus = accepts }
+        if let resumes = spec.wrappedValue.resumesUnproven { resumesUnproven = resumes }
         if let count = spec.wrappedValue.connections { connections = .fixed(count) }
         // Cookies that a caller gives for one task are not meant for others.
         if spec.wrappedValue.cookies != nil { cookies.storage = .task }

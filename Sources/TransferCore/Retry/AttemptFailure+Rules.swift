@@ -73,6 +73,7 @@ extension AttemptFailure {
             whole.disposition = .transient(after: waits.contains(nil) ? nil : waits.compactMap { $0 }.min())
         }
         whole.progressed = failures.contains(where: \.progressed)
+        whole.held = failures.map(\.held).max() ?? .zero
         // A wrong length from one mirror ends nothing as long as another may deliver the file.
         let mayGive = failures.contains { $0.shortEnd == nil && $0.disposition != .permanent }
         whole.shortEnd = mayGive ? nil : failures.compactMap(\.shortEnd).first
@@ -83,6 +84,7 @@ extension AttemptFailure {
     func with(progressed: Bool, held: ByteCount) -> AttemptFailure {
         var copy = self
         copy.progressed = progressed
+        copy.held = held
         if error.code == .networkDNS, held > 0 { copy.error.details[Self.bytesHeld] = .integer(held.rawValue) }
         return copy
     }
@@ -94,6 +96,11 @@ extension TransferError {
 
     /// The body cannot be decoded, and another one may be better.
     package var isUndecodable: Bool { retryable && details[Self.coding] != nil }
+
+    /// A status by which the server refuses the request for good, other than for lack of credentials or of the file.
+    var isRefusal: Bool {
+        code == .httpStatus && !retryable && ![404, 410].contains(details["status"]?.integerValue ?? 404)
+    }
 
     /// The same error if another attempt would not help.
     package var final: TransferError {

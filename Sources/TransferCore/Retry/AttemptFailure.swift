@@ -13,8 +13,10 @@ package struct AttemptFailure: Error, Sendable, Hashable {
     }
     package var error: TransferError
     package var disposition: Disposition
-    /// Bytes arrived in this attempt: resets the count of failures.
+    /// Bytes arrived in this attempt beyond those held when it began.
     package var progressed: Bool
+    /// Bytes held at its end. Only what lies beyond the furthest of all attempts resets the count of failures.
+    package var held = ByteCount.zero
     /// The body was shorter than announced.
     @BoxedOptional package var shortEnd: ShortEnd?
     /// The redirect's target, if a client must decide about it.

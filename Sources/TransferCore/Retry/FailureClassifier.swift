@@ -2,10 +2,10 @@ import TransferModel
 
 /// Turns the end of an exchange into a cause, a sentence, and what happens to the task.
 package enum FailureClassifier {
-    /// HTTP statuses that a later attempt may not get again. A 511 never comes from the server itself, but from a
-    /// network that requires a login (RFC 6585 section 6).
-    package static let transientStatuses: Set<Int> =
-        Set([408, 421, 425, 429, 500, 502, 503, 504, 511]).union(520...524)
+    /// HTTP statuses that a later attempt may not get again. An unknown 5xx is a 500 (RFC 9110 section 15). A 511 never comes from the server itself, but from a network that requires a login (RFC
+    /// 6585 section 6).
+    package static let transientStatuses = Set([408, 421, 423, 425, 429]).union(500...599)
+        .subtracting([501, 505, 506, 507, 508, 510])
 
     /// - Parameter url: for the sentences; shown without user info and query values.
     package static func classify(_ outcome: ExchangeOutcome, url: String) -> AttemptFailure {
@@ -88,6 +88,8 @@ package enum FailureClassifier {
                 .authRequired,
                 "\(proxy) wants credentials (407); put user:password into its URL (task.update, proxy), then task.retry.",
                 details: details)
+        case 202:
+            return TransferError(.httpStatus, "\(answered) \(text): not ready yet.", retryable: true, details: details)
         case 403: return TransferError(.httpStatus, "\(answered) 403: access is denied.", details: details)
         case 404, 410:
             return TransferError(
@@ -102,12 +104,20 @@ package enum FailureClassifier {
 
     /// The meaning of an unsuccessful answer for the task, including its Retry-After.
     package static func answered(_ head: ResponseHead, now: Timestamp) -> AttemptFailure {
-        var error = httpStatus(head.status ?? 0, reason: head.reason, host: host(of: head.url))
-        let pause = error.retryable ? retryAfter(head, now: now) : nil
-        if let pause { error.message += " It asked for a pause of \(Int64(pause.rawValue)) s (Retry-After)." }
-        var failure = AttemptFailure(error: error, disposition: error.retryable ? .transient(after: pause) : .permanent)
+        var failure = stopped(refusal(head, now: now))
         failure.note(head)
         return failure
+    }
+
+    /// The same for a judge. Who refuses access for a time says when it may be tried again.
+    static func refusal(_ head: ResponseHead, now: Timestamp) -> StopReason {
+        var error = httpStatus(head.status ?? 0, reason: head.reason, host: host(of: head.url))
+        let pause = retryAfter(head, now: now)
+        if head.status == 403, pause != nil { error.retryable = true }
+        if let pause, error.retryable {
+            error.message += " It asked for a pause of \(Int64(pause.rawValue)) s (Retry-After)."
+        }
+        return .failure(error, retryAfter: pause)
     }
 
     /// Measured by the server's own clock if it sent one.

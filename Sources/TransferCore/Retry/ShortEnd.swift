@@ -62,9 +62,17 @@ package struct ShortEnd: Sendable, Hashable {
 }
 
 extension ShortBody {
-    /// - Parameter known: the previous short body.
-    init(_ end: ShortEnd, after known: ShortBody?) {
-        let isAgain = known?.received == end.received && known?.announced == end.announced
-        self.init(received: end.received, announced: end.announced, times: isAgain ? (known?.times ?? 0) + 1 : 1)
+    /// - Parameter known: what earlier attempts left.
+    /// - Returns: nil as long as nothing was held.
+    init?(_ failure: AttemptFailure, after known: ShortBody?) {
+        let furthest = max(known?.furthest ?? .zero, failure.held)
+        if let end = failure.shortEnd {
+            let isAgain = known?.received == end.received && known?.announced == end.announced
+            self.init(received: end.received, announced: end.announced, times: isAgain ? (known?.times ?? 0) + 1 : 1)
+        } else {
+            guard known != nil || furthest > .zero else { return nil }
+            self = known ?? ShortBody(received: .zero, announced: .zero, times: 0)
+        }
+        if furthest > .zero { self.furthest = furthest }
     }
 }

@@ -7,14 +7,19 @@ struct SegmentJudge: ResponseJudge, Hashable {
     var held: HeldBytes
     /// The request carried If-Range, so a 200 with the held validator is worth one try without it.
     var isConditional: Bool
+    var resumesUnproven = false
     var now: Timestamp
 
     func judge(_ head: ResponseHead) -> Verdict {
-        switch HTTPJudge(held: held, mayTryBareRange: isConditional, now: now).judge(head) {
+        let judge = HTTPJudge(
+            held: held, mayTryBareRange: isConditional, now: now, resumesUnproven: resumesUnproven)
+        switch judge.judge(head) {
+        // Parts prove nothing; the bytes of the one answer that is fetched as a whole do.
+        case .stop(.restart(HTTPJudge.unproven)): return .stop(.failure(Self.withoutParts, retryAfter: nil))
         case .stop(.complete): return changed("no such range")
         case .stop(let reason): return .stop(reason)
         case .accept(let acceptance):
-            if acceptance.offset == held.offset, !acceptance.truncate, head.status == 206 { return .accept(acceptance) }
+            if acceptance.offset == held.offset, !acceptance.truncate { return .accept(acceptance) }
             // The answer is the whole of the held version: only what the server offers has changed.
             let isSame =
                 held.isConfirmed(by: acceptance.validators) && held.contentCoding == acceptance.contentCoding

@@ -52,6 +52,8 @@ package struct SegmentedDownload: Sendable {
     @BoxedOptional private(set) var checkpoint: Checkpoint?
     package internal(set) var plan: SegmentPlan?
     private var givesParts = true
+    /// A request for a part was answered with one.
+    private var hasGivenParts: Bool
     private var partRestarts = 0
     private var crumbs = Crumbs()
     private var nextID: SegmentID = 0
@@ -68,6 +70,7 @@ package struct SegmentedDownload: Sendable {
         self.others = others
         self.policy = policy
         checkpoint = request.checkpoint
+        hasGivenParts = request.checkpoint?.ranges.isEmpty == false
     }
 
     // MARK: Beginning
@@ -111,6 +114,7 @@ package struct SegmentedDownload: Sendable {
     ) -> [Effect] {
         guard closing == nil, let origin = origins[id] else { return [] }
         if plan != nil {
+            hasGivenParts = true
             self.head = self.head ?? head
             plan?.accepted(at: now)
             guard sources[origin].version == nil else { return [] }
@@ -228,7 +232,8 @@ package struct SegmentedDownload: Sendable {
                 .integrityLength, "The server sent more bytes than it announced; they were dropped.")
             return changed(origin, error, outcome)
         case .stopped(.bareRange): sources[origin].isConditional = false
-        case .stopped(.failure(SegmentJudge.withoutParts, _)):
+        case .stopped(.failure(let error, _))
+        where error == SegmentJudge.withoutParts || !hasGivenParts && error.isRefusal:
             let failure = failure(outcome, of: origin)
             guard roster.isAlone(origin) else {
                 roster.leave(origin, failure)

@@ -21,11 +21,13 @@ package struct HTTPDownload: TransferStrategy {
     private let now: Timestamp
     private let trustedDigest: Bool
     private let acceptsAnyStatus: Bool
+    private let resumesUnproven: Bool
     private let asksChallenges: AskedChallenges
     private let redirects: RedirectRule
     private let hold: ResponseHold?
     /// Bytes held when the attempt began.
     private let startOffset: ByteCount
+    private let lastHeaders: [HeaderField]
 
     @BoxedOptional private var held: HeldBytes?
     @Boxed private var judge: HTTPJudge
@@ -61,13 +63,15 @@ package struct HTTPDownload: TransferStrategy {
         now = request.now
         trustedDigest = request.trustedDigest
         acceptsAnyStatus = request.acceptsAnyStatus
+        resumesUnproven = request.resumesUnproven
         asksChallenges = request.asksChallenges
         redirects = request.redirects
         hold = request.hold
         startOffset = request.checkpoint?.offset ?? 0
-        held = request.checkpoint.flatMap { $0.offset > 0 ? HeldBytes($0, trustedDigest: request.trustedDigest) : nil }
+        lastHeaders = request.lastHeaders
         judge = HTTPJudge(held: nil, mayTryBareRange: false, now: request.now)
         upload = request.upload
+        if let checkpoint = request.checkpoint, checkpoint.offset > 0 { held = held(checkpoint) }
         guard !RepeatRules.isIdempotent(method) else { return }
         var begun = UploadProgress(
             uploadProtocol: .post, source: request.source, createdAt: request.now
@@ -84,6 +88,9 @@ package struct HTTPDownload: TransferStrategy {
         case .stopped(.bareRange): return .run(exchange(conditional: false))
         case .stopped(.complete): return arrived(outcome, total: held?.offset ?? outcome.offset)
         case .stopped(.failure(let error, _)) where mayResolveAgain(error, outcome): return resolveAgain()
+        // Some servers refuse a request only because of its Range. The bytes stay until the whole comes.
+        case .stopped(.failure(let error, _)) where judge.held != nil && error.isRefusal:
+            return .run(exchange(conditional: true, whole: true))
         case .overrun:
             return restart(
                 TransferError(.integrityLength, "The server sent more bytes than it announced; they were dropped."),
@@ -128,13 +135,15 @@ package struct HTTPDownload: TransferStrategy {
             ? self : nil
     }
 
-    /// - Parameter conditional: use If-Range if a validator allows it.
-    private mutating func exchange(conditional: Bool) -> Exchange {
-        var range = isSafe ? held?.rangeRequest : nil
+    /// - Parameters:
+    ///   - conditional: use If-Range if a validator allows it.
+    ///   - whole: ask for everything, although bytes are held.
+    private mutating func exchange(conditional: Bool, whole: Bool = false) -> Exchange {
+        var range = isSafe && !whole ? held?.rangeRequest : nil
         if !conditional { range?.ifRange = nil }
         judge = HTTPJudge(
             held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now,
-            acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges)
+            acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges, resumesUnproven: resumesUnproven)
         var exchange = Exchange(url: url.requestURL, judge: judge, network: $network)
         exchange.method = method
         exchange.payload = payload
@@ -302,7 +311,11 @@ extension HTTPDownload {
 
     /// The version of a checkpoint with gaps.
     func version(of checkpoint: Checkpoint) -> HeldBytes? {
-        segmentable(HeldBytes(checkpoint, trustedDigest: trustedDigest))
+        segmentable(held(checkpoint))
+    }
+
+    private func held(_ checkpoint: Checkpoint) -> HeldBytes {
+        HeldBytes(checkpoint, trustedDigest: trustedDigest, lastHeaders: lastHeaders)
     }
 
     /// Requires a strong validator: without one, nothing would tell this version's segments from another's.
@@ -319,7 +332,7 @@ extension HTTPDownload {
         held.offset = range.start
         return exchange(
             for: range, ifRange: conditional ? version.strongValidator : nil,
-            SegmentJudge(held: held, isConditional: conditional, now: now))
+            SegmentJudge(held: held, isConditional: conditional, resumesUnproven: resumesUnproven, now: now))
     }
 
     /// The request for one segment from a mirror whose version is not known yet.

@@ -10,6 +10,8 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     /// An answer with any status is wanted.
     var acceptsAnyStatus = false
     var asksChallenges = AskedChallenges.none
+    /// A part that does not repeat its validator is taken for one of the held version.
+    var resumesUnproven = false
 
     package func judge(_ head: ResponseHead) -> Verdict {
         guard let status = head.status else {
@@ -24,6 +26,9 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             switch status {
             case 206: return partial(head, length)
             case 204, 205: return held == nil ? whole(head, 0) : restart("no content")
+            // Not yet (RFC 9110 section 15.3.3).
+            case 202 where !acceptsAnyStatus: return other(202, head, length)
+            case 200..<300 where Self.isSlice(head, length): return partial(head, length)
             case 200..<300: return success(head, length)
             case 416: return unsatisfied(head, length)
             default: return other(status, head, length)
@@ -38,26 +43,41 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     private func success(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         guard let held else { return whole(head, length) }
         if mayTryBareRange, isSameVersion(head, length, held) { return .stop(.bareRange) }
-        if isPageOfAnother(head, length, held) { return .stop(.failure(Self.intercepted, retryAfter: nil)) }
+        if isTextOfAnother(head, length, held) { return .stop(.failure(Self.intercepted, retryAfter: nil)) }
         if contradictsItself(head, length, held) { return restart("another length under the same validator") }
         return whole(head, length)
     }
 
-    /// A page without any validator, although the held version had one: a network that requires a login answers in the
-    /// server's place (a captive portal, RFC 8952). The held bytes stay, and the server is asked again.
-    private func isPageOfAnother(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
-        guard let type = MessageFraming.mediaType(head), ["text/html", "application/xhtml+xml"].contains(type)
-        else { return false }
+    /// A short text without any validator, although the held version had one: an error under a success status, or a
+    /// network that requires a login and answers in the server's place (a captive portal, RFC 8952). The held bytes
+    /// stay, and the server is asked again.
+    private func isTextOfAnother(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
+        let type = MessageFraming.mediaType(head) ?? ""
+        let isPage = ["text/html", "application/xhtml+xml"].contains(type)
+        let isText = type.hasPrefix("text/") || type.hasSuffix("json") || type.hasSuffix("xml")
+        guard isPage || type != held.mediaType ?? (isText ? nil : type) else { return false }
         let before = held.validators, now = MessageFraming.validators(head)
         guard before.etag != nil || before.lastModified != nil, now.etag == nil, now.lastModified == nil
         else { return false }
-        return length == nil || length != held.total
+        return length != held.total && length ?? .zero < max(held.total ?? .zero, Self.longestText)
     }
+
+    /// No error text is longer.
+    private static let longestText = ByteCount(1 << 20)
 
     private static let intercepted = TransferError(
         .httpProtocol,
-        "A web page came instead of the file: this network may require a login. The bytes held are kept.",
+        "Another text came instead of the file: an error, or the page of a network that requires a login. The bytes held "
+            + "are kept.",
         retryable: true)
+
+    /// Tells whether a 200 has the body of a 206: its range is not the whole, and its length is not that of the whole.
+    private static func isSlice(_ head: ResponseHead, _ length: ByteCount?) -> Bool {
+        guard let text = head.values("content-range").first,
+            case .range(let first, let last, let total) = ContentRange(text)
+        else { return false }
+        return (first > 0 || last + 1 != total) && (length == nil || length != total)
+    }
 
     /// The same version by its strong validator, but another length: one of the two answers was wrong.
     private func contradictsItself(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
@@ -76,14 +96,20 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         return length == total
     }
 
-    /// The body replaces the held bytes; a Content-Range on it means nothing.
+    /// A part without the validator that was asked for (RFC 9110 section 15.3.7).
+    static let unproven = TransferError(
+        .validatorChanged,
+        "The server does not say which version its part belongs to; the download restarts from 0. With resumesUnproven, "
+            + "such parts are taken.")
+
+    /// The body replaces the held bytes.
     private func whole(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         if let error = ContentCodingRules.tooManyLayers(head) { return .stop(.failure(error, retryAfter: nil)) }
         return .accept(
             Acceptance(
                 offset: 0, truncate: true, expected: length, total: length,
                 validators: MessageFraming.validators(head), contentCoding: MessageFraming.contentCoding(head),
-                serverDigests: Self.digests(head)))
+                serverDigests: Self.digests(head), mediaType: MessageFraming.mediaType(head)))
     }
 
     private func partial(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
@@ -105,15 +131,15 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         if let what = held.contradicts(validators, digests: digests, coding: MessageFraming.contentCoding(head)) {
             return restart(what)
         }
-        // Without If-Range, only the answer itself can confirm the version.
-        if !mayTryBareRange, held.strongValidator != nil, !held.isConfirmed(by: validators) {
-            return restart("a part without its validator")
+        // Servers were seen to ignore If-Range. Only the answer itself can confirm the version.
+        if !resumesUnproven, held.strongValidator != nil, !held.isConfirmed(by: validators) {
+            return .stop(.restart(Self.unproven))
         }
         return .accept(
             Acceptance(
                 offset: first, expected: expected, total: total ?? held.total,
                 validators: held.validators.filled(from: validators), contentCoding: held.contentCoding,
-                serverDigests: held.digests.merging(digests) { held, _ in held }))
+                serverDigests: held.digests.merging(digests) { held, _ in held }, mediaType: held.mediaType))
     }
 
     /// No part was requested: it is usable only if it is the whole.
@@ -125,15 +151,16 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     }
 
     private func unasked(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
-        if acceptsAnyStatus { return other(206, head, length) }
+        let status = head.status ?? 206
+        if acceptsAnyStatus { return other(status, head, length) }
         let host = FailureClassifier.host(of: head.url)
         return .stop(
             .failure(
                 TransferError(
                     .httpProtocol,
-                    "\(host) sent a part (206) although the whole file was asked for; give another URL, or report it to "
-                        + "the server's operator.",
-                    retryable: false, details: ["status": 206]), retryAfter: nil))
+                    "\(host) sent a part (\(status)) although the whole file was asked for; give another URL, or report it "
+                        + "to the server's operator.",
+                    retryable: false, details: ["status": .integer(Int64(status))]), retryAfter: nil))
     }
 
     // MARK: others
@@ -158,7 +185,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     /// never continued.
     private func other(_ status: Int, _ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         guard acceptsAnyStatus, !asksChallenges.include(head) else {
-            return .stop(failure(status, head))
+            return .stop(FailureClassifier.refusal(head, now: now))
         }
         if let error = ContentCodingRules.tooManyLayers(head) { return .stop(.failure(error, retryAfter: nil)) }
         // The length is that of the unchanged representation (RFC 9110 section 8.6).
@@ -167,12 +194,6 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             Acceptance(
                 offset: 0, truncate: true, expected: length, total: length,
                 contentCoding: MessageFraming.contentCoding(head)))
-    }
-
-    private func failure(_ status: Int, _ head: ResponseHead) -> StopReason {
-        let host = FailureClassifier.host(of: head.url)
-        let error = FailureClassifier.httpStatus(status, reason: head.reason, host: host)
-        return .failure(error, retryAfter: FailureClassifier.retryAfter(head, now: now))
     }
 
     private func restart(_ what: String) -> Verdict {

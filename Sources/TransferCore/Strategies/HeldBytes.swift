@@ -9,14 +9,19 @@ struct HeldBytes: Sendable, Hashable {
     var digests: [String: String]
     /// A whole-file digest will prove the result, whatever the validators say.
     var trustedDigest: Bool
+    /// The media type of the answer that they came with, if it is known.
+    var mediaType: String?
 
-    init(_ checkpoint: Checkpoint, trustedDigest: Bool) {
+    /// - Parameter lastHeaders: the header of the last answer, which was perhaps about another version.
+    init(_ checkpoint: Checkpoint, trustedDigest: Bool, lastHeaders: [HeaderField] = []) {
         offset = checkpoint.offset
         total = checkpoint.total
         validators = checkpoint.validators
         contentCoding = checkpoint.contentCoding
         digests = checkpoint.serverDigests
         self.trustedDigest = trustedDigest
+        let last = ResponseHead(url: "", headers: lastHeaders)
+        if isConfirmed(by: MessageFraming.validators(last)) { mediaType = MessageFraming.mediaType(last) }
     }
 
     /// The held bytes after more of an accepted answer arrived.
@@ -26,6 +31,7 @@ struct HeldBytes: Sendable, Hashable {
         validators = acceptance.validators
         contentCoding = acceptance.contentCoding
         digests = acceptance.serverDigests
+        mediaType = acceptance.mediaType
         self.trustedDigest = trustedDigest
     }
 

@@ -22,6 +22,9 @@ package struct StrategyRequest: Sendable {
     package var codings = ContentCodingRules.Undoable.allCases
     /// Every final HTTP answer completes the task, whatever its status.
     package var acceptsAnyStatus = false
+    package var resumesUnproven = false
+    /// The header of the last answer, if bytes are held.
+    package var lastHeaders: [HeaderField] = []
     /// A 401 or 407 that credentials can answer is not the task's answer: credentials are looked for, or a client is
     /// asked.
     package var asksChallenges = AskedChallenges.none

@@ -58,7 +58,7 @@ struct StreamJudge: ResponseJudge {
                 throw TransferError(.networkLost, "The connection ended in the header of the answer.", retryable: true)
             }
             let length = try MessageFraming.contentLength(head)
-            guard isWanted(status, head) else { return .stop(failure(status, head)) }
+            guard isWanted(status, head) else { return .stop(FailureClassifier.refusal(head, now: now)) }
             if case .unknown(let error)? = StreamCoding(head, decodes: decodes) { throw error }
             return .accept(acceptance(of: head, status, length))
         } catch {
@@ -93,12 +93,6 @@ struct StreamJudge: ResponseJudge {
         return Acceptance(
             offset: 0, expected: total, total: total, validators: validators, contentCoding: coding,
             serverDigests: HTTPJudge.digests(head))
-    }
-
-    private func failure(_ status: Int, _ head: ResponseHead) -> StopReason {
-        let error = FailureClassifier.httpStatus(
-            status, reason: head.reason, host: FailureClassifier.host(of: head.url))
-        return .failure(error, retryAfter: FailureClassifier.retryAfter(head, now: now))
     }
 }
 

@@ -9,14 +9,12 @@ package enum UploadTermination: Sendable, Hashable {
     /// The daemon stopped the request.
     case aborted
 
-    /// Locked by an append whose end the server has not noticed yet.
-    private static let locked: Set<Int> = [409, 423]
-
     package init(_ outcome: ExchangeOutcome, now: Timestamp) {
         if case .aborted = outcome.end {
             self = .aborted
         } else if let head = outcome.head, let status = head.status {
-            let comesAgain = Self.locked.contains(status) || FailureClassifier.transientStatuses.contains(status)
+            // 409: locked by an append whose end the server has not noticed yet.
+            let comesAgain = status == 409 || FailureClassifier.transientStatuses.contains(status)
             self = comesAgain ? .again(after: FailureClassifier.retryAfter(head, now: now)) : .done
         } else {
             switch FailureClassifier.classify(outcome, url: "").disposition {

@@ -129,15 +129,7 @@ struct UploadTrack: Sendable {
     }
 
     /// An answer that is not a success.
-    func refused(_ head: ResponseHead) -> AttemptFailure {
-        // Locked by an append of ours whose end the server has not noticed yet.
-        guard head.status == 423 else { return FailureClassifier.answered(head, now: request.now) }
-        return AttemptFailure(
-            error: TransferError(
-                .httpStatus, "The upload is locked at the server (423).", retryable: true,
-                details: ["status": 423]),
-            disposition: .transient(after: FailureClassifier.retryAfter(head, now: request.now)))
-    }
+    func refused(_ head: ResponseHead) -> AttemptFailure { FailureClassifier.answered(head, now: request.now) }
 }
 
 /// The range of the source that one exchange carries.

@@ -37,7 +37,7 @@ extension TaskSpec {
                 .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .username, .netrc,
                 .httpVersion, .preserveTime, .description, .tags, .clientToken, .caFile, .tlsMinimumVersion,
                 .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability, .allowsArbitraryLoads,
-                .acceptsAnyStatus, .waitsForConnectivity, .stream,
+                .acceptsAnyStatus, .resumesUnproven, .waitsForConnectivity, .stream,
                 .requestCachePolicy:
                 true
             case .url, .mirrors, .proxy: hasNoUserInfo(value)

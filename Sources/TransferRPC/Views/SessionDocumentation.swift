@@ -39,6 +39,11 @@ extension SessionConfiguration: WireObject {
                 alone, first requests and redirects alike. The owner's sessions share what they learn; an `ephemeral` one learns \
                 for itself, in memory. Default: true, but false for `background`.
                 """)
+        case .resumesUnproven:
+            .optional(
+                .boolean,
+                "True: when a download resumes, a part (206) that does not repeat the ETag or Last-Modified is taken for the rest of the bytes held; default: false, so the download restarts from 0. Only for servers that never repeat it. A part of another version then goes unnoticed unless `checksum` is given. A task's value wins."
+            )
         case .acceptsAnyStatus:
             .optional(
                 .boolean,

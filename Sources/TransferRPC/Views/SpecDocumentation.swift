@@ -118,7 +118,7 @@ extension TaskSpec: WireObject {
             .optional(.oneOf(DigestAlgorithm.self), "The digest to send, if the protocol supports one.")
         case .s3: .optional(.object(S3Upload.self), "`s3Multipart`: presigned URLs; \(SecretText.shown).")
         case .caFile, .clientCertificate, .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource,
-            .retry, .durability, .allowsArbitraryLoads, .acceptsAnyStatus,
+            .retry, .durability, .allowsArbitraryLoads, .acceptsAnyStatus, .resumesUnproven,
             .waitsForConnectivity:
             inherited(key)
         }

@@ -129,6 +129,7 @@ struct AddCommand: DaemonCommand {
         }
         scheduling.apply(to: &plan.template)
         plan.template.connections = saving.connections
+        if saving.resumeUnproven { plan.template.resumesUnproven = true }
         plan.mirrors = saving.mirror
         plan.output = saving.output
         plan.directory = saving.directory

@@ -37,6 +37,9 @@ struct SavingOptions: ParsableArguments {
             discussion: "Default: one, and up to 4 while each makes the download faster.", valueName: "n"))
     var connections: Int?
 
+    @Flag(help: "Resume although the server never says which version its parts belong to; give --checksum as well.")
+    var resumeUnproven = false
+
     @Flag(help: "Give the file the server's modification time.")
     var preserveTime = false
 

@@ -101,7 +101,8 @@ extension SessionConfiguration.CodingKeys {
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .launchInterval: .seconds
         case .httpMaximumConnectionsPerHost, .maximumConcurrentTasks, .connectionsPerDownload: .count
         case .downloadRateLimit, .uploadRateLimit: .rate
-        case .httpShouldSetCookies, .allowsArbitraryLoads, .hsts, .acceptsAnyStatus, .waitsForConnectivity,
+        case .httpShouldSetCookies, .allowsArbitraryLoads, .hsts, .acceptsAnyStatus, .resumesUnproven,
+            .waitsForConnectivity,
             .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
             .flag
         case .httpCookieStorage: .words(CookieStorageKind.allCases.map(\.rawValue))

@@ -206,7 +206,9 @@ extension Advice {
             Advice(
                 "Check user name and password, give them again, and retry:", "dlctl update \(task) --user NAME", retry)
         case .validatorChanged:
-            Advice("Nothing. The bytes held could not be resumed safely, so the file is fetched again.")
+            Advice(
+                "Nothing. The bytes held could not be resumed safely, so the file is fetched again. If the server never says "
+                    + "which version its parts belong to, resumesUnproven takes them all the same (dlctl session set).")
         case .integrityChecksum:
             Advice(
                 "Check the expected checksum. If it is right, the server's file is damaged or forged. If it is wrong, "

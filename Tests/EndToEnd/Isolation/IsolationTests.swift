@@ -369,7 +369,8 @@ extension TaskSpec.CodingKeys {
             .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .proxy,
             .username, .password, .bearer, .cookies, .httpVersion, .preserveTime, .description, .tags, .clientToken,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
-            .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .stream, .requestCachePolicy:
+            .allowsArbitraryLoads, .acceptsAnyStatus, .resumesUnproven, .waitsForConnectivity, .stream,
+            .requestCachePolicy:
             []
         }
     }

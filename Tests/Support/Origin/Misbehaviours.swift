@@ -42,6 +42,39 @@ extension Behaviour {
         }
     }
 
+    /// 206 without any validator. If-Range is ignored, so the bytes may be of another version.
+    package static func unproven(_ other: Resource) -> Behaviour {
+        .choose { request in
+            guard request.range != nil else { return .good(other) }
+            var bare = other
+            (bare.etag, bare.lastModified) = (nil, nil)
+            return .otherETag(bare)
+        }
+    }
+
+    /// 200 whose body is only the range that was requested, as its Content-Range says.
+    package static func sliceUnder200(_ resource: Resource) -> Behaviour {
+        .choose { request in
+            guard let range = request.range else { return .good(resource) }
+            let total = resource.content.size
+            return Behaviour { request, reply in
+                let rest = resource.content.bytes[range.first...]
+                try reply.head(
+                    200, "OK",
+                    resource.validators + [
+                        ("Content-Range", "bytes \(range.first)-\(total - 1)/\(total)"),
+                        ("Content-Length", "\(rest.count)"),
+                    ])
+                try send(rest, request, reply)
+            }
+        }
+    }
+
+    /// A status to every range request, and the correct answer to others.
+    package static func refusingRanges(_ resource: Resource, _ status: Int) -> Behaviour {
+        .choose { $0.range == nil ? .good(resource) : .status(status) }
+    }
+
     /// 206 with the range inside a multipart/byteranges body.
     package static func multipart(_ resource: Resource) -> Behaviour {
         .choose { request in

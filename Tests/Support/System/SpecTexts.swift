@@ -24,6 +24,7 @@ package enum SpecTexts {
         .tlsMinimumVersion: #""1.2""#, .timeoutIntervalForRequest: "1.5", .timeoutIntervalForResource: "600",
         .retry: #"{"attempts":3,"firstDelay":0.5,"longestDelay":1e2}"#, .durability: #""relaxed""#,
         .allowsArbitraryLoads: "false", .waitsForConnectivity: "false", .acceptsAnyStatus: "true",
+        .resumesUnproven: "true",
         .stream: "true", .requestCachePolicy: #""useProtocolCachePolicy""#,
     ]
 }

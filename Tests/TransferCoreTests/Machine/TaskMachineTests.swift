@@ -122,11 +122,20 @@ struct TaskMachineTests {
         }
     }
 
-    @Test func progressOfTheAttemptResetsTheBackOff() throws {
+    /// Only bytes beyond the furthest one of all attempts are progress: a server may cut every answer at the same byte.
+    @Test func progressResetsTheBackOff() throws {
         var machine = machine(.running) { $0.failuresInRow = 9 }
-        _ = try machine.handle(failure(progressed: true), at: reading())
-        #expect(machine.status.failuresInRow == 1)
-        #expect(machine.status.nextAttemptAt == reading(0.5).wall)
+        for (held, failures) in [(100, 1), (100, 2), (60, 3), (100, 4), (101, 1), (100, 2)] {
+            var lost = AttemptFailure(
+                error: TransferError(.networkLost, "Lost.", retryable: true), disposition: .transient(after: nil),
+                progressed: true)
+            lost.held = ByteCount(Int64(held))
+            _ = try machine.handle(.attemptFailed(lost, RetryPolicy(), jitter: 0.5), at: reading())
+            #expect(machine.status.failuresInRow == failures)
+            if failures == 1 { #expect(machine.status.nextAttemptAt == reading(0.5).wall) }
+            _ = try machine.handle(.conditionCleared, at: reading())
+            _ = try machine.handle(.claimed, at: reading())
+        }
     }
 
     @Test func retryAfterIsHonouredWithinLimits() throws {

@@ -290,6 +290,39 @@ struct HTTPDownloadTests {
             end: .transport(code: 56, message: ""), head: head(200, ["Content-Length": "1000"]), offset: 90,
             received: 90)
         #expect(failure(subject.next(after: lost))?.progressed == false)
+        #expect(failure(subject.next(after: lost))?.held == 100)
+    }
+
+    /// The held bytes stay until the whole comes.
+    @Test(arguments: [400, 403, 405, 406, 415, 501])
+    func aRefusedRangeIsFollowedByOneRequestForTheWhole(_ status: Int) throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        let first = try exchange(subject.next(after: nil))
+        guard case .run(let whole) = subject.next(after: stopped(first, head(status))) else {
+            return #expect(Bool(false), "\(status) was final")
+        }
+        #expect(whole.header("Range") == nil && whole.header("If-Range") == nil && whole.startOffset == 0)
+        let refused = failure(subject.next(after: stopped(whole, head(status))))
+        #expect(refused?.disposition == .permanent && refused?.held == 100)
+    }
+
+    @Test(arguments: [401, 404, 410, 407])
+    func otherRefusalsSayNothingOfTheRange(_ status: Int) throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        let first = try exchange(subject.next(after: nil))
+        #expect(failure(subject.next(after: stopped(first, head(status)))) != nil)
+    }
+
+    /// Only the answer that brought the held bytes tells their type.
+    @Test func theTypeOfTheHeldBytesComesFromTheLastAnswerIfItWasOfTheirVersion() throws {
+        func type(_ etag: String) throws -> String? {
+            var asked = request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\""))
+            asked.lastHeaders = [HeaderField("ETag", etag), HeaderField("Content-Type", "application/gzip")]
+            var subject = try strategy(asked)
+            return (try exchange(subject.next(after: nil)).judge as? HTTPJudge)?.held?.mediaType
+        }
+        #expect(try type("\"a\"") == "application/gzip")
+        #expect(try type("\"b\"") == nil)
     }
 
     // MARK: Redirects to signed URLs
@@ -302,8 +335,9 @@ struct HTTPDownloadTests {
         let again = try exchange(subject.next(after: stopped(first, expired)))
         #expect(again.url == "https://example.org/file.bin")
         #expect(again.header("If-Range") == "\"a\"")
-        let second = failure(subject.next(after: stopped(again, expired)))
-        #expect(second?.disposition == .permanent)
+        var step = subject.next(after: stopped(again, expired))
+        if case .run(let whole) = step { step = subject.next(after: stopped(whole, expired)) }
+        #expect(failure(step)?.disposition == .permanent)
     }
 
     @Test func withoutARedirectARefusalIsFinal() throws {

@@ -131,8 +131,17 @@ struct HTTPJudgeTests {
         let both = accepted(
             judge(held).judge(head(206, ["Content-Range": range, "ETag": "\"b\"", "Last-Modified": modified])))
         #expect(both?.offset == 100)
-        // RFC 9110 section 15.3.7: the answer to If-Range may leave out validators.
-        #expect(accepted(judge(held).judge(head(206, ["Content-Range": range])))?.offset == 100)
+        #expect(isRestart(judge(held).judge(head(206, ["Content-Range": range]))))
+    }
+
+    /// RFC 9110 section 15.3.7 requires the ETag in a part. Servers were seen that ignore If-Range and send another version.
+    @Test func aPartWithoutItsValidatorProvesNothing() {
+        let part = head(206, ["Content-Range": "bytes 100-999/1000"])
+        #expect(judge(strong).judge(part) == .stop(.restart(HTTPJudge.unproven)))
+        var trusting = judge(strong)
+        trusting.resumesUnproven = true
+        #expect(accepted(trusting.judge(part))?.offset == 100)
+        #expect(isRestart(trusting.judge(head(206, ["Content-Range": "bytes 100-999/1000", "ETag": "\"b\""]))))
     }
 
     @Test func aValidatorThatComesTwiceIsNone() {
@@ -169,11 +178,30 @@ struct HTTPJudgeTests {
 
     // MARK: 200
 
+    @Test func aSliceUnder200IsAPartOrNothing() {
+        let range = "bytes 100-999/1000"
+        let slice = head(200, ["Content-Length": "900", "ETag": "\"a\"", "Content-Range": range])
+        #expect(accepted(judge(strong).judge(slice))?.offset == 100)
+        for fields: KeyValuePairs in [
+            ["Content-Length": "900", "Content-Range": range],
+            ["Content-Length": "900", "ETag": "\"b\"", "Content-Range": range],
+            ["Content-Length": "500", "ETag": "\"a\"", "Content-Range": range],
+            ["Content-Length": "899", "ETag": "\"a\"", "Content-Range": "bytes 101-999/1000"],
+        ] { #expect(isRestart(judge(strong).judge(head(200, fields)))) }
+        guard case .stop(.failure(let error, _)) = judge(nil).judge(slice) else {
+            Issue.record("a slice was accepted as the whole")
+            return
+        }
+        #expect(error.code == .httpProtocol && error.details["status"] == 200)
+        let whole: KeyValuePairs = ["Content-Length": "1000", "Content-Range": range]
+        #expect(accepted(judge(nil).judge(head(200, whole)))?.total == 1000)
+    }
+
     @Test func a200ReplacesWhatIsHeld() {
         let verdict = judge(strong).judge(
-            head(200, ["Content-Length": "500", "ETag": "\"b\"", "Content-Range": "bytes 100-999/1000"]))
+            head(200, ["Content-Length": "1000", "ETag": "\"b\"", "Content-Range": "bytes 100-999/1000"]))
         let expected = Acceptance(
-            offset: 0, truncate: true, expected: 500, total: 500, validators: Validators(etag: "\"b\""))
+            offset: 0, truncate: true, expected: 1000, total: 1000, validators: Validators(etag: "\"b\""))
         #expect(verdict == .accept(expected))
     }
 
@@ -223,6 +251,33 @@ struct HTTPJudgeTests {
         #expect(accepted(judge(strong).judge(head(200, named)))?.total == 700)
         let other: KeyValuePairs = ["Content-Type": "application/zip", "Content-Length": "700"]
         #expect(accepted(judge(strong).judge(head(200, other)))?.total == 700)
+    }
+
+    /// An error under 200: short, without validator, and of another type than the file.
+    @Test func aTextOfAnotherTypeIsNoVersionOfAFileThatHasOne() {
+        var held = strong
+        func isKept(_ type: String?, length: Int, _ more: [String: String] = [:]) -> Bool {
+            let fields = more.merging(["Content-Length": "\(length)"]) { $1 }
+            let answer = ResponseHead(
+                url: "https://example.org/f", status: 200,
+                headers: (fields.map { HeaderField($0.key, $0.value) })
+                    + (type.map { [HeaderField("Content-Type", $0)] } ?? []))
+            guard case .stop(.failure(let error, nil)) = judge(held).judge(answer) else { return false }
+            return error.retryable
+        }
+        for known in [nil, "application/gzip"] {
+            held.mediaType = known
+            for type in ["application/json", "text/plain; charset=utf-8", "application/problem+json", "text/xml"] {
+                #expect(isKept(type, length: 40), "\(type)")
+                #expect(!isKept(type, length: 40, ["ETag": "\"b\""]))
+                #expect(!isKept(type, length: 2 << 20))
+            }
+            #expect(!isKept("application/gzip", length: 40))
+        }
+        #expect(isKept(nil, length: 40) && isKept("application/zip", length: 40))
+        held.mediaType = "application/json"
+        #expect(!isKept("application/json", length: 40))
+        #expect(isKept("text/html", length: 40))
     }
 
     @Test func anAnswerThatEndsInItsHeadIsAskedForAgain() {
@@ -317,7 +372,10 @@ struct HTTPJudgeTests {
         (421, .httpStatus, true), (425, .httpStatus, true), (429, .httpStatus, true), (500, .httpStatus, true),
         (501, .httpStatus, false), (502, .httpStatus, true), (503, .httpStatus, true), (504, .httpStatus, true),
         (505, .httpStatus, false), (511, .httpStatus, true),
-        (520, .httpStatus, true), (524, .httpStatus, true), (525, .httpStatus, false),
+        (520, .httpStatus, true), (524, .httpStatus, true), (525, .httpStatus, true), (509, .httpStatus, true),
+        (529, .httpStatus, true), (530, .httpStatus, true), (598, .httpStatus, true), (599, .httpStatus, true),
+        (506, .httpStatus, false), (507, .httpStatus, false), (508, .httpStatus, false), (510, .httpStatus, false),
+        (423, .httpStatus, true), (202, .httpStatus, true),
         (304, .httpStatus, false), (300, .httpStatus, false),
     ])
     func statusesAreTransientOrNot(_ status: Int, _ code: ErrorCode, _ retryable: Bool) {
@@ -329,6 +387,17 @@ struct HTTPJudgeTests {
         #expect(error.retryable == retryable)
         #expect(error.details["status"] == .integer(Int64(status)))
         #expect(delay == nil)
+    }
+
+    @Test func whoRefusesForATimeIsAskedAgain() {
+        for status in [403, 202] {
+            guard
+                case .stop(.failure(let error, let delay)) = judge(nil).judge(head(status, ["Retry-After": "7"]))
+            else { return #expect(Bool(false), "\(status) was not a failure") }
+            #expect(error.retryable && delay == 7)
+        }
+        guard case .stop(.failure(let error, _)) = judge(nil).judge(head(404, ["Retry-After": "7"])) else { return }
+        #expect(!error.retryable)
     }
 
     @Test func retryAfterCountsFromTheServersDate() {

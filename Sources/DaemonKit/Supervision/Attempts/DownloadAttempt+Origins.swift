@@ -143,6 +143,8 @@ extension DownloadAttempt {
     /// Returns the request to the task's own URL.
     private func base(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
         var request = StrategyRequest(record, policy, pinned, tools.time)
+        request.resumesUnproven = policy.resumesUnproven
+        if held.checkpoint != nil { request.lastHeaders = record.response?.headers ?? [] }
         request.trustedDigest = hasDigest || held.checkpoint?.serverDigests.isEmpty == false
         return request
     }
