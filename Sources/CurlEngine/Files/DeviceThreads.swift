@@ -11,8 +11,6 @@ final class DeviceThreads: Sendable {
     enum Write: Sendable {
         case begin(PartSink)
         case bytes(PartSink, Buffer)
-        /// The writer reads the bytes from their socket, through an empty buffer.
-        case directly(PartSink, Buffer, DirectRead)
         /// Everything before this offset was written by a helper.
         case extend(PartSink, to: Int64)
         case finish(PartSink)
@@ -48,7 +46,6 @@ final class DeviceThreads: Sendable {
                 let count = buffer.count
                 sink.write(buffer)
                 for waiting in backlog.withLock({ $0.wrote(count) }) { waiting.onChange() }
-            case .directly(let sink, let buffer, let read): sink.write(read, through: buffer)
             case .extend(let sink, let offset): sink.extended(to: offset)
             case .finish(let sink): sink.end()
             case .round(let threads): threads.rounds.post(threads.round)

@@ -129,12 +129,6 @@ package final class PartSink: @unchecked Sendable {
         board.services.threads.post(.bytes(self, buffer))
     }
 
-    /// Has the writer read the socket itself, through an empty buffer. `onChange` is called when that is over.
-    func submit(_ read: DirectRead, through buffer: Buffer) {
-        board.state.withLock { _ in state.buffersOutstanding += 1 }
-        board.services.threads.post(.directly(self, buffer, read))
-    }
-
     /// A helper has written everything before `offset`.
     func extend(to offset: Int64) { board.services.threads.post(.extend(self, to: offset)) }
 
@@ -227,24 +221,9 @@ package final class PartSink: @unchecked Sendable {
 
     func write(_ buffer: Buffer) {
         append(buffer.bytes, buffer.count)
-        giveBack(buffer)
-        wakeReader()
-    }
-
-    func write(_ read: DirectRead, through buffer: Buffer) {
-        read.run(into: self, through: buffer)
-        giveBack(buffer)
-        onChange()
-    }
-
-    private func giveBack(_ buffer: Buffer) {
         if board.services.buffers.release(buffer) { board.services.onBuffersFreed() }
         board.state.withLock { _ in state.buffersOutstanding -= 1 }
-    }
-
-    /// Whether the file takes further bytes now.
-    func takesMore(at now: Int64) -> Bool {
-        board.state.withLock { board in state.failure == nil && !isTooFar(board, at: now) }
+        wakeReader()
     }
 
     /// Writes after the bytes written so far; does nothing after a failure.

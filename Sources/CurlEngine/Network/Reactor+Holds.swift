@@ -21,7 +21,6 @@ extension Reactor {
         if let failure = transfer.sink?.failure {
             return conclude(transfer, .local(errno: failure.errno, operation: failure.operation))
         }
-        if let end = transfer.readDirectly(self) { return conclude(transfer, end) }
         release(transfer, .writer)
         noteFilled(transfer)
     }
@@ -126,7 +125,6 @@ extension Reactor {
 
     func setLimits(_ transfer: Transfer) {
         transfer.limits = limiter.buckets(of: transfer.context)
-        if !transfer.limits.isEmpty { transfer.directRead?.stop() }
         let time = rateClock()
         transfer.dueAt =
             transfer.charged > 0 ? transfer.limits.map { $0.bucket.nextAvailable(.zero, at: time) }.max() ?? 0 : 0

@@ -46,7 +46,7 @@ extension Reactor {
         transfer.isHandleClean = false
         takeHandle(transfer)
         transfer.socket = own
-        transfer.ownSocket = BodySocket(own)
+        transfer.readsItself = true
         readers[own] = transfer
         dld_epoll_watch(epoll, own, DLD_READABLE)
     }
@@ -82,9 +82,9 @@ extension Reactor {
         transfer.marks.ended = now
         readers[transfer.socket] = nil
         dld_epoll_forget(epoll, transfer.socket)
-        transfer.directRead?.stop()
+        close(transfer.socket)
         transfer.socket = -1
-        transfer.ownSocket = nil
+        transfer.readsItself = false
     }
 }
 
@@ -152,7 +152,6 @@ extension Transfer {
                 holds.insert(.writer)
                 return .held
             }
-            if waiting >= DirectRead.block, letWriterRead(left, reactor) { return .held }
         }
         guard let buffer else { return .held }
         let wanted = min(buffer.room, left, limits.isEmpty ? .max : Self.limitedRead)
@@ -172,37 +171,6 @@ extension Transfer {
         charged = 0
         if !holds.isDisjoint(with: .receiving) { return .held }
         return count < wanted ? .drained : .more(count)
-    }
-
-    /// Gives the writer a turn at the socket, which holds more than one read would take.
-    private func letWriterRead(_ left: Int, _ reactor: Reactor) -> Bool {
-        guard let sink, let ownSocket, let buffer, buffer.count == 0, limits.isEmpty, !reactor.crowd.isCrowded else {
-            return false
-        }
-        let most = permitted(min(left, DirectRead.turn))
-        guard most > 0 else { return false }
-        let read = DirectRead(ownSocket, atMost: most)
-        directRead = read
-        holds.insert(.directRead)
-        self.buffer = nil
-        sink.submit(read, through: buffer)
-        return true
-    }
-
-    /// Accounts for a turn of the writer if one is over, so that the socket may be read again.
-    /// - Returns: the transfer's end if that was in this turn.
-    func readDirectly(_ reactor: Reactor) -> ExchangeOutcome.End? {
-        guard let result = directRead?.result else { return nil }
-        directRead = nil
-        holds.subtract(.directRead)
-        lastActivity = reactor.now
-        marks.ownBytes += Int64(result.count)
-        kept(result.count, of: result.count)
-        if let ending { return ending }
-        guard let remaining, remaining > 0 else { return .finished }
-        if result.last == 0 { return endedEarly(Int(clamping: remaining)) }
-        if result.last < 0, case .over(let end) = failed(result.code) { return end }
-        return nil
     }
 
     private func endedEarly(_ left: Int) -> ExchangeOutcome.End {

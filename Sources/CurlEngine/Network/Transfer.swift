@@ -22,11 +22,9 @@ final class Transfer: @unchecked Sendable {
         static let sendRate = Hold(rawValue: 16)
         /// A client decides whether the answer is wanted.
         static let answer = Hold(rawValue: 32)
-        /// The file's writer reads the socket.
-        static let directRead = Hold(rawValue: 64)
 
         /// What holds the answer's body, and what holds the request's.
-        static let receiving: Hold = [.writer, .rate, .restart, .answer, .directRead]
+        static let receiving: Hold = [.writer, .rate, .restart, .answer]
         static let sending: Hold = [.source, .sendRate]
     }
 
@@ -82,11 +80,8 @@ final class Transfer: @unchecked Sendable {
     /// The socket that libcurl watches for it, -1 if there is none; of several, the latest. Its own if it
     /// `readsItself`.
     var socket: Int32 = -1
-    /// The body is read from it, without libcurl; nil if libcurl reads the body.
-    var ownSocket: BodySocket?
-    var readsItself: Bool { ownSocket != nil }
-    /// The writer's turn at the socket, which is not accounted for yet.
-    var directRead: DirectRead?
+    /// The body is read from it, without libcurl.
+    var readsItself = false
     var lastWords: LastWords?
     /// For the current request; exists as long as `easy`.
     var watch: TLSWatch?
@@ -307,9 +302,8 @@ final class Transfer: @unchecked Sendable {
         // The sink refers to the reactor and this transfer: without this, they would keep each other alive.
         use = .count
         let report = self.report
-        sink.finish(syncing: !isWhole(end)) { [outcome, directRead] ending in
+        sink.finish(syncing: !isWhole(end)) { [outcome] ending in
             var final = outcome
-            final.received += ByteCount(Int64(directRead?.result?.count ?? 0))
             final.offset = ByteCount(ending.offset)
             if let failure = ending.failure {
                 final.end = .local(errno: failure.errno, operation: failure.operation)
