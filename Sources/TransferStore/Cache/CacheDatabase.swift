@@ -57,10 +57,10 @@ final class CacheDatabase {
         try connection.execute(
             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -512"
         )
-        guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
-            throw SQLiteError(SQLITE_ERROR, "It has no write-ahead log.")
+        // A log would hold everything a second time, beyond the capacity. This journal is empty between two changes.
+        guard try connection.text("PRAGMA journal_mode = TRUNCATE") == "truncate" else {
+            throw SQLiteError(SQLITE_ERROR, "It has no journal.")
         }
-        try connection.execute("PRAGMA journal_size_limit = 1048576")
         switch try connection.integer("PRAGMA user_version") ?? 0 {
         case 0: try connection.execute(Self.schema)
         case 3: break
@@ -117,11 +117,8 @@ final class CacheDatabase {
     /// Closes the database after everything in it has reached the disk, so that the next boot can use it.
     func finish() throws {
         defer { close() }
-        guard let boot = try connection.text("SELECT boot FROM state") else { return }
+        // The journal takes the note back unless the whole database was synced.
         try connection.execute("PRAGMA synchronous = FULL")
-        // A checkpoint syncs the database only if it writes to it.
-        try note(boot)
-        _ = try connection.text("PRAGMA wal_checkpoint(TRUNCATE)")
         try note("")
     }
 

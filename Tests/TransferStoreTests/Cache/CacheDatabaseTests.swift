@@ -42,6 +42,27 @@ extension CacheStoreTests {
         }
     }
 
+    /// The capacity bounds what the folder takes, not only what is in the database.
+    @Test func theFolderTakesNoMoreThanTheCapacity() async throws {
+        let store = open()
+        let capacity = 4 << 20
+        var most = 0
+        for number in 0..<600 {
+            put(store, record("http://a/\(number)", body: Array(repeating: 7, count: 15_000)), capacity: capacity)
+            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.file("cache"))
+            let sizes = files.map { stat(folder.file("cache/\($0)")) }
+            most = max(most, sizes.reduce(0, +))
+        }
+        #expect(await store.usage(of: alice)[""]?.bytes ?? 0 > capacity * 9 / 10)
+        #expect(most < capacity * 11 / 10, "\(most) of \(capacity)")
+        await store.close()
+    }
+
+    private func stat(_ path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return attributes?[.type] as? FileAttributeType == .typeRegular ? attributes?[.size] as? Int ?? 0 : 0
+    }
+
     // MARK: Changes that did not reach the disk
 
     /// After a power loss, an answer may be on the disk whose removal is not.
