@@ -95,9 +95,8 @@ package final class TransferStore: Sendable {
         guard !inPlace else { return }
         committer.observeUntidiness { [tidying] in tidying.note() }
         committer.start()
-        // The last daemon may have left free pages.
-        let free = try? database.read { try StoreSnapshot($0).freePages() }
-        if (free ?? 0) > Tidying.kept { tidying.note() }
+        // The last daemon may have left free pages, or secrets in the log.
+        if checkpointing != nil { tidying.note() }
     }
 
     /// Whether a store could be opened there, as far as this can be checked without creating anything.

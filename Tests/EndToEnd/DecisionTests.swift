@@ -130,6 +130,40 @@ extension EndToEnd.Serving {
             #expect(try await answer(asked, "useCredential", password: "right", scene.probe) == answered)
         }
 
+        /// A password for one task is on the disk only while the task needs it: not in the log and not in a backup after it.
+        @Test(.timeLimit(.minutes(1))) func aPasswordForOneTaskLeavesTheDiskWithIt() async throws {
+            var scene = try await scene()
+            func isGone(_ password: String) async throws -> Bool {
+                try await eventually {
+                    try await Program.run(["grep", "-raqF", "-e", password, scene.daemon.stateFolder]).status == 1
+                }
+            }
+            let id = try await scene.add(session: "s")
+            let first = try await question(id, scene)
+            _ = try await answer(first, "useCredential", password: "Wq7-refused", scene.probe)
+            let second = try await question(id, scene, after: first["decision"])
+            #expect(try await isGone("Wq7-refused"))
+            let login = Base64Text.encode(Array("anna:Wq8-accepted".utf8))
+            scene.origin.serve("/file", .basic(login, then: .stalling(.version(1, size: 5000), after: 1000)))
+            _ = try await answer(second, "useCredential", password: "Wq8-accepted", scene.probe)
+            #expect(try await eventually { try await scene.probe.task(id)["bytesReceived"] == 1000 })
+            // It resumes without its client.
+            #expect(try await scene.daemon.stores("Wq8-accepted"))
+            scene.origin.serve("/file", .basic(login, then: .good(.version(1, size: 5000))))
+            scene = try await scene.restarted()
+            try await scene.probe.wait(for: id, "completed")
+            #expect(try await isGone("Wq8-accepted"))
+            // A daemon that is killed first leaves it to the next one.
+            scene.origin.serve("/file", .basic(Self.login, then: .good(.version(1, size: 5000))))
+            let other = try await scene.add("/file", to: "other", session: "s")
+            let third = try await question(other, scene)
+            _ = try await answer(third, "useCredential", password: "right", scene.probe)
+            try await scene.probe.wait(for: other, "completed")
+            try await scene.daemon.kill()
+            try await scene.daemon.start()
+            #expect(try await isGone("right"))
+        }
+
         /// A credential for the session serves its other tasks until it is refused.
         @Test(.timeLimit(.minutes(1))) func aCredentialOfTheSessionServesItsTasks() async throws {
             var scene = try await scene()

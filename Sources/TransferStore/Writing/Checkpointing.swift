@@ -87,12 +87,13 @@ final class Checkpointing: Sendable {
     }
 
     /// Copies all of the log and empties its file, if there is no reader or writer at the moment.
-    func truncate() async {
+    /// - Returns: whether the file is empty now.
+    func truncate() async -> Bool {
         await withCheckedContinuation { continuation in
             thread.post(on: 0) { [self] in
-                let isEmptied: ()? = connection.withLock { try? Self.empty($0) }
-                if isEmptied != nil { state.withLock { ($0.length, $0.copied) = (0, 0) } }
-                continuation.resume()
+                let isEmptied = connection.withLock { (try? Self.empty($0)) != nil }
+                if isEmptied { state.withLock { ($0.length, $0.copied) = (0, 0) } }
+                continuation.resume(returning: isEmptied)
             }
         }
     }

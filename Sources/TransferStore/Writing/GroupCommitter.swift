@@ -16,7 +16,7 @@ final class GroupCommitter: Sendable {
     /// What the bodies of one commit did.
     private struct Outcome {
         var events: [EventRecord] = []
-        var freesPages = false
+        var isUntidy = false
     }
 
     /// Each access to a bare function in a generic box would wrap it once more (see `Guarded`).
@@ -135,7 +135,7 @@ final class GroupCommitter: Sendable {
             let observer = observer.withLock { $0 }
             if !outcome.events.isEmpty { observer.events?(outcome.events) }
             let isLong = checkpointing?.hasGrownLong() ?? false
-            if outcome.freesPages || isLong { observer.untidiness?() }
+            if outcome.isUntidy || isLong { observer.untidiness?() }
             for write in group { write.finish() }
         } catch {
             let error = StoreFailure.transferError(error, of: path)
@@ -219,7 +219,7 @@ final class GroupCommitter: Sendable {
         do {
             try shield { try write.run(transaction) }
             outcome.events.append(contentsOf: transaction.appended)
-            outcome.freesPages = outcome.freesPages || transaction.freesPages
+            outcome.isUntidy = outcome.isUntidy || transaction.isUntidy
             return true
         } catch {
             recent.forgetAll()

@@ -4,6 +4,7 @@ extension StoreTransaction {
     /// Replaces the stored credentials of an owner, or of one session.
     /// - Parameter session: the session that keeps its own credentials; empty for the owner's shared ones.
     package func setCredentials(_ credentials: [StoredCredential], owner: UserID, session: String) throws {
+        isUntidy = true
         try execute("DELETE FROM credential WHERE owner = ? AND session = ?", owner.rawValue, session)
         for credential in credentials {
             let space = credential.space

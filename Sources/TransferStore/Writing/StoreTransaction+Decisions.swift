@@ -86,6 +86,7 @@ extension StoreTransaction {
         redacted: (DecisionAnswer) throws -> DecisionAnswer = { $0.withoutSecrets }
     ) throws {
         guard let known = try decision(of: task) else { return }
+        isUntidy = true
         // A task that was paused or queued again while its client was asked.
         if known.state == .open { try closeDecision(of: task) }
         if !keepsBody { try setBody(task, .response, nil) }
@@ -110,6 +111,7 @@ extension StoreTransaction {
     /// The last question settles nothing any more.
     private func keepLastAnswer(of task: TaskID, _ redacted: (DecisionAnswer) throws -> DecisionAnswer) throws {
         guard let last = try decision(of: task) else { return }
+        isUntidy = true
         try execute("DELETE FROM decision WHERE task = ?", task.rawValue)
         guard let answer = last.answer else { return }
         var question = Question(last.question.kind, default: last.question.default)

@@ -27,7 +27,7 @@ extension StoreTransaction {
         ).map { row -> (owner: UserID, count: Int, last: Int64) in (UserID(row[0] as UInt32), row[1], row[2]) }
         for (owner, count, last) in owners { try expired(count, upTo: last, of: owner) }
         try execute("DELETE FROM event WHERE sequence <= ?", cut)
-        freesPages = true
+        isUntidy = true
         return young == nil && cut < head
     }
 
@@ -41,7 +41,7 @@ extension StoreTransaction {
             }
         }
         try expired(count, upTo: last, of: owner)
-        freesPages = true
+        isUntidy = true
     }
 
     private func expired(_ count: Int, upTo last: Int64, of owner: UserID) throws {

@@ -141,7 +141,7 @@ extension StoreTransaction {
     @discardableResult
     package func delete(_ id: TaskID) throws -> Bool {
         guard let (place, state) = try place(of: id) else { return false }
-        freesPages = true
+        isUntidy = true
         try connection.execute("DELETE FROM task WHERE id = ?", id.rawValue)
         try connection.execute(
             "UPDATE client_token SET removed_as = ? WHERE task = ?",

@@ -77,7 +77,7 @@ extension StoreTransaction {
         let ids = "[" + tasks.map { String($0.id) }.joined(separator: ",") + "]"
         try connection.execute("DELETE FROM client_token WHERE task IN (SELECT value FROM json_each(?))", ids)
         try connection.execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(?))", ids)
-        freesPages = true
+        isUntidy = true
         return true
     }
 
@@ -88,6 +88,6 @@ extension StoreTransaction {
         knownSessions[key] = nil
         try execute("DELETE FROM client_token WHERE owner = ? AND session = ?", key.owner.rawValue, row)
         try execute("DELETE FROM session WHERE id = ?", row)
-        freesPages = true
+        isUntidy = true
     }
 }

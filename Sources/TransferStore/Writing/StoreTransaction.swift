@@ -4,8 +4,8 @@ import TransferModel
 package final class StoreTransaction: StoreSnapshot {
     /// Events of this body, with their numbers; passed on when the commit is durable.
     private(set) var appended: [EventRecord] = []
-    /// Rows were deleted: the file may have pages to give back.
-    var freesPages = false
+    /// Rows or secrets were deleted: the file may have pages to give back, and the log copies of them.
+    var isUntidy = false
     /// Why nothing may be added; nil if adds are accepted.
     let lack: Reserve.Lack?
     let memory: RecentRecords

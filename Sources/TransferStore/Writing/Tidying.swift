@@ -53,7 +53,11 @@ final class Tidying: Sendable {
             let isQuiet = await waitForQuiet()
             // The disk is full or the store closes; the next deletion, or the next daemon, tries again.
             try? await shrink()
-            if isQuiet { await checkpointing?.truncate() }
+            guard let checkpointing else { continue }
+            if isQuiet, await checkpointing.truncate() { continue }
+            // A deleted password may still be in the log.
+            note()
+            if isQuiet { try? await Task.sleep(for: Self.quiet * Self.patience) }
         }
     }
 
