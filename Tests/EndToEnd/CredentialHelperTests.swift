@@ -33,6 +33,24 @@ extension EndToEnd.Serving {
             }
         }
 
+        /// A daemon that is killed leaves no helper behind: the pipe that the helper holds open closes.
+        @Test(.timeLimit(.minutes(1))) func aHelperEndsWithTheDaemon() async throws {
+            let folder = try TemporaryFolder()
+            let (fifo, held, started) = (folder.file("fifo"), folder.file("held"), folder.file("started"))
+            for path in [fifo, held] { try #require(mkfifo(path, 0o600) == 0) }
+            // When this test ends, the read in the helper does too.
+            let gate = open(fifo, O_RDWR | O_CLOEXEC)
+            let reader = open(held, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            defer { for descriptor in [gate, reader] { close(descriptor) } }
+            let scene = try await scene("exec 3> \(held); echo > \(started); read line < \(fifo)\n", in: folder)
+            _ = try await scene.add()
+            #expect(await eventually { Files.exists(started) })
+            var byte: UInt8 = 0
+            #expect(read(reader, &byte, 1) == -1)
+            try await scene.daemon.kill()
+            #expect(await eventually { read(reader, &byte, 1) == 0 })
+        }
+
         /// The helper is asked for each task, but a refused credential is not sent again.
         @Test(.timeLimit(.minutes(1))) func whatAHelperGaveInVainIsSentOnce() async throws {
             let folder = try TemporaryFolder()

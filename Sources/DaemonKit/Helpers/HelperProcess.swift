@@ -65,11 +65,7 @@ final class HelperProcess {
         let (errorReader, errorWriter) = try Self.pipe(scheme)
         for end in [reader, outputWriter, errorWriter] { _ = fcntl(end.rawValue, F_SETFL, 0) }
         let descriptors = [reader.rawValue, outputWriter.rawValue, errorWriter.rawValue, part ?? -1]
-        let child = ChildProcess.withCStrings([program.path]) { arguments in
-            ChildProcess.withCStrings(environment.map { "\($0.key)=\($0.value)" }.sorted()) { variables in
-                dld_start_helper(program.path, arguments, variables, descriptors)
-            }
-        }
+        let child = ChildProcess.startBound([program.path], descriptors, environment: environment)
         guard child > 0 else {
             throw .helperFailed(scheme, "cannot be started: \(errorText(errno)).", retryable: true)
         }

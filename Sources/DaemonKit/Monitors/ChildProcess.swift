@@ -55,15 +55,14 @@ final class ChildProcess: Sendable {
         TransferError(.badField, "Cannot start \(program): \(errorText(code)).")
     }
 
-    /// - Parameter output: the standard output; by default it is joined to the error output.
-    static func spawn(
-        _ argv: [String], input: Int32, output: Int32 = 2, environment: [String: String]
+    private static func spawn(
+        _ argv: [String], input: Int32, environment: [String: String]
     ) throws(TransferError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        posix_spawn_file_actions_adddup2(&actions, 2, 1)
         // A connection opened by a library would otherwise stay open for as long as the program runs.
         dld_spawn_close_from(&actions, 3)
 
@@ -80,10 +79,8 @@ final class ChildProcess: Sendable {
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | dld_spawn_setsid())
 
         var child: pid_t = 0
-        let status = withCStrings(argv) { arguments in
-            withCStrings(environment.map { "\($0.key)=\($0.value)" }.sorted()) { variables in
-                posix_spawn(&child, argv[0], &actions, &attributes, arguments, variables)
-            }
+        let status = withCStrings(argv, environment) { arguments, variables in
+            posix_spawn(&child, argv[0], &actions, &attributes, arguments, variables)
         }
         guard status == 0 else { throw failure(argv[0], status) }
         return child
@@ -98,7 +95,23 @@ final class ChildProcess: Sendable {
         return signal == 0 ? (status >> 8) & 0xff : 128 + signal
     }
 
-    static func withCStrings<T>(
+    /// Starts a program that is killed when the calling thread ends, so it never outlives the daemon.
+    /// - Parameter descriptors: its descriptors 0 to 3; -1 for no descriptor 3.
+    /// - Returns: -1 and errno if it cannot be started.
+    static func startBound(_ argv: [String], _ descriptors: [Int32], environment: [String: String]) -> pid_t {
+        withCStrings(argv, environment) { dld_start_helper(argv[0], $0, $1, descriptors) }
+    }
+
+    private static func withCStrings<T>(
+        _ argv: [String], _ environment: [String: String],
+        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>, UnsafePointer<UnsafeMutablePointer<CChar>?>) -> T
+    ) -> T {
+        withCStrings(argv) { arguments in
+            withCStrings(environment.map { "\($0.key)=\($0.value)" }.sorted()) { body(arguments, $0) }
+        }
+    }
+
+    private static func withCStrings<T>(
         _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> T
     ) -> T {
         let pointers = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: texts.count + 1)

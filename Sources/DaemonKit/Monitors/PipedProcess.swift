@@ -4,7 +4,7 @@ import Glibc
 import TransferModel
 
 /// A program that gets a text and answers with a text, in its own session and process group. Its error output is
-/// discarded, because it may name secrets.
+/// discarded, because it may name secrets. It ends at the latest with the thread that started it.
 struct PipedProcess {
     private static let waiting = "unset PWD OLDPWD SHLVL; exec \"$0\" \"$@\" 2>/dev/null"
 
@@ -14,7 +14,7 @@ struct PipedProcess {
     /// - Parameters:
     ///   - argv: a program without a slash is searched in the PATH of `environment`.
     ///   - text: shorter than the capacity of a pipe (64 KiB, pipe(7)).
-    /// - Throws: `internal` if a pipe cannot be made; `request.bad_field` if the program cannot be started.
+    /// - Throws: `internal` if a pipe cannot be made, or the program cannot be started.
     init(_ argv: [String], given text: [UInt8], environment: [String: String]) throws(TransferError) {
         let (input, writer) = try Self.pipe()
         let (reader, output) = try Self.pipe()
@@ -22,9 +22,9 @@ struct PipedProcess {
         _ = fcntl(reader.rawValue, F_SETFL, O_NONBLOCK)
         // Written before the program exists, so a program that does not read its input does no harm.
         _ = write(writer.rawValue, text, text.count)
-        pid = try ChildProcess.spawn(
-            ["/bin/sh", "-c", Self.waiting] + argv, input: input.rawValue, output: output.rawValue,
-            environment: environment)
+        pid = ChildProcess.startBound(
+            ["/bin/sh", "-c", Self.waiting] + argv, [input.rawValue, output.rawValue, 2, -1], environment: environment)
+        guard pid > 0 else { throw TransferError(.internal, "Cannot start /bin/sh: \(errorText(errno)).") }
         self.output = reader
     }
 
