@@ -117,6 +117,25 @@ make_work_folder() {
     trap 'exit 130' INT TERM
 }
 
+# Prints the processes and files that a run with WORK as its TMPDIR has left. Other runs are not looked at. SwiftPM's own
+# folders and locks do not count.
+left_behind() {
+    local process known
+    for process in /proc/[0-9]*; do
+        known=$({ cat "$process"/{cmdline,environ} && readlink "$process/cwd"; } 2>/dev/null | tr '\0' ' ') || true
+        [[ $known != *"$WORK"* ]] || echo "process ${process#/proc/}: $(tr '\0' ' ' 2>/dev/null <"$process/cmdline")"
+    done
+    find "$WORK" -mindepth 1 -maxdepth 1 ! -name 'TemporaryDirectory.*' ! -name '_*.lock'
+}
+
+# Fails if they do not go within some seconds.
+require_nothing_left() {
+    # What this function starts does not count.
+    unset TMPDIR
+    wait_until "${DLD_LEFT_PATIENCE:-10}" nothing_left || fail "The tests left behind:"$'\n'"$(left_behind)"
+}
+nothing_left() { [[ -z $(left_behind) ]]; }
+
 # Ends a process that the script started, and waits until it is gone.
 end_process() {
     kill "$1" 2>/dev/null || return 0

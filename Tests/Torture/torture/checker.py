@@ -285,13 +285,17 @@ class Copy:
         if not (self.state / "dld.sqlite").exists():
             return None
         self.folder = tempfile.mkdtemp(prefix="torture-")
-        for name in ("dld.sqlite", "dld.sqlite-wal"):
-            if (self.state / name).exists():
-                shutil.copy(self.state / name, self.folder)
-        self.database = sqlite3.connect(f"{self.folder}/dld.sqlite")
-        if not self.database.execute("SELECT 1 FROM sqlite_master WHERE name = 'subscriber'").fetchone():
-            return None
-        return self.database
+        try:
+            for name in ("dld.sqlite", "dld.sqlite-wal"):
+                if (self.state / name).exists():
+                    shutil.copy(self.state / name, self.folder)
+            self.database = sqlite3.connect(f"{self.folder}/dld.sqlite")
+            known = self.database.execute("SELECT 1 FROM sqlite_master WHERE name = 'subscriber'").fetchone()
+        except BaseException:
+            # Python calls `__exit__` only after this has returned.
+            self.__exit__()
+            raise
+        return self.database if known else None
 
     def __exit__(self, *_):
         if self.database:
