@@ -3,8 +3,9 @@ package enum FilenameRules {
     /// Bytes a name may have (NAME_MAX of Linux file systems).
     package static let longest = 255
 
-    /// The name from Content-Disposition, else the last path component, else the host, else `unknown`. A name without
-    /// an extension gets that of the media type, and codings that stay add theirs. Always safe to use.
+    /// The name from Content-Disposition, else the last path component, else the host, else `unknown`. Only the last two,
+    /// which no server gave, get the media type's extension: `LICENSE` is a whole name. Codings that stay add theirs.
+    /// Always safe to use.
     /// - Parameter url: the requested URL; the one that answered (`head.url`) takes precedence.
     package static func suggested(head: ResponseHead, url: String) -> String {
         coded(plain(head, url), MessageFraming.contentCoding(head))
@@ -19,15 +20,15 @@ package enum FilenameRules {
         if let header = head.values("content-disposition").first, let name = ContentDisposition.filename(header),
             let safe = harmless(name)
         {
-            return withExtension(safe, head)
+            return safe
         }
-        for name in [head.url, url].lazy.compactMap(URLRules.lastPathComponent) {
-            if let safe = harmless(name) { return withExtension(safe, head) }
+        if let given = [head.url, url].lazy.compactMap(URLRules.lastPathComponent).compactMap(harmless).first {
+            return given
         }
-        for host in [head.url, url].lazy.compactMap({ try? URLRules.parse($0).host }) where !host.isEmpty {
-            if let safe = harmless(host) { return withExtension(safe, head, evenWithDot: true) }
-        }
-        return withExtension("unknown", head)
+        let hosts = [head.url, url].lazy.compactMap { try? URLRules.parse($0).host }
+        let name = hosts.compactMap(harmless).first ?? "unknown"
+        let ending = MessageFraming.mediaType(head).flatMap(MediaTypes.fileExtension)
+        return ending.map { shortened("\(name).\($0)") } ?? name
     }
 
     /// A single file name that cannot leave its folder, hide, or deceive; `unknown` if nothing remains.
@@ -116,12 +117,5 @@ package enum FilenameRules {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return nil }
         let ending = name[name.utf8.index(after: dot)...]
         return ending.isEmpty ? nil : String(ending)
-    }
-
-    private static func withExtension(_ name: String, _ head: ResponseHead, evenWithDot: Bool = false) -> String {
-        guard evenWithDot || pathExtension(name) == nil, let type = MessageFraming.mediaType(head),
-            let ending = MediaTypes.fileExtension(type)
-        else { return name }
-        return shortened("\(name).\(ending)")
     }
 }

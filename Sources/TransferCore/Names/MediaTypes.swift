@@ -1,4 +1,4 @@
-/// File name extensions of common media types (IANA registry), for names that have none.
+/// File name extensions of common media types (IANA registry), for names that no server gave.
 enum MediaTypes {
     static func fileExtension(_ type: String) -> String? {
         // The most common type, which is not in the table.

@@ -76,9 +76,17 @@ struct FilenameRulesTests {
         #expect(suggested("https://h.org/..%2f..%2fetc%2fpasswd") == "passwd")
     }
 
-    @Test func theMediaTypeBringsTheExtension() {
-        #expect(suggested("https://h.org/report", ["Content-Type": "Application/PDF; x=y"]) == "report.pdf")
-        #expect(suggested("https://h.org/report.dat", ["Content-Type": "application/pdf"]) == "report.dat")
+    /// An extension from the media type would change names that are complete, such as `Makefile`.
+    @Test(arguments: ["LICENSE", "SHA256SUMS", "Makefile", "vmlinuz", "report.dat"])
+    func aNameThatAServerGaveTakesNoExtension(_ name: String) {
+        #expect(suggested("https://h.org/a/\(name)", ["Content-Type": "text/plain"]) == name)
+        let disposition = ["Content-Type": "text/plain", "Content-Disposition": "attachment; filename=\(name)"]
+            as KeyValuePairs
+        #expect(suggested("https://h.org/", disposition) == name)
+    }
+
+    @Test func aNameThatNoServerGaveTakesTheExtensionOfItsMediaType() {
+        #expect(suggested("https://h.org/", ["Content-Type": "Application/PDF; x=y"]) == "h.org.pdf")
         #expect(suggested("https://h.org/", ["Content-Type": "text/html; charset=utf-8"]) == "h.org.html")
         #expect(suggested("data:text/plain,x", ["Content-Type": "text/plain"]) == "unknown.txt")
         #expect(suggested("https://h.org/x", ["Content-Type": "application/octet-stream"]) == "x")
