@@ -1,7 +1,5 @@
 /// The first shipped schema. Frozen: a change of the schema is a further migration, never an edit of this text.
 enum Migration0001 {
-    static let identifier = "0001"
-
     static let sql = """
         CREATE TABLE meta (
             name TEXT PRIMARY KEY NOT NULL,

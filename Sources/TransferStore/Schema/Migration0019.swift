@@ -3,8 +3,6 @@
 /// needed: if a trigger may insert a row into another table, SQLite copies each page before it changes it. Frozen: a
 /// change of the schema is a further migration, never an edit of this text.
 enum Migration0019 {
-    static let identifier = "0019"
-
     static let sql = """
         PRAGMA writable_schema = ON;
 

@@ -7,42 +7,6 @@ enum Schema {
         var sql: String
     }
 
-    /// In order; shipped ones never change (a test holds their fingerprints).
-    static let migrations = [
-        Migration(identifier: Migration0001.identifier, sql: Migration0001.sql),
-        Migration(identifier: Migration0002.identifier, sql: Migration0002.sql),
-        Migration(identifier: Migration0003.identifier, sql: Migration0003.sql),
-        Migration(identifier: Migration0004.identifier, sql: Migration0004.sql),
-        Migration(identifier: Migration0005.identifier, sql: Migration0005.sql),
-        Migration(identifier: Migration0006.identifier, sql: Migration0006.sql),
-        Migration(identifier: Migration0007.identifier, sql: Migration0007.sql),
-        Migration(identifier: Migration0008.identifier, sql: Migration0008.sql),
-        Migration(identifier: Migration0009.identifier, sql: Migration0009.sql),
-        Migration(identifier: Migration0010.identifier, sql: Migration0010.sql),
-        Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
-        Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
-        Migration(identifier: Migration0013.identifier, sql: Migration0013.sql),
-        Migration(identifier: Migration0014.identifier, sql: Migration0014.sql),
-        Migration(identifier: Migration0015.identifier, sql: Migration0015.sql),
-        Migration(identifier: Migration0016.identifier, sql: Migration0016.sql),
-        Migration(identifier: Migration0018.identifier, sql: Migration0018.sql),
-        Migration(identifier: Migration0019.identifier, sql: Migration0019.sql),
-        Migration(identifier: Migration0020.identifier, sql: Migration0020.sql),
-        Migration(identifier: Migration0021.identifier, sql: Migration0021.sql),
-        Migration(identifier: Migration0022.identifier, sql: Migration0022.sql),
-        Migration(identifier: Migration0023.identifier, sql: Migration0023.sql),
-        Migration(identifier: Migration0024.identifier, sql: Migration0024.sql),
-        Migration(identifier: Migration0025.identifier, sql: Migration0025.sql),
-        Migration(identifier: Migration0026.identifier, sql: Migration0026.sql),
-        Migration(identifier: Migration0027.identifier, sql: Migration0027.sql),
-        Migration(identifier: Migration0028.identifier, sql: Migration0028.sql),
-        Migration(identifier: Migration0029.identifier, sql: Migration0029.sql),
-        Migration(identifier: Migration0031.identifier, sql: Migration0031.sql),
-        Migration(identifier: Migration0032.identifier, sql: Migration0032.sql),
-        Migration(identifier: Migration0034.identifier, sql: Migration0034.sql),
-        Migration(identifier: Migration0035.identifier, sql: Migration0035.sql),
-    ]
-
     /// Runs the migrations that the database does not have yet, each in its own transaction. The table that records
     /// them has the name and the form that GRDB gave it, which created the first databases.
     /// - Parameter last: the last one that runs; nil for all.

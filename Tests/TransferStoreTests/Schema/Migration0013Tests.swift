@@ -16,7 +16,9 @@ import TransferModel
         let store = try fixture.open()
         try await store.write { transaction in
             try transaction.execute("DROP INDEX left_part_task")
-            for part in Migration0010.sql.split(separator: ";").map(String.init) where part.contains("CREATE") {
+            for part in (Schema.migrations.first { $0.identifier == "0010" }?.sql ?? "").split(separator: ";").map(
+                String.init) where part.contains("CREATE")
+            {
                 try transaction.execute(part)
             }
             try transaction.execute("DELETE FROM grdb_migrations WHERE identifier = '0013'")
