@@ -62,6 +62,13 @@ extension EndToEnd.Serving {
             #expect(
                 gone.output.hasSuffix(
                     "dlctl: the current folder no longer exists; change to another, or name one: -d /DIR\n"), "\(gone)")
+            let nameless = try await shell(
+                scene,
+                "n=$(printf 'x\\377') && mkdir \"$n\" && cd \"$n\" && { dlctl add http://a/b; cd .. && rmdir \"$n\"; }")
+            #expect(
+                nameless.output.hasSuffix(
+                    "dlctl: the current folder has a name that is not valid UTF-8; change to another, or name one: -d /DIR\n"
+                ), "\(nameless)")
             let closed = try await shell(scene, "dlctl list >&-; echo status $?")
             #expect(closed.output == "dlctl: cannot write: Bad file descriptor\nstatus 1\n", "\(closed)")
         }

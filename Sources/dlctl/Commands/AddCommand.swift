@@ -98,10 +98,11 @@ struct AddCommand: DaemonCommand {
         if let cookies, let first = specs.first, first.cookies == nil {
             session.console.remark("\(Printable.text(cookies)) has no cookie for \(TaskName.of(first))")
         }
-        if let place = specs.first?.destination, (place.path ?? place.directory)?.hasPrefix("/") != true,
-            WorkingFolder.isGone
+        if session.currentFolder.isEmpty, let place = specs.first?.destination,
+            (place.path ?? place.directory)?.hasPrefix("/") != true
         {
-            throw CommandFailure.usage("the current folder no longer exists; change to another, or name one: -d /DIR")
+            throw CommandFailure.usage(
+                "the current folder \(WorkingFolder.fault); change to another, or name one: -d /DIR")
         }
         let submission = Submission(specs: specs, session: scheduling.session, waits: wait) { cookie, error in
             if let contents { session.console.complain("skipped: " + contents.refusal(of: cookie, error)) }

@@ -2,14 +2,14 @@ import Glibc
 
 /// The folder in which dlctl was started.
 enum WorkingFolder {
-    /// The folder was deleted (getcwd(3)).
-    static var isGone: Bool {
-        guard let name = getcwd(nil, 0) else { return errno == ENOENT }
+    /// What is wrong with the folder if its path is empty.
+    static var fault: String {
+        guard let name = getcwd(nil, 0) else { return errno == ENOENT ? "no longer exists" : "cannot be read" }
         free(name)
-        return false
+        return "has a name that is not valid UTF-8"
     }
 
-    /// Absolute; empty if it no longer exists, or if its name is not valid UTF-8, which JSON requires.
+    /// Absolute; empty if there is none that JSON, which is UTF-8, can name.
     static var path: String {
         guard let name = getcwd(nil, 0) else { return "" }
         defer { free(name) }
