@@ -56,6 +56,38 @@ import TransferStore
         await engine.shutdown()
     }
 
+    /// A client that asks for the task as soon as it hears of the question must see that it is asked.
+    @Test(.timeLimit(.minutes(1))) func thePhaseOfAQuestionComesBeforeItsEvent() async throws {
+        let home = try ConfigurationFixture()
+        let fixture = try SupervisionFixture()
+        let origin = try MisbehavingOrigin()
+        origin.serve("/file", .good(.version(1, size: 20_000)))
+        let engine = try SupervisionFixture.engine(in: home)
+        let supervision = try fixture.supervision(in: home, engine: engine)
+        let (runs, phases) = (supervision.runs, Guarded<[TaskPhase?]>([]))
+        fixture.store.onCommit { events in
+            for event in events where event.type == .taskDecision {
+                phases.withLock { $0.append(event.task.flatMap { runs[$0]?.figures().phase }) }
+            }
+        }
+        var configuration = SessionConfiguration()
+        configuration.asks = [.response]
+        let session = SessionRecord(
+            key: SessionKey(owner: peer.uid, identifier: "asking"), configuration: configuration,
+            createdAt: fixture.time.reading().wall)
+        try await fixture.store.write { try $0.insertSession(session) }
+        var spec = TaskSpec()
+        spec.url = origin.url("/file")
+        spec.destination = Destination(path: home.root + "/file")
+        try await supervision.recover()
+        _ = try await supervision.adder.add([spec], session: session.key.identifier, by: peer)
+        try await supervision.start()
+        #expect(await eventually { !phases.withLock { $0.isEmpty } })
+        #expect(phases.withLock { $0 } == [.deciding])
+        await supervision.stop()
+        await engine.shutdown()
+    }
+
     /// Background sessions have no such tasks. `waitsForConnectivity` is false by default.
     @Test(.timeLimit(.minutes(1)), arguments: [SessionKind.default, .ephemeral])
     func aTaskThatDoesNotWaitFailsWithoutAConnection(kind: SessionKind) async throws {

@@ -26,14 +26,15 @@ extension AttemptTools {
         run.decides(proceed)
         checkpoints.store { [self] in
             do {
-                let question = try await patience.persistently { transaction in
-                    try transitions.question(about: held, of: id, in: transaction)
+                let question = try await patience.persistently { [time] transaction in
+                    let question = try transitions.question(about: held, of: id, in: transaction)
+                    // The commit publishes the question, and then the phase must say so.
+                    if case .open(let open) = question { run.decides(open, at: time.reading()) }
+                    return question
                 }
                 switch question {
                 case .settled(let action): run.isDecided(action)
-                case .open(let open):
-                    run.decides(open, at: time.reading())
-                    asked(record.session)
+                case .open: asked(record.session)
                 }
             } catch {
                 let cause = error as? TransferError ?? TransferError(.internal, "\(error)")
