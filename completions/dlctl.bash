@@ -1800,7 +1800,7 @@ _dlctl_settings() {
     # Offer positional completions
     case "${positional_number}" in
     *)
-        __dlctl_add_completions -W 'maximumConcurrentTasks'$'\n''maximumConcurrentTasksPerHost'$'\n''maximumConcurrentTasksPerUser'$'\n''maximumQueuedTasksPerUser'$'\n''downloadRateLimit'$'\n''uploadRateLimit'$'\n''minimumFreeSpace'$'\n''historyRetention'$'\n''eventRetention'$'\n''eventRetentionCount'$'\n''progressInterval'$'\n''diskPollInterval'
+        __dlctl_add_completions -W 'maximumConcurrentTasks'$'\n''maximumConcurrentTasksPerHost'$'\n''maximumConcurrentTasksPerUser'$'\n''maximumQueuedTasksPerUser'$'\n''downloadRateLimit'$'\n''uploadRateLimit'$'\n''minimumFreeSpace'$'\n''historyRetention'$'\n''eventRetention'$'\n''eventRetentionCount'$'\n''progressInterval'$'\n''diskPollInterval'$'\n''credentialHelper'
         return
         ;;
     esac

@@ -23,7 +23,7 @@ public struct GlobalSettings: Hashable, Sendable {
 public enum SettingName: String, CaseIterable, Codable, Sendable, CodingKey {
     case maximumConcurrentTasks, maximumConcurrentTasksPerHost, maximumConcurrentTasksPerUser,
         maximumQueuedTasksPerUser, downloadRateLimit, uploadRateLimit, minimumFreeSpace, historyRetention,
-        eventRetention, eventRetentionCount, progressInterval, diskPollInterval
+        eventRetention, eventRetentionCount, progressInterval, diskPollInterval, credentialHelper
 }
 
 /// Where a setting's value comes from, weakest first.

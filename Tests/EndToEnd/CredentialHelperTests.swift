@@ -11,7 +11,8 @@ extension EndToEnd.Serving {
         /// - Parameter script: the helper's script. Its first argument is the action.
         private func scene(_ script: String, in folder: TemporaryFolder) async throws -> Scene {
             try Files.write(folder.file("helper"), "#!/bin/sh\n" + script, mode: 0o700)
-            let scene = try await Scene(["--set", "credentialHelper=\(folder.file("helper"))"])
+            let scene = try await Scene()
+            try await scene.probe.call("settings.set", ["credentialHelper": .string(folder.file("helper"))])
             scene.origin.serve("/file", .basic(Self.right, then: .good(.version(1, size: 5000))))
             return scene
         }

@@ -50,9 +50,9 @@ package final class SettingsRegistry: Sendable {
                 throw Self.unknown(text)
             }
             let origin = configuration.origin(of: text)
-            if let pin = pin(origin, setting) {
+            if let reason = refusal(of: setting, origin) {
                 throw TransferError(
-                    .badField, "\(text): pinned by \(pin); change it there.",
+                    .badField, "\(text): \(reason)",
                     details: ["field": .string(text), "origin": .string(origin.rawValue)])
             }
             if value == .null {
@@ -132,14 +132,20 @@ package final class SettingsRegistry: Sendable {
     /// The file that is edited most often.
     package var file: String { loader.file }
 
-    private func pin(_ origin: SettingOrigin, _ setting: Setting) -> String? {
-        switch origin {
-        case .flag: "the daemon's command line"
-        case .environment: "the environment variable \(setting.environmentName)"
-        case .systemFile where setting.sharedFileBindsUsers && !loader.arguments.system:
-            "\(loader.systemFile) for all users"
-        case .runtime, .userFile, .systemFile, .default: nil
+    /// Why nobody may change the setting at run time; nil if one may.
+    private func refusal(of setting: Setting, _ origin: SettingOrigin) -> String? {
+        if loader.arguments.system, setting.runtimeName == .credentialHelper {
+            return "the system daemon runs no credential helper; set it in a user's own daemon."
         }
+        let pin: String? =
+            switch origin {
+            case .flag: "the daemon's command line"
+            case .environment: "the environment variable \(setting.environmentName)"
+            case .systemFile where setting.sharedFileBindsUsers && !loader.arguments.system:
+                "\(loader.systemFile) for all users"
+            case .runtime, .userFile, .systemFile, .default: nil
+            }
+        return pin.map { "pinned by \($0); change it there." }
     }
 
     private static func unknown(_ name: String) -> TransferError {

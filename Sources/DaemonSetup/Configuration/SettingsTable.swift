@@ -43,7 +43,7 @@ package enum SettingsTable {
             """),
         Setting(
             "credentialHelper", .text, .optionalText(\.credentialHelper), example: "git credential-libsecret",
-            default: "none",
+            default: "none", runtime: .credentialHelper,
             """
             Program, with arguments between spaces, that speaks git's credential protocol (git-credential(1)). It is asked for
             the credentials of servers and proxies that tasks and store have none for, and told which worked. A

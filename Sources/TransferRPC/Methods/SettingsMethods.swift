@@ -72,6 +72,7 @@ extension SettingName {
         case .downloadRateLimit, .uploadRateLimit: .byteRate
         case .minimumFreeSpace: .byteCount
         case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds
+        case .credentialHelper: .string
         }
     }
 
@@ -96,6 +97,8 @@ extension SettingName {
             "Seconds between two progress events of a task, unless a subscriber sets its own, "
                 + "\(Bounds.words(Bounds.progressInterval)); 0.5."
         case .diskPollInterval: "Seconds between two checks of a disk that tasks wait for; 2."
+        case .credentialHelper:
+            "Program, with arguments between spaces, that speaks git's credential protocol; none. The system daemon refuses it."
         }
     }
 }

@@ -74,6 +74,7 @@ extension SettingName {
         case .downloadRateLimit, .uploadRateLimit: .rate
         case .minimumFreeSpace: .bytes
         case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds
+        case .credentialHelper: .text
         }
     }
 

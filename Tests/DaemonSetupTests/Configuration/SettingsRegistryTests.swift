@@ -62,6 +62,27 @@ import TransferModel
         #expect(try system.check(["maximumQueuedTasksPerUser": 9]) == [.maximumQueuedTasksPerUser: 9])
     }
 
+    @Test func theSystemDaemonRefusesACredentialHelperByName() throws {
+        var fixture = try ConfigurationFixture()
+        let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])
+        let change = try registry.check(["credentialHelper": "git credential-store"])
+        let next = try registry.set(runtime: change, as: SequenceNumber(1))
+        #expect(next.settings.credentialHelper == "git credential-store")
+        let removed = try registry.set(
+            runtime: try registry.check(["credentialHelper": nil]), as: SequenceNumber(2))
+        #expect(removed.settings.credentialHelper == nil)
+
+        fixture.arguments.system = true
+        let system = try SettingsRegistry(loader: fixture.loader, runtime: [:])
+        let error = #expect(throws: TransferError.self) {
+            try system.check(["credentialHelper": "git credential-store"])
+        }
+        #expect(
+            error?.message
+                == "credentialHelper: the system daemon runs no credential helper; set it in a user's own daemon.")
+        #expect(error?.code == .badField && error?.details["field"] == "credentialHelper")
+    }
+
     @Test(arguments: [
         ("maximumConcurrentTasks", JSONValue.integer(0), ErrorCode.badField),
         ("maximumConcurrentTasks", "8", .badField),
