@@ -37,6 +37,21 @@ int64_t dld_total_space(int fd) {
     return __builtin_mul_overflow(status.f_blocks, status.f_frsize, &bytes) ? INT64_MAX : bytes;
 }
 
+int dld_longest_name(int fd, int *windows) {
+    struct statfs status;
+    *windows = 0;
+    if (fstatfs(fd, &status) != 0) return 0;
+    switch ((unsigned long)status.f_type & 0xFFFFFFFF) {
+    case 0x4D44:      // FAT
+    case 0x2011BAB0:  // exFAT
+    case 0x5346544E:  // NTFS
+    case 0x7366746E:  // NTFS (ntfs3)
+        *windows = 1;
+        break;
+    }
+    return (int)status.f_namelen;
+}
+
 int dld_copies_on_write(int fd) {
     struct statfs status;
     if (fstatfs(fd, &status) != 0) return 0;

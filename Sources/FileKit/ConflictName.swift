@@ -1,24 +1,29 @@
+import Glibc
 import TransferModel
 
 /// Names for a file whose wanted name is taken: `name (1).ext`, `name (2).ext`, …
 package enum ConflictName {
     /// The largest number that delivery tries.
-    package static let last = 9999
+    static let last = 9999
 
     /// Extensions that form a pair with the one before: the number goes before both.
     private static let compressions: Set<String> = [
         "gz", "bz2", "xz", "zst", "br", "lz", "lz4", "lzma", "z", "sig", "asc",
     ]
 
-    /// - Parameter number: from 1; 0 returns the name itself.
-    package static func numbered(_ name: String, _ number: Int) -> String {
+    /// - Parameters:
+    ///   - number: from 1; 0 returns the name itself.
+    ///   - longest: bytes a name may have.
+    package static func numbered(
+        _ name: String, _ number: Int, longest: Int = PathRules.longestName
+    ) -> String {
         guard number > 0 else { return name }
         let (stem, ending) = split(name)
         let tail = " (\(number))"
-        let room = PathRules.longestName - tail.utf8.count - ending.utf8.count
+        let room = longest - tail.utf8.count - ending.utf8.count
         // An absurdly long extension is cut instead of the number.
         guard room > 0 else {
-            return name.cut(toBytes: PathRules.longestName - tail.utf8.count) + tail
+            return name.cut(toBytes: longest - tail.utf8.count) + tail
         }
         return stem.cut(toBytes: room) + tail + ending
     }
@@ -41,5 +46,34 @@ package enum ConflictName {
             ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }), ending.contains(where: \.isLetter)
         else { return nil }
         return (String(stem), String(ending))
+    }
+}
+
+extension Folder {
+    /// The names that a delivered file may get, in this order. Only the policy `rename` has more than one.
+    func candidates(for name: String, _ policy: ConflictPolicy) -> some Sequence<String> {
+        (0...(policy == .rename ? ConflictName.last : 0)).lazy.map { [names] in
+            ConflictName.numbered(name, $0, longest: names.longest)
+        }
+    }
+
+    /// The error if each of them is the name of another file.
+    func taken(_ name: String, _ policy: ConflictPolicy) -> TransferError {
+        let rest =
+            policy == .rename
+            ? "and every numbered variant of it already exist."
+            : "exists already. Remove it, or change destination or conflictPolicy (task.update), then task.retry."
+        return TransferError(
+            .destinationExists, "\(path(of: name)) \(rest)", details: ["path": .string(path(of: name))])
+    }
+
+    /// Renames a file, which replaces another file of that name.
+    func rename(_ old: String, over name: String) throws(TransferError) {
+        let (result, code) = retrying { renameat(fileDescriptor, old, fileDescriptor, name) }
+        guard result != 0 else { return }
+        if code == EISDIR || code == ENOTEMPTY || code == EEXIST {
+            throw PathRules.bad(path(of: name), "a folder has this name, and folders are not replaced")
+        }
+        throw .destination(errno: code, "deliver", path(of: name))
     }
 }

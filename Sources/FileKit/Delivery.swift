@@ -81,39 +81,14 @@ package struct Delivery: Sendable {
     }
 
     private func move() throws(TransferError) -> String {
-        switch policy {
-        case .overwrite:
-            try replace()
+        if policy == .overwrite {
+            try folder.rename(partName, over: name)
             return name
-        case .fail:
-            guard try moveWithoutReplacing(to: name) else {
-                throw TransferError(
-                    .destinationExists,
-                    "\(folder.path(of: name)) exists already. Remove it, or change "
-                        + "destination or conflictPolicy (task.update), then task.retry.",
-                    details: ["path": .string(folder.path(of: name))])
-            }
-            return name
-        case .rename:
-            for number in 0...ConflictName.last {
-                let candidate = ConflictName.numbered(name, number)
-                if try moveWithoutReplacing(to: candidate) { return candidate }
-            }
-            throw TransferError(
-                .destinationExists, "\(folder.path(of: name)) and every numbered variant of it already exist.",
-                details: ["path": .string(folder.path(of: name))])
         }
-    }
-
-    private func replace() throws(TransferError) {
-        let (result, code) = retrying {
-            renameat(folder.fileDescriptor, partName, folder.fileDescriptor, name)
+        for candidate in folder.candidates(for: name, policy) {
+            if try moveWithoutReplacing(to: candidate) { return candidate }
         }
-        guard result != 0 else { return }
-        if code == EISDIR || code == ENOTEMPTY || code == EEXIST {
-            throw PathRules.bad(folder.path(of: name), "a folder has this name, and folders are not replaced")
-        }
-        throw .destination(errno: code, "deliver", folder.path(of: name))
+        throw folder.taken(name, policy)
     }
 
     /// Returns false if the name is taken.
@@ -188,9 +163,7 @@ package struct Delivery: Sendable {
     }
 
     private func finalName() throws(TransferError) -> (String, stat)? {
-        let numbers = policy == .rename ? 0...ConflictName.last : 0...0
-        for number in numbers {
-            let candidate = ConflictName.numbered(name, number)
+        for candidate in folder.candidates(for: name, policy) {
             guard let present = try folder.status(of: candidate) else { return nil }
             if isRegular(present), FileIdentity(present) == part { return (candidate, present) }
         }

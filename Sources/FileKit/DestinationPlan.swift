@@ -62,6 +62,7 @@ package struct DestinationPlan: Sendable, Hashable {
         _ access: FileAccess, owner: UserID, known: Folder? = nil, hasOnlyFiles: Bool = false
     ) throws(TransferError) -> Folder {
         let opened = if let known { known } else { try writableFolder(access, owner: owner) }
+        if let name, let fault = opened.names.fault(of: name) { throw PathRules.bad(opened.path(of: name), fault) }
         guard let name, !(hasOnlyFiles && PathRules.isPortable(name)), let present = try opened.status(of: name) else {
             return opened
         }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TransferCore
 import TransferModel
 
 /// An open folder. All steps of delivery are relative to its descriptor, so it does no harm if somebody moves the
@@ -9,6 +10,7 @@ package final class Folder: Sendable {
     package let path: String
     package let device: UInt64
     package let identity: FileIdentity
+    package let names: NameLimits
     private let descriptor: Descriptor
     private let entries = SharedSync()
 
@@ -17,7 +19,8 @@ package final class Folder: Sendable {
 
     package var fileDescriptor: Int32 { descriptor.rawValue }
 
-    package init(path: String, descriptor: Descriptor) throws(TransferError) {
+    /// - Parameter names: only tests give other limits than those of the file system.
+    package init(path: String, descriptor: Descriptor, names: NameLimits? = nil) throws(TransferError) {
         guard let status = FileKit.status(of: descriptor.rawValue) else {
             throw .destination(errno: errno, "open", path)
         }
@@ -25,6 +28,7 @@ package final class Folder: Sendable {
         self.descriptor = descriptor
         device = UInt64(status.st_dev)
         identity = FileIdentity(status)
+        self.names = names ?? NameLimits(of: descriptor.rawValue)
     }
 
     /// The absolute path of `name` in this folder.
@@ -162,3 +166,14 @@ package final class Folder: Sendable {
 }
 
 private let dot = CChar(UInt8(ascii: "."))
+
+extension NameLimits {
+    /// The limits of the file system of an open file or folder. Blocks.
+    init(of descriptor: Int32) {
+        var areWindows: Int32 = 0
+        let length = Int(dld_longest_name(descriptor, &areWindows))
+        self.init(areWindows: areWindows != 0)
+        // FAT and exFAT give a multiple of their limit.
+        if length >= PartName.longest { longest = min(length, longest) }
+    }
+}

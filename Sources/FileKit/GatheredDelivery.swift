@@ -112,37 +112,14 @@ package struct GatheredDelivery: Sendable {
 
     /// Returns the name that the file got; nil if it cannot be linked.
     private func link(_ file: Descriptor) throws(TransferError) -> String? {
-        switch policy {
-        case .rename:
-            for number in 0...ConflictName.last {
-                let candidate = ConflictName.numbered(name, number)
-                switch try attempt(file, candidate) {
-                case .linked: return candidate
-                case .taken: continue
-                case .unable: return nil
-                }
-            }
-            throw taken("and every numbered variant of it already exist.")
-        case .fail:
-            switch try attempt(file, name) {
-            case .linked: return name
-            case .taken:
-                throw taken(
-                    "exists already. Remove it, or change destination or conflictPolicy (task.update), then task.retry."
-                )
-            case .unable: return nil
-            }
-        case .overwrite:
-            switch try attempt(file, name) {
-            case .linked: return name
-            case .taken: return try replace(file)
+        for candidate in folder.candidates(for: name, policy) {
+            switch try attempt(file, candidate) {
+            case .linked: return candidate
+            case .taken: if policy == .overwrite { return try replace(file) }
             case .unable: return nil
             }
         }
-    }
-
-    private func taken(_ rest: String) -> TransferError {
-        TransferError(.destinationExists, "\(path) \(rest)", details: ["path": .string(path)])
+        throw folder.taken(name, policy)
     }
 
     private enum Attempt { case linked, taken, unable }
@@ -160,17 +137,16 @@ package struct GatheredDelivery: Sendable {
 
     /// Gives the file the name of the task's part file first, because a link cannot replace a file, but a rename can.
     private func replace(_ file: Descriptor) throws(TransferError) -> String? {
-        let directory = folder.fileDescriptor
         let partName = PartName.make(task: task, store: store, wanted: wanted)
-        unlinkat(directory, partName, 0)
+        unlinkat(folder.fileDescriptor, partName, 0)
         guard case .linked = try attempt(file, partName) else { return nil }
-        let (result, code) = retrying { renameat(directory, partName, directory, name) }
-        if result == 0 { return name }
-        folder.unlinkDurably([partName])
-        if code == EISDIR || code == ENOTEMPTY || code == EEXIST {
-            throw PathRules.bad(path, "a folder has this name, and folders are not replaced")
+        do throws(TransferError) {
+            try folder.rename(partName, over: name)
+        } catch {
+            folder.unlinkDurably([partName])
+            throw error
         }
-        throw .destination(errno: code, "deliver", path)
+        return name
     }
 }
 
@@ -189,8 +165,7 @@ extension GatheredDelivery {
     package static func recognised(
         in folder: Folder, name: String, policy: ConflictPolicy, store: String, task: TaskID, durability: Durability
     ) throws(TransferError) -> Placed? {
-        for number in policy == .rename ? 0...ConflictName.last : 0...0 {
-            let candidate = ConflictName.numbered(name, number)
+        for candidate in folder.candidates(for: name, policy) {
             guard let present = try folder.status(of: candidate) else { return nil }
             guard isRegular(present) else { continue }
             let (opened, code) = retrying {

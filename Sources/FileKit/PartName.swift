@@ -1,10 +1,12 @@
 import TransferModel
 
-/// Names of part files: hidden, unique to a task of one store, at most 255 bytes long, in the destination's folder.
+/// Names of part files: hidden, unique to a task of one store, at most 143 bytes long, in the destination's folder.
 ///
 /// `.video.mp4.6f1c2a9b-42.dldpart`: a user who finds one sees what it is and which task it belongs to.
 package enum PartName {
     package static let suffix = ".dldpart"
+    /// The least NAME_MAX of file systems in use (eCryptfs).
+    static let longest = 143
 
     /// - Parameters:
     ///   - store: a text that differs between stores, such as a random one kept in each store.
@@ -14,7 +16,7 @@ package enum PartName {
         let number = attempt > 0 ? "\(task.rawValue)-\(attempt)" : String(task.rawValue)
         let tail = String.joining(".", owner(store), "-", number, suffix)
         let wanted = wanted.flatMap { $0.holds(UInt8(ascii: "/")) ? nil : $0 } ?? "dld"
-        return String.joining(".", wanted.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count), tail)
+        return String.joining(".", wanted.cut(toBytes: longest - 1 - tail.utf8.count), tail)
     }
 
     /// Enough letters and digits of a store's name to distinguish it from others.

@@ -22,6 +22,7 @@ struct ConflictNameTests {
     func aNumberedNameFitsAndIsWholeCharacters(name: String) {
         let numbered = ConflictName.numbered(name, 9999)
         #expect(numbered.utf8.count <= 255)
+        #expect(ConflictName.numbered(name, 9999, longest: 143).utf8.count <= 143)
         #expect(numbered.contains(" (9999)"))
         #expect(numbered != name)
         let stem = numbered.prefix(while: { $0 != " " })

@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import TransferCore
 import TransferModel
 
 @testable import FileKit
@@ -66,6 +67,22 @@ struct DestinationPlanTests {
             let plan = try DestinationPlan(destination(path: fixture.temporary.file(name)))
             #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == .destinationBadPath)
         }
+    }
+
+    /// The reason comes when the task is added, and not after the whole download.
+    @Test(arguments: [
+        ("a:b", NameLimits(areWindows: true)), (String(repeating: "n", count: 144), NameLimits(longest: 143)),
+    ])
+    func aNameThatTheFileSystemDoesNotTakeIsRefused(name: String, limits: NameLimits) throws {
+        let path = fixture.temporary.path
+        let folder = try Folder(
+            path: path, descriptor: Descriptor(open(path, O_DIRECTORY | O_CLOEXEC)), names: limits)
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file(name)))
+        let error = #expect(throws: TransferError.self) {
+            try plan.admit(fixture.access, owner: FilesFixture.me, known: folder)
+        }
+        #expect(error?.code == .destinationBadPath && error?.message.contains("in this folder") == true)
+        #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == nil)
     }
 
     /// One reading of a folder stands for a look at each name, but only while nothing in it is in the way.

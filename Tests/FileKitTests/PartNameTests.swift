@@ -21,7 +21,7 @@ struct PartNameTests {
     func itFitsWhateverIsWanted(wanted: String) {
         let name = PartName.make(
             task: TaskID(.max), store: "0123456789abcdef0123", wanted: wanted, attempt: 12)
-        #expect(name.utf8.count <= 255)
+        #expect(name.utf8.count <= 143)
         #expect(!name.contains("/"))
         #expect(PartName.isPartName(name))
     }

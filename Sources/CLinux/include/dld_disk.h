@@ -16,6 +16,10 @@ int64_t dld_free_space(int fd);
 /// The size of the file system in bytes; INT64_MAX if that is unknown.
 int64_t dld_total_space(int fd);
 
+/// The bytes that a name may have in the file system; 0 if that is unknown. `windows` tells whether its names must be such as
+/// Windows accepts: FAT, exFAT and NTFS.
+int dld_longest_name(int fd, int *windows);
+
 /// Whether the file system copies on write, as btrfs does. On such a file system each write to a mapped file (mmap(2)) needs
 /// space, and on a full disk it raises SIGBUS, even if fallocate(2) had reserved the space.
 int dld_copies_on_write(int fd);

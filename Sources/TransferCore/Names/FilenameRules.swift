@@ -11,9 +11,15 @@ package enum FilenameRules {
         coded(plain(head, url), MessageFraming.contentCoding(head))
     }
 
-    /// The name of a file that arrived with this Content-Encoding.
-    package static func coded(_ name: String, _ coding: String?) -> String {
-        shortened(ContentCodingRules.plan(coding, name: name).name)
+    /// The name of a file that arrived with this Content-Encoding. A name that its folder does not take is cut, and
+    /// characters are replaced.
+    package static func coded(
+        _ name: String, _ coding: String?, fitting limits: NameLimits = NameLimits()
+    ) -> String {
+        let whole = ContentCodingRules.plan(coding, name: name).name
+        guard limits.fault(of: whole) != nil else { return whole }
+        let allowed = whole.unicodeScalars.map { limits.forbids($0) ? "_" : $0 }
+        return shortened(String(String.UnicodeScalarView(allowed)), to: limits.longest)
     }
 
     private static func plain(_ head: ResponseHead, _ url: String) -> String {
@@ -90,8 +96,8 @@ package enum FilenameRules {
         }
     }
 
-    /// At most `longest` bytes. A reasonable extension is kept, together with a `.tar` before it.
-    private static func shortened(_ name: String) -> String {
+    /// A reasonable extension is kept, together with a `.tar` before it.
+    private static func shortened(_ name: String, to longest: Int = longest) -> String {
         guard name.utf8.count > longest else { return name }
         let ending = pathExtension(name).map { "." + $0 } ?? ""
         let archive = name.dropLast(ending.count).suffix(4)

@@ -35,7 +35,7 @@ struct ContentDispositionProbe: Probe {
                 FilenameRules.sanitize(name) == name, "\(shown(name)) becomes \(shown(FilenameRules.sanitize(name)))")
             for number in [1, 9999] { try check(ConflictName.numbered(name, number)) }
             let part = PartName.make(task: .init(42), store: "store", wanted: name)
-            try hold(PartName.isPartName(part) && part.utf8.count <= 255, "\(shown(part)) is no name of a part")
+            try hold(PartName.isPartName(part) && part.utf8.count <= 143, "\(shown(part)) is no name of a part")
         }
     }
 

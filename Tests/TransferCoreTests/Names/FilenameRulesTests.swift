@@ -60,6 +60,21 @@ struct FilenameRulesTests {
         #expect(FilenameRules.sanitize(String(repeating: "👨‍👩‍👧", count: 100)).utf8.count <= 255)
     }
 
+    /// NAME_MAX is 143 on eCryptfs, and FAT refuses characters.
+    @Test func namesFitTheFileSystemOfTheirFolder() {
+        let short = NameLimits(longest: 143), fat = NameLimits(areWindows: true)
+        let long = String(repeating: "ä", count: 120) + ".tar.gz"
+        let cut = FilenameRules.coded(long, nil, fitting: short)
+        #expect(cut == String(repeating: "ä", count: 68) + ".tar.gz")
+        #expect(FilenameRules.coded(cut, nil, fitting: short) == cut && short.fault(of: cut) == nil)
+        #expect(short.fault(of: long)?.contains("143") == true)
+        let odd = "a: b?*\"<c>|.txt"
+        #expect(FilenameRules.coded(odd, nil) == odd)
+        #expect(FilenameRules.coded(odd, nil, fitting: fat) == "a_ b____c__.txt")
+        #expect([odd, "a.", "a ", "a\\b", "a\tb"].allSatisfy { fat.fault(of: $0) != nil })
+        #expect(["a.txt", ".hidden", "ä b"].allSatisfy { fat.fault(of: $0) == nil })
+    }
+
     private func suggested(_ url: String, _ fields: KeyValuePairs<String, String> = [:], asked: String? = nil) -> String
     {
         FilenameRules.suggested(head: head(200, fields, url: url), url: asked ?? url)
@@ -80,7 +95,8 @@ struct FilenameRulesTests {
     @Test(arguments: ["LICENSE", "SHA256SUMS", "Makefile", "vmlinuz", "report.dat"])
     func aNameThatAServerGaveTakesNoExtension(_ name: String) {
         #expect(suggested("https://h.org/a/\(name)", ["Content-Type": "text/plain"]) == name)
-        let disposition = ["Content-Type": "text/plain", "Content-Disposition": "attachment; filename=\(name)"]
+        let disposition =
+            ["Content-Type": "text/plain", "Content-Disposition": "attachment; filename=\(name)"]
             as KeyValuePairs
         #expect(suggested("https://h.org/", disposition) == name)
     }

@@ -68,7 +68,8 @@ extension DownloadAttempt {
         let all =
             own.isEmpty ? nil : arrival.head.map { ContentCodingRules.coding(of: $0) } ?? record.response?.contentCoding
         return (
-            FilenameRules.coded(plain, arrival.contentCoding), ContentCodingRules.forms(of: all, preferring: undone)
+            FilenameRules.coded(plain, arrival.contentCoding, fitting: place.folder.names),
+            ContentCodingRules.forms(of: all, preferring: undone)
         )
     }
 

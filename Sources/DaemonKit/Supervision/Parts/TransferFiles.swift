@@ -255,8 +255,8 @@ final class TransferFiles: Sendable {
         _ plan: DestinationPlan, _ folder: Folder, _ record: TaskRecord, _ policy: EffectivePolicy
     ) async throws -> TaskResult? {
         let coding = record.response?.contentCoding
-        guard let name = plan.name.map({ FilenameRules.coded($0, coding) }) ?? record.response?.suggestedFilename
-        else { return nil }
+        guard let wanted = plan.name ?? record.response?.suggestedFilename else { return nil }
+        let name = FilenameRules.coded(wanted, coding, fitting: folder.names)
         if let marked = try await delivered(before: record, as: name, in: folder, policy) {
             return TaskResult(
                 file: marked.delivered.path, bytes: marked.delivered.bytes, verified: marked.isProven,
