@@ -40,10 +40,12 @@ public struct StandingRequest: Hashable, Sendable, Codable {
     public var redirects: Int
     /// The previous request may be made once more, and must be for the whole of its answer.
     public var mayStepBack: Bool
+    /// Its answer would not prove that the upload's body arrived: unchanged, it is not followed.
+    public var losesUpload: Bool?
 
     public init(
         _ request: TaskRequest, sendsOwnBody: Bool = true, isForeign: Bool = false, crossedSites: Bool = false,
-        redirects: Int = 0, mayStepBack: Bool = true
+        redirects: Int = 0, mayStepBack: Bool = true, losesUpload: Bool? = nil
     ) {
         self.request = request
         self.sendsOwnBody = sendsOwnBody
@@ -51,6 +53,7 @@ public struct StandingRequest: Hashable, Sendable, Codable {
         self.crossedSites = crossedSites
         self.redirects = redirects
         self.mayStepBack = mayStepBack
+        self.losesUpload = losesUpload
     }
 }
 

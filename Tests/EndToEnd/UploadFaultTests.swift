@@ -11,6 +11,7 @@ extension EndToEnd.Uploading {
             ("vanished", UploadFaultCase.vanished), ("statuses", UploadFaultCase.statuses),
             ("places", UploadFaultCase.places), ("fields", UploadFaultCase.fields), ("limits", UploadFaultCase.limits),
             ("ranges", UploadFaultCase.ranges), ("parts", UploadFaultCase.parts),
+            ("redirects", UploadFaultCase.redirects),
         ]
 
         /// The servers that one daemon uses at a time.

@@ -143,6 +143,15 @@ struct CurlURL: Hashable, Sendable {
         scheme == other.scheme && host == other.host && port == other.port
     }
 
+    /// At most scheme, host, port and a slash at the end of the path differ.
+    func isSamePlace(as other: CurlURL) -> Bool { place == other.place }
+
+    private var place: String {
+        let path = text.dropFirst(scheme.count + 3).drop { $0 != "/" }
+        let query = path.firstIndex(of: "?") ?? path.endIndex
+        return path[..<query].dropLast(path[..<query].hasSuffix("/") ? 1 : 0) + String(path[query...])
+    }
+
     var isPlaintext: Bool { scheme == "http" || scheme == "ftp" }
     var isHTTP: Bool { scheme == "http" || scheme == "https" }
 }

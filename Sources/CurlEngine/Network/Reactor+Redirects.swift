@@ -14,7 +14,7 @@ extension Reactor {
         transfer.reportMetrics()
         let before = transfer.request
         do {
-            try transfer.request.follow(status: status, location: location)
+            try transfer.request.follow(status: status, location: location, isSentWhole: transfer.isSentWhole)
         } catch {
             return conclude(transfer, .refusedRedirect(error))
         }
@@ -39,7 +39,7 @@ extension Reactor {
             StandingRequest(
                 TaskRequest(url: target.url.text, method: target.effectiveMethod, headers: target.headers),
                 sendsOwnBody: target.sendsPayload, isForeign: target.isForeign, crossedSites: transfer.crossedSites,
-                redirects: 1, mayStepBack: before.isIdempotent))
+                redirects: 1, mayStepBack: before.isIdempotent, losesUpload: target.losesUpload ? true : nil))
         transfer.context.observer.transferResponded(head, verdict: .stop(reason))
         conclude(transfer, .stopped(reason))
     }

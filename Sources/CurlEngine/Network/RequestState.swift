@@ -40,12 +40,16 @@ struct RequestState: Sendable {
     private(set) var redirects = 0
     /// A redirect treated the request as done, and a GET followed.
     private(set) var becameGET = false
+    /// The answer to this request would not prove that the upload's body arrived; only a client may decide so.
+    private(set) var losesUpload = false
     private let answered: [NetworkOptions.OriginCredential]
     private let redirectLimit: Int
     private let redirectsBefore: Int
     private let network: Boxed<NetworkOptions>
     private let hsts: (any HSTSKeeping)?
+    private let isUpload: Bool
     private let isReplayable: Bool
+    private let isAsked: Bool
     /// The host must be reached over https alone, and its certificate must be verified (RFC 6797 section 8.4).
     private(set) var isKnownHost: Bool
     /// The URL before HSTS changed it to https; nil if it was not changed.
@@ -66,7 +70,9 @@ struct RequestState: Sendable {
         headers = exchange.headers
         ownHeaders = exchange.ownHeaders
         sendsPayload = exchange.sentPayload != nil
+        isUpload = exchange.isUpload
         isReplayable = exchange.isReplayable
+        isAsked = exchange.redirects == .ask
         redirectLimit = network.wrappedValue.redirectLimit
         redirectsBefore = network.wrappedValue.redirectsBefore
         answered = network.wrappedValue.answered
@@ -116,9 +122,10 @@ struct RequestState: Sendable {
     var origin: String { "\(url.scheme)://\(url.host):\(url.port)" }
 
     /// Moves to the target of a response with `status` and `location`.
+    /// - Parameter isSentWhole: the present request was sent with all of its body.
     /// - Throws: http.redirect_limit, request.bad_url (no usable target), http.protocol (the target is not http or
-    ///   https, or the body may not be sent twice), policy.plaintext_refused.
-    mutating func follow(status: Int, location: String) throws(TransferError) {
+    ///   https, or nothing would prove that an upload arrived), policy.plaintext_refused.
+    mutating func follow(status: Int, location: String, isSentWhole: Bool = true) throws(TransferError) {
         guard redirectsBefore + redirects < redirectLimit else {
             throw TransferError(
                 .httpRedirectLimit, "The server redirected more than \(redirectLimit) times; check the URL.",
@@ -130,11 +137,15 @@ struct RequestState: Sendable {
         let target = isKnownHost ? given.secured : given
         try Self.checkPlaintext(target, network)
         redirects += 1
-        rewriteMethod(status)
-        guard isReplayable || !sendsPayload else {
+        rewriteMethod(status, isSentWhole, target)
+        guard isAsked || !losesUpload, isReplayable || !sendsPayload else {
             throw TransferError(
-                .httpProtocol, "The server redirects a request whose body must not be sent twice; use the new URL.",
-                details: ["url": .string(url.shown), "location": .string(target.shown)])
+                .httpProtocol,
+                "\(url.shown) redirects the upload to \(target.shown) (\(status)), which does not prove that the file "
+                    + "arrived. If it belongs there, make that the task's URL (task.update), then task.retry.",
+                details: [
+                    "url": .string(url.shown), "location": .string(target.shown), "status": .integer(Int64(status)),
+                ])
         }
         if !target.hasSameOrigin(as: url) {
             let describesBody = sendsPayload
@@ -200,13 +211,16 @@ struct RequestState: Sendable {
     }
 
     /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 turns everything except HEAD into GET,
-    /// and no body is sent.
-    private mutating func rewriteMethod(_ status: Int) {
-        let current = effectiveMethod
+    /// and no body is sent. An upload is repeated where only its place moved; a GET is the receipt of a POST alone.
+    private mutating func rewriteMethod(_ status: Int, _ isSentWhole: Bool, _ target: CurlURL) {
+        let (current, hadUpload) = (effectiveMethod, isUpload && sendsPayload)
+        let isElsewhere = [301, 302].contains(status) && !(hadUpload && target.isSamePlace(as: url))
         let becomesGet =
             status == 303
             ? current != "HEAD" && (current != "GET" || sendsPayload)
-            : current == "POST" && [301, 302].contains(status)
+            : current == "POST" && isElsewhere
+        let isReceipt = status == 303 && current == "POST" && isSentWhole
+        losesUpload = hadUpload && (becomesGet || isElsewhere && !isAsked) && !isReceipt
         guard becomesGet else { return }
         becameGET = true
         method = nil

@@ -281,7 +281,7 @@ final class Transfer: @unchecked Sendable {
         outcome.interim = interim
         outcome.continueRefused = continueRefused
         outcome.wasSent = hasBegun || !isHTTP
-        outcome.isSentWhole = !isSending || sent >= feed?.length ?? 0
+        outcome.isSentWhole = isSentWhole
         outcome.becameGET = request.becameGET
         outcome.unsafeHops = unsafeHops
         if request.isForeign { outcome.redirectedTo = request.origin }

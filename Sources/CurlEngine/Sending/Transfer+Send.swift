@@ -13,6 +13,9 @@ extension Transfer {
     /// Whether the request under way carries the payload.
     var isSending: Bool { feed != nil && request.sendsPayload }
 
+    /// Everything that the request carries was handed to the network.
+    var isSentWhole: Bool { !isSending || sent >= feed?.length ?? 0 }
+
     /// Provides the next bytes of the body, a pause, or the end of the transfer.
     func send(into target: UnsafeMutableRawPointer, _ room: Int, _ reactor: Reactor) -> Int {
         guard let feed, ending == nil, isPlaced() else { return DLD_READ_ABORT }

@@ -74,7 +74,7 @@ extension SettledDecisions {
         switch question.kind {
         case .challenge: answeredChallenge(question, with: answer, at: time)
         case .redirect:
-            guard answer.action != .refuse else {
+            guard answer.action != .refuse, answer.action != .follow || proposed?.losesUpload != true else {
                 refusedStatus = question.response?.status ?? 0
                 isAnswered = proposed.map { !$0.mayStepBack }
                 break
@@ -208,8 +208,8 @@ struct AnsweredRequest: TransferStrategy {
         AttemptFailure(
             error: TransferError(
                 .httpStatus,
-                "The server redirected the request (\(status)), and a client refused that; with acceptsAnyStatus the "
-                    + "redirect is the task's answer.",
+                "The server redirected the request (\(status)), which was not followed: a client refused, or nothing would "
+                    + "prove that the upload arrived. With acceptsAnyStatus the redirect is the task's answer.",
                 retryable: false, details: ["status": .integer(Int64(status))]), disposition: .permanent)
     }
 }

@@ -64,7 +64,9 @@ package struct Exchange: Sendable {
     /// Ask the server with `Expect: 100-continue` before a body of any size is sent; for large bodies, the server is
     /// asked anyway (`ExpectationRules`). After a 417, the request is sent again without it.
     package var expectsContinue = false
-    /// The payload may be sent again to the target of a 307 or 308.
+    /// Only the answer to a request that carried the payload counts, so a redirect may not drop it.
+    package var isUpload = false
+    /// The payload may be sent again to the target of a redirect.
     package var isReplayable = true
     /// Redirect statuses that the protocol uses as answers and that are not followed (308 of the contentRange
     /// protocol).

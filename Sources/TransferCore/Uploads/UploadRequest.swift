@@ -83,6 +83,7 @@ struct UploadRequest: Sendable {
         exchange.kind = .request
         exchange.method = method
         exchange.payload = payload
+        exchange.isUpload = true
         exchange.network = network
         var base = headers.filter { $0.name.lowercased() != "content-type" }
         if !isSameOrigin(target) {

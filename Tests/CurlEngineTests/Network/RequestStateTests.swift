@@ -207,6 +207,46 @@ import TransferModel
         #expect(names(state).contains("Content-Type") == (expected != nil))
     }
 
+    /// An upload is complete only by the answer to a request that carried its body.
+    /// - Parameter expected: the next method; nil if the redirect is refused.
+    @Test(
+        arguments: [
+            (301, "PUT", "https://b.example:8443/dir/file?q", "PUT"),
+            (302, "POST", "http://a.example/dir/file/?q", "POST"),
+            (302, "PATCH", "file?q", "PATCH"), (301, "POST", "/dir/file", nil), (301, "PUT", "/dir/file?r", nil),
+            (302, "PUT", "/login", nil), (302, "POST", "/login", nil), (302, "PATCH", "/", nil),
+            (307, "POST", "/x", "POST"), (308, "PUT", "https://b.example/x", "PUT"), (303, "POST", "/x", "GET"),
+            (303, "PUT", "/x", nil), (303, "PATCH", "file?q", nil),
+        ] as [(Int, String, String, String?)], [false, true])
+    func anUploadKeepsItsBody(_ row: (Int, String, String, String?), isSentWhole: Bool) throws {
+        let (status, method, location, expected) = row
+        let isReceipt = status == 303 && method == "POST"
+        var state = try request {
+            ($0.method, $0.payload, $0.isUpload) = (method, .bytes([1]), true)
+        }
+        do throws(TransferError) {
+            try state.follow(status: status, location: location, isSentWhole: isSentWhole)
+            #expect(state.effectiveMethod == expected && (isSentWhole || !isReceipt))
+            #expect(state.sendsPayload == !isReceipt)
+        } catch {
+            #expect(expected == nil || isReceipt && !isSentWhole)
+            #expect(error.code == .httpProtocol && error.retryable == false, "\(error)")
+        }
+    }
+
+    /// A client that is asked may decide otherwise.
+    @Test func aClientIsToldWhatLosesAnUpload() throws {
+        for (status, method, loses) in [
+            (303, "PUT", true), (302, "POST", true), (302, "PUT", false), (303, "POST", false),
+        ] {
+            var state = try request {
+                ($0.method, $0.payload, $0.isUpload, $0.redirects) = (method, .bytes([1]), true, .ask)
+            }
+            try state.follow(status: status, location: "/login")
+            #expect(state.losesUpload == loses, "\(status) \(method)")
+        }
+    }
+
     @Test func prefersTheExplicitHeaderThenBearerThenNameThenNetrc() throws {
         func state(_ change: (inout Exchange) -> Void) throws -> RequestState {
             try request("https://in:url@a.example/") { exchange in
