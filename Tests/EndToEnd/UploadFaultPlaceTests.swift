@@ -24,6 +24,23 @@ extension EndToEnd.Uploading {
             func claim(_ offset: Int) -> (String, String) { rules.claim(offset) }
         }
 
+        /// Puts uploads at a place whose Location nobody encoded.
+        private struct SpacedRules: UploadRules {
+            let rules: any UploadRules
+
+            func answer(_ request: UploadExchange) throws {
+                guard request.method == "POST" else { return try rules.answer(request) }
+                request.files.put("/files/my%20upload", [])
+                request.files.change("/files/my%20upload") {
+                    ($0.length, $0.isComplete) = (UploadFaultSubject.size, false)
+                }
+                try request.reply(201, [("Location", "/files/my upload"), ("Upload-Complete", "?0")])
+            }
+
+            func phase(of request: UploadServer.Record) -> UploadPhase { rules.phase(of: request) }
+            func claim(_ offset: Int) -> (String, String) { rules.claim(offset) }
+        }
+
         private static let creating = UploadFaultSubject.all.filter {
             $0.kind.isSubset(of: .creating) && !$0.testDescription.hasSuffix("3")
         }
@@ -51,6 +68,17 @@ extension EndToEnd.Uploading {
                 #expect((record.header("Authorization") == nil) == isElsewhere)
                 #expect(record.header("Accept-Language") == "de")
             }
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: creating)
+        func aPlaceWithASpaceIsEncoded(_ subject: UploadFaultSubject) async throws {
+            let scene = try await Scene()
+            try Files.write(scene.file("source"), subject.content.bytes)
+            let server = try UploadServer(
+                SpacedRules(rules: subject.rules), [.on(.append, .cut(after: 200_000))])
+            let id = try await scene.probe.add([subject.spec(server, source: scene.file("source"))])[0]
+            try await scene.probe.wait(for: id, "completed")
+            subject.expectWhole(server, "")
         }
 
         @Test(.timeLimit(.minutes(1)))

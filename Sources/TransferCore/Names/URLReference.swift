@@ -5,12 +5,18 @@ package enum URLReference {
     /// - Returns: the absolute URL, dot segments removed, checked; HTTP only.
     /// - Throws: `http.protocol` if the result is not an HTTP URL.
     package static func resolve(_ reference: String, against base: String) throws(TransferError) -> ParsedURL {
-        let text = absolute(reference.trimmed, base)
+        let text = absolute(withoutSpaces(reference.trimmed), base)
         guard let url = try? URLRules.parse(text), url.scheme == .http || url.scheme == .https else {
             let shown = URLRules.redacted(URLRules.withoutSecrets(text)).prefix(200)
             throw TransferError(.httpProtocol, "The server's Location is not an HTTP URL: \(shown)")
         }
         return url
+    }
+
+    /// Servers forget to encode spaces. They become what libcurl makes of them in redirects.
+    private static func withoutSpaces(_ reference: String) -> String {
+        let (path, tail) = splitPath(reference)
+        return path.replacing(" ", with: "%20") + tail.replacing(" ", with: "+")
     }
 
     private static func absolute(_ reference: String, _ base: String) -> String {

@@ -1,4 +1,5 @@
 import Testing
+import TransferCore
 
 @testable import CurlEngine
 
@@ -50,6 +51,15 @@ import Testing
     @Test(arguments: ["", "#f", "#"]) func aReferenceWithoutPathAndQueryIsTheSameDocument(reference: String) throws {
         let base = try #require(CurlURL("http://h.example/a/b/c/d;p?q"))
         #expect(base.resolving(reference)?.text == "http://h.example/a/b/c/d;p?q")
+    }
+
+    /// The Location of an upload resource leads where a redirect with the same Location would.
+    @Test(arguments: ["/a b?c d", "x  y", "?q r", "http://h.example/a b/c d", "//h.example/ x?y z"])
+    func aReferenceWithSpacesIsReadAsElsewhere(reference: String) throws {
+        let base = "http://h.example/a/b"
+        #expect(
+            try CurlURL(base)?.resolving(reference)?.text
+                == URLReference.resolve(reference, against: base).requestURL)
     }
 
     @Test(arguments: ["", "http://", "no scheme", "http://a b/", "http://h:99999/", "http://h\n/"])

@@ -22,12 +22,20 @@ struct URLReferenceTests {
         #expect(url.requestURL == "https://b/x")
     }
 
-    @Test(arguments: ["ftp://a/x", "file:///etc/passwd", "javascript:1", "http://", "http://a/ b", "data:,x"])
+    @Test(arguments: ["ftp://a/x", "file:///etc/passwd", "javascript:1", "http://", "http://a b/", "data:,x"])
     func onlyHTTPIsFollowed(_ reference: String) {
         let error = #expect(throws: TransferError.self) {
             try URLReference.resolve(reference, against: "http://a/b")
         }
         #expect(error?.code == .httpProtocol)
+    }
+
+    @Test(arguments: [
+        ("/up/a b?c d", "http://a/up/a%20b?c+d"), ("https://b/a b/c  d ", "https://b/a%20b/c%20%20d"),
+        (" ?x y z", "http://a/b?x+y+z"), ("a%20b c", "http://a/a%20b%20c"),
+    ])
+    func spacesAreEncoded(_ reference: String, _ result: String) throws {
+        #expect(try URLReference.resolve(reference, against: "http://a/b").requestURL == result)
     }
 
     @Test func aBaseWithoutPathWorks() throws {
