@@ -39,7 +39,7 @@ extension EndToEnd.Surviving {
             .timeLimit(.minutes(10)),
             arguments: [
                 "splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch",
-                "linger", "gush", "unpinned",
+                "linger", "gush", "unpinned", "count",
             ])
         func aPlantedDefectIsFound(_ plant: String) async throws {
             // The rarest shows once in some forty worlds. The run ends when it is found.

@@ -50,6 +50,8 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case linger
     /// Streams get more credit than their client gave.
     case gush
+    /// What runs when a host asks for a pause counts against it, a minute each.
+    case count
     /// Once a client trusts a key of a server, the engine takes any other of it.
     case unpinned
 }

@@ -59,6 +59,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             world.violate("task \(context.task) has \(active[context.task] ?? 0) connections")
         }
         checkWanted(context.task)
+        world.fairness.tried(host(of: exchange), context.session.owner)
         let outcome: ExchangeOutcome
         switch exchange.kind {
         case .request:
@@ -83,9 +84,13 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         return outcome
     }
 
+    private func host(of exchange: Exchange) -> String {
+        exchange.url.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+    }
+
     /// Records the reasons why the host may be delayed.
     private func noteHost(of exchange: Exchange, _ outcome: ExchangeOutcome, _ owner: UserID) {
-        let host = exchange.url.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+        let host = host(of: exchange)
         // The daemon must take this for silence, although it was not silence.
         let isPlanted = world.plant == .sick && isSick(exchange)
         switch outcome.end {
@@ -94,8 +99,10 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         case .transport, .stalled: if !isPlanted { world.fairness.silent(host) }
         case .finished, .stopped, .local, .overrun, .refusedRedirect, .aborted: break
         }
-        if let status = outcome.head?.status, status == 429 || status == 503 {
-            world.fairness.throttled(host, owner, seconds: 100)
+        if let head = outcome.head, head.status == 429 || head.status == 503,
+            let seconds = head.values("retry-after").first.flatMap({ Int64($0) })
+        {
+            world.fairness.throttled(host, owner, seconds: max(1, seconds))
         }
     }
 
@@ -109,6 +116,9 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             "\(name) of \(context.task): \(outcome.end), \(outcome.head?.status ?? 0), \(outcome.sent) bytes sent")
         return outcome
     }
+
+    /// The number of tasks with a running exchange.
+    var activeCount: Int { active.count }
 
     /// Tells whether an exchange of the task runs.
     func isActive(_ task: TaskID) -> Bool { active[task] != nil }

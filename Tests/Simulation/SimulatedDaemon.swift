@@ -54,7 +54,9 @@ final class SimulatedDaemon: @unchecked Sendable {
         launches = LaunchService(
             store: store, programs: world.programs, time: SystemTime(), logger: logger, isConnected: { _, _ in false },
             defaults: { configuration.settings.session })
-        slots = SharedSlots(scheduling: Self.scheduling(world.plant))
+        slots = SharedSlots(
+            time: world.plant == .count ? CountingTime(network: network) : SystemTime(),
+            scheduling: Self.scheduling(world.plant))
         let conditions = Conditions(
             network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool))
         // The cache's thread and its disk are not part of this world.
@@ -101,5 +103,16 @@ final class SimulatedDaemon: @unchecked Sendable {
                 if !hasFailed { world.violate("the daemon does not start: \(error)") }
             }
         }
+    }
+}
+
+/// A planted defect: for the gates of hosts, each running task makes it a minute later.
+private struct CountingTime: TimeSource {
+    let network: ScriptedNetwork
+
+    func reading() -> ClockReading {
+        var now = SystemTime().reading()
+        now.boot += Int64(network.activeCount) * 60_000
+        return now
     }
 }

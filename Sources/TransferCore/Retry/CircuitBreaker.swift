@@ -40,11 +40,12 @@ package struct CircuitBreaker: Sendable, Hashable {
 
     /// An attempt begins. While the breaker is open, the attempt is a probe, and the next probe waits for its interval.
     /// That holds even if this one hangs: a probe in a black hole does not delay the tasks after it.
+    /// - Parameter now: when the task was admitted. If that was before the breaker opened, it is no probe.
     package mutating func attemptStarted(_ task: TaskID, at now: ClockReading) {
-        guard isOpen else { return }
+        guard let nextProbeAt, now.boot >= nextProbeAt else { return }
         probe = task
         probes += 1
-        nextProbeAt = now.boot + interval(after: probes).milliseconds
+        self.nextProbeAt = now.boot + interval(after: probes).milliseconds
     }
 
     /// The attempt ended without telling anything about the host (pause, cancel, preemption, disk): another task may

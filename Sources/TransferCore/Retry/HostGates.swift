@@ -146,11 +146,8 @@ package struct HostGates: Sendable {
         case .throttled(let retryAfter):
             changeBreaker(host, at: now, ifKnown: true) { $0.answered() }
             changePace(host, owner, at: now) { pace in
-                if pace != nil {
-                    pace?.refused(retryAfter: retryAfter, startedAt: startedAt, at: now)
-                } else if let retryAfter {
-                    pace = OriginPace(retryAfter: retryAfter, at: now)
-                }
+                pace?.refused(retryAfter: retryAfter, startedAt: startedAt, at: now)
+                pace = pace ?? retryAfter.map { OriginPace(retryAfter: $0, at: now) }
             }
         case .failed: changeBreaker(host, at: now) { $0.attemptFailed(task, at: now) }
         case .nothing: changeBreaker(host, at: now, ifKnown: true) { $0.attemptEnded(task, at: now) }

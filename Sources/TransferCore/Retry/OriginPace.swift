@@ -28,9 +28,8 @@ package struct OriginPace: Sendable, Hashable {
 
     /// The first refusal.
     package init(retryAfter: Seconds, at now: ClockReading) {
-        refusedAt = now.boot
-        heldUntil = now.boot + RetryAfter.clamp(retryAfter).milliseconds
-        nextTry = now.boot + min(RetryAfter.clamp(retryAfter), Self.longestSilence).milliseconds
+        (refusedAt, heldUntil, nextTry) = (now.boot, now.boot, now.boot)
+        refused(retryAfter: retryAfter, startedAt: now.boot, at: now)
     }
 
     /// The origin refuses an attempt that began at `startedAt`.
@@ -45,11 +44,15 @@ package struct OriginPace: Sendable, Hashable {
         rate = max(Self.lowestRate, rate / 2)
     }
 
+    /// - Parameter now: when the task was admitted. If that was before a refusal, the start adds nothing to the hold.
     package mutating func attemptStarted(at now: ClockReading) {
+        guard now.boot >= nextTry else { return }
         prefersUntried.toggle()
-        let gap = now.boot < heldUntil ? Self.longestSilence.milliseconds : Int64((1000 / rate).rounded(.up))
-        nextTry = max(nextTry, now.boot) + gap
+        nextTry = min(max(now.boot + gap, heldUntil), now.boot + Self.longestSilence.milliseconds)
     }
+
+    /// Between two starts, if nothing is held.
+    private var gap: Int64 { Int64((1000 / rate).rounded(.up)) }
 
     /// The origin gives a good answer to an attempt that began at `startedAt`.
     package mutating func answered(startedAt: Int64, at now: ClockReading) {
@@ -57,7 +60,7 @@ package struct OriginPace: Sendable, Hashable {
         if now.boot < heldUntil {
             // The hold was meant for one URL: the origin answers other requests.
             heldUntil = now.boot
-            nextTry = min(nextTry, now.boot + Int64((1000 / rate).rounded(.up)))
+            nextTry = min(nextTry, now.boot + gap)
         }
         rate += 1 / rate
     }

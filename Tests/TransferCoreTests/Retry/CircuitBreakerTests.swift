@@ -58,6 +58,15 @@ struct CircuitBreakerTests {
         #expect(next(breaker) == 5)
     }
 
+    @Test func aStartThatWasAdmittedBeforeItOpenedIsNoProbe() {
+        var breaker = opened()
+        for task in 10..<15 { breaker.attemptStarted(TaskID(Int64(task)), at: reading(-0.1)) }
+        breaker.attemptEnded(TaskID(14), at: reading(1))
+        #expect(next(breaker) == 5)
+        breaker.attemptStarted(TaskID(15), at: reading(5))
+        #expect(next(breaker) == 15, "it is the first")
+    }
+
     /// The task that hangs is still running when the next one probes.
     @Test func aProbeThatHangsHoldsNobodyBeyondItsInterval() {
         var breaker = opened()

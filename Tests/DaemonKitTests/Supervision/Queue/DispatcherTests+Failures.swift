@@ -50,6 +50,23 @@ extension DispatcherTests {
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
     }
 
+    /// Answers arrive while the dispatcher stores which tasks it starts. What was admitted before adds nothing to the hold
+    /// that the host asks for then.
+    @Test(arguments: [HostGates.Report.throttled(retryAfter: 2), .failed])
+    func aHoldThatComesWhileTasksAreClaimedBeginsWithTheAnswer(_ report: HostGates.Report) async throws {
+        let fixture = try SupervisionFixture()
+        let stage = DispatcherStage(fixture)
+        fixture.store.onCommit { events in
+            guard events.contains(where: { $0.type == .taskStarted }) else { return }
+            for task in 100..<105 { stage.report(report, host: "https://busy:443", task: TaskID(Int64(task))) }
+        }
+        _ = try await fixture.add(hosts: Array(repeating: "busy", count: 8))
+        await stage.dispatcher.fillSlots()
+        #expect(stage.startedIDs.count == 6)
+        let hold: Int64 = report == .failed ? 5000 : 2000
+        #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + hold)
+    }
+
     /// While the database is set aside, the store can be read but not written.
     private func setDatabaseAside(_ fixture: SupervisionFixture) throws {
         let path = fixture.store.folderPath + "/dld.sqlite"
