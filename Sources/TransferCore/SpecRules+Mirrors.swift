@@ -46,5 +46,6 @@ extension SpecRules {
         guard Origins.schemes.contains(url.scheme) else {
             throw bad(field, "a mirror is at http, https, ftp, ftps or sftp.")
         }
+        if let why = url.whyNoFile { throw bad(field, why) }
     }
 }

@@ -96,6 +96,7 @@ extension EndToEnd.Downloading {
             let scene = try await Scene()
             #expect(try await resumes(scene, server.url("file")) > 1 << 20)
             #expect(try await failure(try await scene.restarted(), server.url("missing")) != nil)
+            #expect(try await failure(try await scene.restarted(), server.url("none/missing")) == "http.status")
         }
 
         @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.isRoot && Requirements.has("vsftpd")))

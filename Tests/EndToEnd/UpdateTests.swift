@@ -228,6 +228,9 @@ extension EndToEnd.Downloading {
             let changes: [(Int64, [String: JSONValue], String, String)] = [
                 (id, ["url": "nonsense://x"], "request.bad_url", "url"),
                 (id, ["mirrors": ["file:///x"]], "request.bad_field", "mirrors[0]"),
+                (id, ["url": "ftp://localhost/folder/"], "request.bad_field", "url"),
+                (id, ["url": "ftp://localhost/file;type=a"], "request.bad_field", "url"),
+                (id, ["mirrors": ["ftps://localhost/file;type=d"]], "request.bad_field", "mirrors[0]"),
                 (id, ["netrc": "/no/such/netrc"], "source.unreadable", "netrc"),
                 (id, ["caFile": "/no/such/ca"], "source.unreadable", "caFile"),
                 (id, ["url": "file:///no/such/file"], "source.unreadable", "url"),

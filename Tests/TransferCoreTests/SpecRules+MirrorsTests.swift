@@ -26,6 +26,12 @@ struct SpecRulesMirrorsTests {
         }
     }
 
+    @Test(arguments: ["ftp://h/", "ftp://h/dir/", "sftp://h/dir/", "ftp://h/f;type=a", "ftps://h/f;type=d"])
+    func aMirrorIsAFile(_ mirror: String) {
+        let error = refusal { $0.mirrors?[1] = mirror }
+        #expect(error?.code == .badField && error?.details["field"] == "tasks[3].mirrors[1]")
+    }
+
     @Test func piecesAreCheckedByName() {
         func refused(_ change: (inout PieceDigests) -> Void) -> TransferError? {
             var pieces = PieceDigests(

@@ -26,6 +26,8 @@ package struct HeadParser {
     /// Values of Set-Cookie fields that have more than ASCII, by their places among the headers.
     private var cookies: [Int: String] = [:]
     private var announced: [HeaderField] = []
+    /// The lines of FTP's last reply.
+    private var replied: [String] = []
 
     package init() {}
 
@@ -38,12 +40,33 @@ package struct HeadParser {
     /// The size that libcurl reports for an FTP file whose body was not requested, in the form of a field.
     var announcedLength: Int64? { announced.last.flatMap { Int64($0.value) } }
 
+    /// FTP's last reply with its code, in one line; nil if none arrived.
+    var reply: String? {
+        guard let code = replied.first?.prefix(3) else { return nil }
+        let words = replied.map { $0.hasPrefix(code) ? String($0.dropFirst(4)) : $0 }.joined(separator: " ")
+        return "\(code) \(words)"
+    }
+
+    /// A reply of several lines begins with `530-` and ends with `530 ` (RFC 959 section 4.2). After a refusal, libcurl
+    /// says QUIT; the 221 that answers it says nothing of that.
+    private mutating func reply(_ line: UnsafeRawBufferPointer) {
+        let text = String(decoding: line.prefix(Self.longestReplyLine).map { $0 < 32 ? Self.space : $0 }, as: UTF8.self)
+        if let first = replied.first, first.dropFirst(3).first == "-",
+            replied.last?.hasPrefix("\(first.prefix(3)) ") == false
+        {
+            if replied.count == Self.mostReplyLines { replied.removeLast() }
+            replied.append(text)
+        } else if !text.hasPrefix("221") {
+            replied = [text]
+        }
+    }
+
     package mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
         let line = Self.withoutEnd(bytes)
         if Self.isStatusLine(line) { return statusLine(line) }
         switch stage {
         case .waiting:
-            if line.starts(with: "Content-Length:".utf8) { Self.add(line, to: &announced) }
+            if line.starts(with: "Content-Length:".utf8) { Self.add(line, to: &announced) } else { reply(line) }
             return .none
         case .interim:
             if line.isEmpty {
@@ -92,6 +115,7 @@ package struct HeadParser {
         return .none
     }
 
+    private static let (longestReplyLine, mostReplyLines) = (200, 20)
     /// Most answers have at most this many fields.
     private static let usualCount = 16
     private static let space = UInt8(ascii: " ")

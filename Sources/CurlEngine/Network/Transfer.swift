@@ -269,6 +269,7 @@ final class Transfer: @unchecked Sendable {
             received: ByteCount(received), delimited: isDelimited,
             proxyStatus: proxyStatus(connectCode: connectCode))
         outcome.verdict = verdict
+        outcome.reply = isHTTP ? nil : parser.reply
         outcome.proxy = proxy(of: end)
         outcome.mayBeOfProxy = EasySetup.mayUseProxy(exchange.$network)
         if connectCode == 407, let tunnel {

@@ -55,6 +55,8 @@ package struct ExchangeOutcome: Sendable {
     package var proxyStatus: Int?
     /// The head of that refusal if it asks for credentials (407).
     @BoxedOptional package var connectHead: ResponseHead?
+    /// FTP: the last reply, as `530 Too many users`; nil if there was none.
+    package var reply: String?
     /// Host and port of the proxy that the exchange used, or would have used; never its credentials.
     package var proxy: String?
     /// Whether a proxy may have answered, including one that only the environment names.

@@ -189,7 +189,8 @@ package enum HelperMessage: Hashable, Sendable {
             let status = try count("status")
             if let status, !(200...599).contains(status) { throw wrong("status", "from 200 to 599") }
             return HelperResponse(
-                offset: try count("offset") ?? 0, status: status.map(Int.init), headers: try headers(),
+                offset: try required("offset", try count("offset")), status: status.map(Int.init),
+                headers: try headers(),
                 length: try count("length"), validator: try text("validator"),
                 suggestedFilename: try text("suggestedFilename"))
         }

@@ -26,6 +26,20 @@ package struct ParsedURL: Sendable, Hashable {
         scheme == .helper ? String(requestURL.prefix { $0 != ":" }) : scheme.rawValue
     }
 
+    /// FTP, SFTP: why it names no file to fetch, and what to name instead; nil if it does. libcurl drops everything from
+    /// the first `;type=` (RFC 1738 section 3.2.2) on.
+    var whyNoFile: String? {
+        guard scheme == .ftp || scheme == .ftps || scheme == .sftp else { return nil }
+        let type = scheme == .sftp ? nil : path.firstRange(of: ";type=")
+        if let type, path[type.upperBound...].lowercased() != "i" {
+            return "only type i has the file's own bytes; leave out \(path[type.lowerBound...])."
+        }
+        guard PercentCoding.decode(path[..<(type?.lowerBound ?? path.endIndex)]).last == UInt8(ascii: "/") else {
+            return nil
+        }
+        return "it is a folder, whose listing is no file; name a file in it."
+    }
+
     /// Percent-decoded last component of the path; nil if there is none.
     package var lastPathComponent: String? {
         scheme == .data || isOpaque ? nil : Self.lastComponent(of: path[...])

@@ -38,7 +38,7 @@ package enum FailureClassifier {
                 return failure
             }
             var failure = TransportFailures.classify(
-                code: code, message: message, host: host(of: url), proxy: outcome.proxy)
+                code: code, message: message, host: host(of: url), proxy: outcome.proxy, reply: outcome.reply)
             if let challenge = outcome.tls { failure.meet(challenge, of: host(of: url)) }
             return failure
         case .local(let errno, let operation): return LocalFailures.classify(errno: errno, operation: operation)

@@ -14,7 +14,10 @@ extension HostGates.Report {
         switch failure.error.code {
         case .httpStatus:
             let status = failure.error.details["status"]?.integerValue ?? 0
-            if status == 429 || status == 503 && retryAfter != nil { return .throttled(retryAfter: retryAfter) }
+            // An FTP server has no such status: it has only the pause.
+            if status == 429 || [0, 503].contains(status) && retryAfter != nil {
+                return .throttled(retryAfter: retryAfter)
+            }
             return status >= 500 ? .refused : .answered
         case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
             // A host that redirects has answered, whatever happens at the target.

@@ -2,10 +2,47 @@ import TransferModel
 
 /// The meaning of each libcurl error for a task (libcurl-errors(3)).
 package enum TransportFailures {
-    /// - Parameter proxy: host and port of the proxy in between, if there is one.
-    static func classify(code: Int, message: String, host: String, proxy: String? = nil) -> AttemptFailure {
-        let failure = known(code, message, host, proxy) ?? other(code, message)
+    /// libcurl's errors that mean an unexpected reply of an FTP server.
+    private static let replied: Set<Int> = [8, 9, 10, 11, 13, 14, 17, 19, 21, 25, 30, 31, 67, 70, 78]
+    /// How FTP servers say that they have no session left, which is often a 530, as for a wrong password.
+    private static let crowded = ["too many", "maximum", "connections", "users", "try again"]
+    /// A crowded FTP server names no time, but one of its sessions may end soon.
+    private static let pauseIfCrowded: Seconds = 5
+
+    /// - Parameters:
+    ///   - proxy: host and port of the proxy in between, if there is one.
+    ///   - reply: the last one of an FTP server.
+    static func classify(
+        code: Int, message: String, host: String, proxy: String? = nil, reply: String? = nil
+    ) -> AttemptFailure {
+        let reply = replied.contains(code) ? reply : nil
+        var failure =
+            reply.flatMap { refused($0, code, host) } ?? known(code, message, host, proxy)
+            ?? other(code, message)
+        if let reply {
+            failure.error.message += " It said: \(reply)"
+            failure.error.details["reply"] = .string(reply)
+        }
         return failure.withDetails(code: code, message: message, proxy: proxy)
+    }
+
+    /// The server's words decide, whichever error libcurl makes of them; nil if they say no more than that. The first
+    /// digit says whether it may work later (RFC 959 section 4.2), and so does 120 (ready in some minutes).
+    private static func refused(_ reply: String, _ code: Int, _ host: String) -> AttemptFailure? {
+        let (status, text) = (reply.prefix(3), reply.lowercased())
+        if status == "421" || status == "530" && crowded.contains(where: text.contains) {
+            return AttemptFailure(
+                error: TransferError(.httpStatus, "\(host) accepts no more sessions now.", retryable: true),
+                disposition: .transient(after: pauseIfCrowded))
+        }
+        if code != 67, code != 70, status == "120" || status.first == "4" {
+            return FailureClassifier.transient(.networkLost, "\(host) does not serve the file now.")
+        }
+        if code == 9, status != "530" {
+            return FailureClassifier.permanent(
+                .httpStatus, "\(host) has no such folder, or does not open it; check the URL.")
+        }
+        return nil
     }
 
     private static func known(_ code: Int, _ message: String, _ host: String, _ proxy: String?) -> AttemptFailure? {
@@ -112,8 +149,6 @@ package enum TransportFailures {
                 .authRequired,
                 "\(host) denies access; task.update takes another username and password, task.retry tries them.")
         case 94: FailureClassifier.permanent(.authFailed, "The credentials could not be used: \(message)")
-        case 8 where isGreetingOfNow(message), 13 where mayWorkLater(message), 19 where mayWorkLater(message):
-            FailureClassifier.transient(.networkLost, "\(host) does not send the file now (\(message)).")
         case 19, 78:
             FailureClassifier.permanent(.httpStatus, "\(host) has no such file, or does not send it; check the URL.")
         case 25, 70: storeRefused(code, message, host)
@@ -128,23 +163,9 @@ package enum TransportFailures {
         }
     }
 
-    /// The first digit of an FTP reply says whether it may work later (RFC 959 section 4.2).
-    private static func mayWorkLater(_ message: String) -> Bool { message.contains(": 4") }
-
-    /// "Service ready in some minutes" (120) and similar replies instead of the 220 that opens an FTP session.
-    private static func isGreetingOfNow(_ message: String) -> Bool {
-        message.contains("ftp-server response") && (message.hasPrefix("Got a 1") || message.hasPrefix("Got a 4"))
-    }
-
     private static func storeRefused(_ code: Int, _ message: String, _ host: String) -> AttemptFailure {
         if code == 70 {
-            return AttemptFailure(
-                error: TransferError(
-                    .httpStatus, "\(host) has no room for the file.", retryable: true),
-                disposition: .transient(after: nil))
-        }
-        if mayWorkLater(message) {
-            return FailureClassifier.transient(.networkLost, "\(host) does not accept the file now (\(message)).")
+            return FailureClassifier.transient(.httpStatus, "\(host) has no room for the file.")
         }
         return FailureClassifier.permanent(
             .permissionDenied, "\(host) does not accept the file (\(message)); check the path and the rights there.")

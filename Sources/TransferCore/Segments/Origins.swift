@@ -37,6 +37,7 @@ package struct Origins: Sendable, Hashable {
         var known = Set(places.compactMap { (try? URLRules.parse($0.url))?.requestURL })
         for duplicate in LinkFields.duplicates(fields, base: url).prefix(Self.learntLimit) where count <= Self.limit {
             guard let parsed = try? URLRules.parse(duplicate.url), !(isEncrypted && parsed.scheme.isPlaintext),
+                parsed.whyNoFile == nil,
                 known.insert(duplicate.url).inserted
             else { continue }
             places.append(Place(url: duplicate.url, name: duplicate.url))

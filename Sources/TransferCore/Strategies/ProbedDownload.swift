@@ -26,7 +26,11 @@ struct ProbedDownload: TransferStrategy {
         case fetching(StatJudge)
     }
 
-    init(_ request: StrategyRequest, _ url: ParsedURL) {
+    /// - Throws: `request.bad_field` for a folder, or another type than the bytes as they are.
+    init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
+        if let why = url.whyNoFile {
+            throw TransferError(.badField, "url: \(why)", details: ["field": "url"])
+        }
         self.url = url
         origin = request.origin
         size = request.spec.size

@@ -170,7 +170,7 @@ package enum StrategyRegistry {
         }
         switch url.scheme {
         case .http, .https, .helper: return try HTTPDownload(request, url)
-        case .ftp, .ftps, .sftp: return ProbedDownload(request, url)
+        case .ftp, .ftps, .sftp: return try ProbedDownload(request, url)
         case .file: return FileDownload(request, url)
         case .data: return try DataURLDownload(request, url)
         }

@@ -78,6 +78,29 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    /// libcurl's error names neither a full server nor a missing folder; its text is the same for all of them.
+    @Test(arguments: [
+        (
+            "USER", "530-Welcome\r\n There are\r\n530 too many connections",
+            "530 Welcome  There are too many connections", true
+        ),
+        ("PASS", "530 Login incorrect.", "530 Login incorrect.", false),
+        ("CWD", "550 No such folder", "550 No such folder", false),
+    ])
+    func keepsTheWordsOfARefusal(_ command: String, _ answer: String, _ reply: String, _ isCrowded: Bool) async throws {
+        let bench = try Bench()
+        let server = try ScriptedFTPServer(size: 9, answers: [command: answer, "QUIT": "221 bye"]) { _ in
+            .init(bytes: Self.file)
+        }
+        let outcome = try await bench.download(server.url("folder/file"), judge: taking(of: 9))
+        #expect(outcome.reply == reply)
+        let failure = FailureClassifier.classify(outcome, url: server.url("folder/file"))
+        #expect(failure.disposition == (isCrowded ? .transient(after: 5) : .permanent))
+        #expect(failure.error.code == (command == "PASS" ? .authRequired : .httpStatus))
+        #expect(failure.error.message.hasSuffix("It said: \(reply)"))
+        await bench.engine.shutdown()
+    }
+
     /// SIZE gave a smaller number: the file was replaced since then, or the number was wrong from the start.
     @Test func noticesAFileThatIsLongerThanItsSize() async throws {
         let bench = try Bench()

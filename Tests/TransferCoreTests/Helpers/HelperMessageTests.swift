@@ -61,10 +61,12 @@ struct HelperMessageTests {
     @Test(arguments: [
         #"{"type":"dance","id":1}"#, #"{"type":"data","id":1}"#, #"{"type":"data","id":1,"base64":"!"}"#,
         #"{"type":"wrote","id":1,"offset":-1}"#, #"{"type":"wrote","id":1}"#, #"{"type":"redirect","id":1}"#,
-        #"{"type":"response","id":1,"status":99}"#, #"{"type":"response","id":1,"length":-1}"#,
-        #"{"type":"response","id":1,"headers":[["A"]]}"#, #"{"type":"response","id":1,"headers":{"A":1}}"#,
-        #"{"type":"response","id":1,"headers":{"A":"a\r\nB: c"}}"#,
-        #"{"type":"response","id":1,"headers":{"A b":"c"}}"#,
+        #"{"type":"response","id":1,"offset":0,"status":99}"#, #"{"type":"response","id":1,"offset":0,"length":-1}"#,
+        #"{"type":"response","id":1}"#, #"{"type":"response","id":1,"offset":null,"length":9,"validator":"v"}"#,
+        #"{"type":"response","id":1,"offset":0,"headers":[["A"]]}"#,
+        #"{"type":"response","id":1,"offset":0,"headers":{"A":1}}"#,
+        #"{"type":"response","id":1,"offset":0,"headers":{"A":"a\r\nB: c"}}"#,
+        #"{"type":"response","id":1,"offset":0,"headers":{"A b":"c"}}"#,
         #"{"type":"challenge","id":1,"protectionSpace":{"method":"serverTrust"}}"#,
         #"{"type":"failed","id":1,"retryable":"no"}"#,
     ])

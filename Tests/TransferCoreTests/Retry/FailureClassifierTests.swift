@@ -70,18 +70,52 @@ struct FailureClassifierTests {
         #expect(failure.disposition == .permanent)
     }
 
+    private func answered(_ curl: Int, _ reply: String) -> AttemptFailure {
+        var outcome = ExchangeOutcome(end: .transport(code: curl, message: "text"))
+        outcome.reply = reply
+        return FailureClassifier.classify(outcome, url: "ftp://example.org/f")
+    }
+
     /// RFC 959 section 4.2: codes that begin with 4, and the greeting 120, are temporary.
     @Test(arguments: [
-        (19, "RETR response: 450", true), (19, "RETR response: 425", true), (19, "RETR response: 553", false),
-        (13, "Bad PASV/EPSV response: 425", true), (13, "Bad PASV/EPSV response: 500", false),
-        (8, "Got a 120 ftp-server response when 220 was expected", true),
-        (8, "Got a 431 ftp-server response when 220 was expected", true),
-        (8, "Got a 500 ftp-server response when 220 was expected", false),
+        (19, "450 busy", true), (19, "425 no", true), (19, "553 no", false), (13, "425 no", true),
+        (13, "500 no", false),
+        (8, "120 wait", true), (8, "431 no", true), (8, "500 OOPS", false), (25, "452 x", true), (25, "553 x", false),
     ])
-    func whatAnFTPServerRefusesForNowIsTriedAgain(_ curl: Int, _ message: String, _ isTransient: Bool) {
-        let failure = transport(curl, message)
+    func whatAnFTPServerRefusesForNowIsTriedAgain(_ curl: Int, _ reply: String, _ isTransient: Bool) {
+        let failure = answered(curl, reply)
         #expect(failure.disposition == (isTransient ? .transient(after: nil) : .permanent))
         #expect(failure.error.retryable == isTransient)
+        #expect(
+            failure.error.message.hasSuffix("It said: \(reply)") && failure.error.details["reply"] == .string(reply))
+    }
+
+    @Test(arguments: [
+        (8, "421 Service not available"), (67, "421 no"), (67, "530 Sorry, too many connections"),
+        (67, "530 The maximum number of clients is reached"), (67, "530 Please try again later"), (9, "421 full"),
+    ])
+    func anFTPServerWithoutASessionLeftIsWaitedFor(_ curl: Int, _ reply: String) {
+        let failure = answered(curl, reply)
+        #expect(failure.error.code == .httpStatus && failure.error.retryable)
+        #expect(failure.disposition == .transient(after: 5))
+        #expect(HostGates.Report(failure) == .throttled(retryAfter: 5))
+        #expect(failure.error.message.contains(reply))
+    }
+
+    @Test(arguments: [
+        (67, "530 Login incorrect.", ErrorCode.authRequired), (67, "430 Invalid username", .authRequired),
+        (67, "530 User cannot log in", .authRequired), (9, "550 Failed to change directory.", .httpStatus),
+        (78, "550 no such file", .httpStatus),
+    ])
+    func theReplyOfAnFTPServerSaysWhatIsWrong(_ curl: Int, _ reply: String, _ code: ErrorCode) {
+        let failure = answered(curl, reply)
+        #expect(failure.error.code == code && failure.disposition == .permanent)
+        #expect(failure.error.message.hasSuffix("It said: \(reply)"))
+    }
+
+    @Test func aReplyIsNoCauseOfABrokenConnection() {
+        let failure = answered(56, "550 SIZE is not allowed")
+        #expect(failure.error.code == .networkLost && failure.error.message == "The connection to example.org broke.")
     }
 
     @Test(arguments: [

@@ -31,6 +31,11 @@ struct HostReportTests {
         #expect(report(.httpStatus, status: 408, .transient(after: 7)) == .answered)
     }
 
+    @Test func anFTPServerWithoutASessionLeftIsHeld() {
+        #expect(report(.httpStatus, .transient(after: 5)) == .throttled(retryAfter: 5))
+        #expect(report(.httpStatus) == .answered && report(.httpStatus, .permanent) == .answered)
+    }
+
     /// The host has answered, and is not responsible for the target of its redirect.
     @Test func aPlaceThatARedirectNamesIsAnothers() {
         let error = TransferError(.networkConnect, "x", details: ["redirectedTo": "http://elsewhere:80"])

@@ -29,6 +29,28 @@ struct ProbedDownloadTests {
     }
     private func isRestart(_ step: Step<Arrival>) -> Bool { if case .restart = step { true } else { false } }
 
+    @Test(arguments: [
+        "ftp://h", "ftp://h/", "ftps://h/dir/", "ftp://h/dir%2F", "ftp://h/dir/;type=i", "sftp://h/dir/",
+    ])
+    func aFolderIsRefused(_ url: String) {
+        let error = #expect(throws: TransferError.self) { try StrategyRegistry.download(for: request(url)) }
+        #expect(error?.code == .badField && error?.details["field"] == "url")
+        #expect(error?.message.contains("name a file in it") == true)
+    }
+
+    @Test(arguments: [
+        "ftp://h/f;type=a", "ftp://h/f;type=d", "ftps://h/f;type=A", "ftp://h/f;type=i;x", "ftp://h/f;type=",
+    ])
+    func anotherRepresentationIsRefused(_ url: String) {
+        let error = #expect(throws: TransferError.self) { try StrategyRegistry.download(for: request(url)) }
+        #expect(error?.code == .badField && error?.message.contains("leave out ;type=") == true)
+    }
+
+    @Test(arguments: ["ftp://h/f", "ftp://h/f;type=i", "ftps://h/dir/f;type=I", "sftp://h/f;type=a", "ftp://h/f;x"])
+    func aFileIsTaken(_ url: String) {
+        #expect(throws: Never.self) { try StrategyRegistry.download(for: request(url)) }
+    }
+
     @Test func sameSizeAndTimeContinues() throws {
         #expect(offset(try afterProbe(held(40), size: 100, time: time).step) == 40)
     }
