@@ -29,7 +29,7 @@ final class FairnessChecker: @unchecked Sendable {
     private static let second: Int64 = 1_000_000_000
     /// The longest time between probes, plus the time for the tasks that a paced host starts first.
     private static let patience = 120 * second
-    /// The longest time between starts at a host whose pause is over, on a busy machine.
+    /// The longest time between starts at a host whose pause is over, and until an answer is stored, on a busy machine.
     private static let backOff = 15 * second
     private static let betweenLooks = second / 2
 
@@ -88,12 +88,13 @@ final class FairnessChecker: @unchecked Sendable {
     private func checkRetries(_ tasks: [TaskRecord], _ now: Int64) throws {
         // The wait may still be one by the clock before.
         guard !world.hasShiftedClock else { return }
-        for task in tasks where task.status.waitReason == .retry {
+        for task in tasks where task.status.reason == .retry {
             guard let next = task.status.nextAttemptAt else { continue }
             let asked = heldUntil.filter { $0.key.has(task) }.values.max().map { $0 - now } ?? 0
             let backOff = RetryPolicy().ceiling(failuresInRow: task.status.failuresInRow).milliseconds * 1_000_000
             let wait = next.since(world.now).milliseconds * 1_000_000
-            if wait > max(asked, backOff) + Self.second {
+            // The pause counts from when the answer is stored, which may be some seconds later.
+            if wait > max(asked, backOff) + Self.backOff {
                 throw Violation(
                     "task \(task.id) waits \(wait / Self.second) s; its back-off is \(backOff / Self.second) s, and its "
                         + "host asked for \(asked / Self.second) s")

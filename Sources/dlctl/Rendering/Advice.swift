@@ -208,7 +208,7 @@ extension Advice {
         case .validatorChanged:
             Advice(
                 "Nothing. The bytes held could not be resumed safely, so the file is fetched again. If the server never says "
-                    + "which version its parts belong to, resumesUnproven takes them all the same (dlctl session set).")
+                    + "which version its parts belong to, the session's resumesUnproven takes them all the same.")
         case .integrityChecksum:
             Advice(
                 "Check the expected checksum. If it is right, the server's file is damaged or forged. If it is wrong, "

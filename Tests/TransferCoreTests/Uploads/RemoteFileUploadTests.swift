@@ -177,6 +177,7 @@ struct RemoteFileUploadTests {
         subject = try Stepper(uploadRequest(nil, url: url))
         subject.after(lost(78))
         refused.end = .transport(code: 25, message: "Failed FTP upload: 452")
+        refused.reply = "452 Insufficient storage space"
         #expect(subject.after(refused).failure?.disposition == .transient(after: nil))
         subject = try Stepper(uploadRequest(nil, url: url))
         subject.after(lost(78))
