@@ -139,12 +139,18 @@ package enum Files {
         return names.sorted()
     }
 
-    package static func removeTree(_ path: String) {
-        if let status = status(path), status.st_mode & S_IFMT == S_IFDIR {
-            for name in names(in: path) { removeTree(path + "/" + name) }
-            rmdir(path)
-        } else {
-            unlink(path)
+    package static func removeTree(_ path: String) { removeTree(Array(path.utf8CString)) }
+
+    /// Names need not be UTF-8.
+    private static func removeTree(_ path: [CChar]) {
+        guard unlink(path) != 0, let folder = opendir(path) else { return }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                $0.prefix { $0 != 0 }.map { CChar(bitPattern: $0) }
+            }
+            if name != [46], name != [46, 46] { removeTree(path.dropLast() + [47] + name + [0]) }
         }
+        closedir(folder)
+        rmdir(path)
     }
 }
