@@ -2,10 +2,13 @@ import TransferModel
 
 /// The meaning of each libcurl error for a task (libcurl-errors(3)).
 package enum TransportFailures {
-    /// libcurl's errors that mean an unexpected reply of an FTP server.
+    /// libcurl's errors that mean an unexpected reply of an FTP server. For a 421, which closes the session, it is 28: "timed
+    /// out".
     private static let replied: Set<Int> = [8, 9, 10, 11, 13, 14, 17, 19, 21, 25, 30, 31, 67, 70, 78]
     /// How FTP servers say that they have no session left, which is often a 530, as for a wrong password.
     private static let crowded = ["too many", "maximum", "connections", "users", "try again"]
+    /// What a refusal of the user says, whatever else it says.
+    private static let personal = ["incorrect", "password", "anonymous", "registered"]
     /// A crowded FTP server names no time, but one of its sessions may end soon.
     private static let pauseIfCrowded: Seconds = 5
 
@@ -15,7 +18,7 @@ package enum TransportFailures {
     static func classify(
         code: Int, message: String, host: String, proxy: String? = nil, reply: String? = nil
     ) -> AttemptFailure {
-        let reply = replied.contains(code) ? reply : nil
+        let reply = replied.contains(code) || code == 28 && reply?.hasPrefix("421") == true ? reply : nil
         var failure =
             reply.flatMap { refused($0, code, host) } ?? known(code, message, host, proxy)
             ?? other(code, message)
@@ -30,7 +33,8 @@ package enum TransportFailures {
     /// digit says whether it may work later (RFC 959 section 4.2), and so does 120 (ready in some minutes).
     private static func refused(_ reply: String, _ code: Int, _ host: String) -> AttemptFailure? {
         let (status, text) = (reply.prefix(3), reply.lowercased())
-        if status == "421" || status == "530" && crowded.contains(where: text.contains) {
+        let isCrowded = crowded.contains(where: text.contains) && !personal.contains(where: text.contains)
+        if status == "421" || status == "530" && isCrowded {
             return AttemptFailure(
                 error: TransferError(.httpStatus, "\(host) accepts no more sessions now.", retryable: true),
                 disposition: .transient(after: pauseIfCrowded))

@@ -85,6 +85,8 @@ import TransferModel
             "530 Welcome  There are too many connections", true
         ),
         ("PASS", "530 Login incorrect.", "530 Login incorrect.", false),
+        (ScriptedFTPServer.greeting, "421 There are too many users", "421 There are too many users", true),
+        ("PASS", "421 Too many connections", "421 Too many connections", true),
         ("CWD", "550 No such folder", "550 No such folder", false),
     ])
     func keepsTheWordsOfARefusal(_ command: String, _ answer: String, _ reply: String, _ isCrowded: Bool) async throws {
@@ -96,7 +98,7 @@ import TransferModel
         #expect(outcome.reply == reply)
         let failure = FailureClassifier.classify(outcome, url: server.url("folder/file"))
         #expect(failure.disposition == (isCrowded ? .transient(after: 5) : .permanent))
-        #expect(failure.error.code == (command == "PASS" ? .authRequired : .httpStatus))
+        #expect(failure.error.code == (answer.contains("incorrect") ? .authRequired : .httpStatus))
         #expect(failure.error.message.hasSuffix("It said: \(reply)"))
         await bench.engine.shutdown()
     }

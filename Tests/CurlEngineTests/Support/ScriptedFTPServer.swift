@@ -28,12 +28,14 @@ final class ScriptedFTPServer: Sendable {
         }
     }
 
+    static let greeting = "greeting"
+
     private let port: UInt16
     private let shared: Shared
 
     /// - Parameters:
     ///   - size: The answer to SIZE.
-    ///   - answers: Replies by command, if they differ from the usual ones.
+    ///   - answers: Replies by command, or by `greeting`, if they differ from the usual ones.
     init(size: Int, answers: [String: String] = [:], _ script: @escaping Script) throws {
         let (shared, socket) = (Shared(size, answers, script), try ListeningSocket())
         self.shared = shared
@@ -59,7 +61,7 @@ final class ScriptedFTPServer: Sendable {
     private static func converse(_ descriptor: Int32, _ shared: Shared) {
         let control = ScriptedServer.Connection(descriptor: descriptor)
         var (offset, data): (Int, ListeningSocket?) = (0, nil)
-        control.send("220 ready\r\n")
+        control.send("\(shared.answers[greeting] ?? "220 ready")\r\n")
         while let line = readLine(descriptor) {
             shared.commands.withLock { $0.append(line) }
             let (command, argument) = parted(line)

@@ -91,8 +91,10 @@ struct FailureClassifierTests {
     }
 
     @Test(arguments: [
-        (8, "421 Service not available"), (67, "421 no"), (67, "530 Sorry, too many connections"),
-        (67, "530 The maximum number of clients is reached"), (67, "530 Please try again later"), (9, "421 full"),
+        (28, "421 There are too many connected users, please try again later."), (28, "421 no"),
+        (67, "530 Sorry, too many connections"),
+        (67, "530 The maximum number of clients is reached"), (67, "530 Please try again later"),
+        (28, "421 Service not available"),
     ])
     func anFTPServerWithoutASessionLeftIsWaitedFor(_ curl: Int, _ reply: String) {
         let failure = answered(curl, reply)
@@ -103,7 +105,8 @@ struct FailureClassifierTests {
     }
 
     @Test(arguments: [
-        (67, "530 Login incorrect.", ErrorCode.authRequired), (67, "430 Invalid username", .authRequired),
+        (67, "530 Login incorrect.", ErrorCode.authRequired), (67, "530 Login incorrect, try again.", .authRequired),
+        (67, "530 For registered users only", .authRequired), (67, "430 Invalid username", .authRequired),
         (67, "530 User cannot log in", .authRequired), (9, "550 Failed to change directory.", .httpStatus),
         (78, "550 no such file", .httpStatus),
     ])
@@ -114,6 +117,7 @@ struct FailureClassifierTests {
     }
 
     @Test func aReplyIsNoCauseOfABrokenConnection() {
+        #expect(answered(28, "550 SIZE is not allowed").error.message == "example.org was silent for too long.")
         let failure = answered(56, "550 SIZE is not allowed")
         #expect(failure.error.code == .networkLost && failure.error.message == "The connection to example.org broke.")
     }
