@@ -14,17 +14,13 @@ package struct DestinationPlan: Sendable, Hashable {
     package init(_ destination: Destination?) throws(TransferError) {
         if let path = destination?.path {
             guard destination?.directory == nil, destination?.filename == nil else {
-                throw TransferError(
-                    .badField, "destination: say either path, or directory and filename.",
-                    details: ["field": "destination"])
+                throw TransferError.bad("destination", "say either path, or directory and filename.")
             }
             (folder, name) = try Self.split(path)
             return
         }
         guard let folder = destination?.directory else {
-            throw TransferError(
-                .badField, "destination: missing; say where the file goes, or give the session a directory.",
-                details: ["field": "destination"])
+            throw TransferError.bad("destination", "missing; say where the file goes, or give the session a directory.")
         }
         try PathRules.requireAbsolute(folder)
         if let name = destination?.filename { try PathRules.requireName(name) }

@@ -79,7 +79,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
     }
 
     package static func bad(_ reason: String) -> TransferError {
-        TransferError(.badField, "resumeData: \(reason).", details: ["field": "resumeData"])
+        TransferError.bad("resumeData", "\(reason).")
     }
 }
 

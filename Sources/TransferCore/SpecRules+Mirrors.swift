@@ -40,8 +40,7 @@ extension SpecRules {
         do {
             url = try URLRules.parse(mirror)
         } catch {
-            throw TransferError(
-                error.code, "\(name(field)): \(error.message)", details: ["field": .string(name(field))])
+            throw bad(field, error.message, error.code)
         }
         guard Origins.schemes.contains(url.scheme) else {
             throw bad(field, "a mirror is at http, https, ftp, ftps or sftp.")

@@ -125,8 +125,7 @@ extension SpecRules {
         do throws(TransferError) {
             scheme = try URLRules.parse(url).scheme
         } catch {
-            throw TransferError(
-                .badURL, "\(name(field)): \(error.message)", details: ["field": .string(name(field))])
+            throw bad(field, "\(error.message)", .badURL)
         }
         guard scheme == .http || scheme == .https else { throw bad(field, "an http or https URL.") }
     }

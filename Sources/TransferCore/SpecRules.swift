@@ -42,8 +42,7 @@ package struct SpecRules: Sendable {
         do {
             return try URLRules.parse(url)
         } catch {
-            throw TransferError(
-                error.code, "\(name("url")): \(error.message)", details: ["field": .string(name("url"))])
+            throw bad("url", error.message, error.code)
         }
     }
 
@@ -116,8 +115,8 @@ package struct SpecRules: Sendable {
 extension SpecRules {
     func name(_ field: String) -> String { path.isEmpty ? field : "\(path).\(field)" }
 
-    func bad(_ field: String, _ message: String) -> TransferError {
-        TransferError(.badField, "\(name(field)): \(message)", details: ["field": .string(name(field))])
+    func bad(_ field: String, _ message: String, _ code: ErrorCode = .badField) -> TransferError {
+        TransferError.bad(name(field), message, code)
     }
 
     private static func bytes(_ texts: [String]) -> Int { texts.reduce(0) { $0 + $1.utf8.count } }
@@ -173,10 +172,8 @@ extension SpecRules {
             throw bad("destination", "say path, or directory.")
         }
         if destination.path?.hasSuffix("/") == true {
-            throw TransferError(
-                .destinationBadPath,
-                "\(name("destination.path")): ends in \"/\"; name the file, or say directory instead.",
-                details: ["field": .string(name("destination.path"))])
+            throw bad(
+                "destination.path", "ends in \"/\"; name the file, or say directory instead.", .destinationBadPath)
         }
         try checkFile(destination.path, "destination.path", code: .destinationBadPath)
         try checkFile(destination.directory, "destination.directory", code: .destinationBadPath)
@@ -184,10 +181,7 @@ extension SpecRules {
             guard !filename.isEmpty, filename != ".", filename != "..", filename.utf8.count <= Bounds.fileName,
                 !filename.utf8.contains(where: { $0 == 47 || $0 == 0 })
             else {
-                throw TransferError(
-                    .destinationBadPath,
-                    "\(name("destination.filename")): a file name of 1 to 255 bytes without \"/\".",
-                    details: ["field": .string(name("destination.filename"))])
+                throw bad("destination.filename", "a file name of 1 to 255 bytes without \"/\".", .destinationBadPath)
             }
         }
     }
@@ -197,9 +191,7 @@ extension SpecRules {
     ) throws(TransferError) {
         guard let path else { return }
         guard path.utf8.first == UInt8(ascii: "/"), !path.holds(0), path.utf8.count <= Bounds.path else {
-            throw TransferError(
-                code, "\(name(field)): give an absolute path below 4096 bytes without NUL.",
-                details: ["field": .string(name(field))])
+            throw bad(field, "give an absolute path below 4096 bytes without NUL.", code)
         }
     }
 
@@ -263,9 +255,7 @@ extension SpecRules {
         spec.body = request.body
         try checkRequest(spec)
         if request.body?.file != nil {
-            throw TransferError(
-                .unsupported, "\(name("body.file")): give text or base64.",
-                details: ["field": .string(name("body.file"))])
+            throw bad("body.file", "give text or base64.", .unsupported)
         }
     }
 

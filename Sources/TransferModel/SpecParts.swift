@@ -12,8 +12,7 @@ public struct HeaderField: Hashable, Sendable, Codable {
         let pair = try decoder.singleValueContainer().decode([String].self)
         guard pair.count == 2 else {
             let path = fieldPath(decoder.codingPath)
-            throw TransferError(
-                .badField, "\(path): a header is [name, value].", details: ["field": .string(path)])
+            throw TransferError.bad(path, "a header is [name, value].")
         }
         self.init(pair[0], pair[1])
     }
@@ -262,9 +261,7 @@ public struct TaskPriority: Hashable, Sendable, Codable, Comparable {
             }
         guard let parsed, (0...1).contains(parsed.value) else {
             let path = fieldPath(decoder.codingPath)
-            throw TransferError(
-                .badField, "\(path): say low, normal, high or a number from 0 to 1.",
-                details: ["field": .string(path)])
+            throw TransferError.bad(path, "say low, normal, high or a number from 0 to 1.")
         }
         self = parsed
     }

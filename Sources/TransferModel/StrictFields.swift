@@ -36,7 +36,7 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
     public func required<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T {
         guard let value = try value(key, as: T.self) else {
             let path = fieldPath(codingPath + [key])
-            throw TransferError(.badField, "\(path): missing; it is required.", details: ["field": .string(path)])
+            throw TransferError.bad(path, "missing; it is required.")
         }
         return value
     }
@@ -134,7 +134,7 @@ private final class KeyedFields<Key: CodingKey & CaseIterable> {
         }
         let path = fieldPath(container.codingPath + [key])
         let what = isNumber ? Unrepresentable.number : Unrepresentable.either
-        return TransferError(.badField, "\(path): \(what)", details: ["field": .string(path)])
+        return TransferError.bad(path, what)
     }
 }
 

@@ -186,6 +186,11 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
         self.details = details
     }
 
+    /// The refusal of a request, whose sentence and details name the field at fault by its path.
+    package static func bad(_ field: String, _ reason: String, _ code: ErrorCode = .badField) -> TransferError {
+        TransferError(code, "\(field): \(reason)", details: ["field": .string(field)])
+    }
+
     public var description: String { "\(code.rawValue): \(message)" }
 }
 

@@ -15,8 +15,7 @@ public enum UnbuiltNames {
 
     private static func unsupported(_ path: String, _ name: String, _ why: String) -> TransferError {
         let field = path.isEmpty ? name : "\(path).\(name)"
-        return TransferError(
-            .unsupported, "\(field): \(why); daemon.info.features lists what is.", details: ["field": .string(field)])
+        return TransferError.bad(field, "\(why); daemon.info.features lists what is.", .unsupported)
     }
 }
 

@@ -205,8 +205,7 @@ extension EventFeed {
             return subscription
         }
         guard let subscription else {
-            throw TransferError(
-                .badField, "subscription: this connection has none named \(name).", details: ["field": "subscription"])
+            throw TransferError.bad("subscription", "this connection has none named \(name).")
         }
         subscription.end()
     }

@@ -77,8 +77,7 @@ struct ControlHandlers {
         var scopes: [ControlTarget.Scope] = []
         if let ids = selection.ids {
             guard ids.count <= Bounds.ids else {
-                throw TransferError(
-                    .tooLarge, "ids: at most \(Bounds.ids) in one call.", details: ["field": "ids"])
+                throw TransferError.bad("ids", "at most \(Bounds.ids) in one call.", .tooLarge)
             }
             var known: Set<TaskID> = []
             scopes.append(.ids(ids.filter { known.insert($0).inserted }))

@@ -19,7 +19,7 @@ struct CookieHandlers {
         table.add(SetCookies.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             guard parameters.cookies.count <= Bounds.cookies else {
-                throw Self.bad("cookies", "at most \(Bounds.cookies) in one call.")
+                throw TransferError.bad("cookies", "at most \(Bounds.cookies) in one call.")
             }
             try SpecRules(path: "").check(parameters.cookies)
             return try await services.cookies.set(parameters.cookies, in: place)
@@ -52,11 +52,8 @@ struct CookieHandlers {
         case .shared: return .shared(key.owner)
         case .session: return try services.volatile.owns(key, context.connection.id) ? .volatile(key) : .session(key)
         case .task, .none:
-            throw bad("session", "its tasks share no cookies; set its httpCookieStorage to `session` or `shared`.")
+            throw TransferError.bad(
+                "session", "its tasks share no cookies; set its httpCookieStorage to `session` or `shared`.")
         }
-    }
-
-    private static func bad(_ field: String, _ why: String) -> TransferError {
-        TransferError(.badField, "\(field): \(why)", details: ["field": .string(field)])
     }
 }

@@ -10,9 +10,7 @@ struct DecisionHandlers {
         table.add(ListDecisions.self) { parameters, context in
             let owner = try context.scope(parameters.owner).owner
             if let tasks = parameters.tasks, tasks.count > ListTasks.largestSelection {
-                throw TransferError(
-                    .badField, "tasks: at most \(ListTasks.largestSelection) in one call.",
-                    details: ["field": "tasks"])
+                throw TransferError.bad("tasks", "at most \(ListTasks.largestSelection) in one call.")
             }
             if let session = parameters.session, let owner {
                 _ = try services.tasks(of: SessionKey(owner: owner, identifier: session), context)

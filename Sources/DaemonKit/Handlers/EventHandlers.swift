@@ -67,10 +67,8 @@ struct EventHandlers {
         if let interval = parameters.progressInterval, interval != 0,
             !Bounds.progressInterval.contains(interval.rawValue)
         {
-            throw TransferError(
-                .badField,
-                "progressInterval: \(Bounds.words(Bounds.progressInterval)) seconds, or 0 for no progress.",
-                details: ["field": "progressInterval"])
+            throw TransferError.bad(
+                "progressInterval", "\(Bounds.words(Bounds.progressInterval)) seconds, or 0 for no progress.")
         }
         try checkLength(parameters.sessions, parameters.tasks)
         let filter = EventFilter(
@@ -87,15 +85,11 @@ struct EventHandlers {
     private static func checkLength(_ sessions: [String]?, _ tasks: [TaskID]?) throws(TransferError) {
         for (field, count) in [("sessions", sessions?.count ?? 0), ("tasks", tasks?.count ?? 0)]
         where count > longestFilter {
-            throw TransferError(
-                .tooLarge, "\(field): at most \(longestFilter); leave it out to get all.",
-                details: ["field": .string(field)])
+            throw TransferError.bad(field, "at most \(longestFilter); leave it out to get all.", .tooLarge)
         }
     }
 
     private static func unknown(_ subscriber: String) -> TransferError {
-        TransferError(
-            .badField, "subscriber: there is none named \"\(subscriber)\"; it is made by events.subscribe.",
-            details: ["field": "subscriber"])
+        TransferError.bad("subscriber", "there is none named \"\(subscriber)\"; it is made by events.subscribe.")
     }
 }

@@ -30,8 +30,7 @@ struct HSTSHandlers {
         guard let domain = selection.domain else { return nil }
         let name = HostName.canonical(domain)
         guard !name.isEmpty, !name.utf8.contains(where: { $0 <= 0x20 || "/:?#@\\".utf8.contains($0) }) else {
-            throw TransferError(
-                .badField, "domain: give a host name such as example.org, not a URL.", details: ["field": "domain"])
+            throw TransferError.bad("domain", "give a host name such as example.org, not a URL.")
         }
         return name
     }

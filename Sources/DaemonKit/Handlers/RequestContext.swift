@@ -13,9 +13,7 @@ struct RequestContext: Sendable {
     func scope(_ asked: OwnerScope?) throws(TransferError) -> OwnerScope {
         guard let asked else { return .user(peer.uid) }
         guard peer.isAdmin || asked == .user(peer.uid) else {
-            throw TransferError(
-                .permissionDenied, "owner: only administrators see what belongs to others.",
-                details: ["field": "owner"])
+            throw TransferError.bad("owner", "only administrators see what belongs to others.", .permissionDenied)
         }
         return asked
     }

@@ -128,8 +128,7 @@ struct SessionHandlers {
     private static func position(_ cursor: String) throws(TransferError) -> SessionKey {
         let parts = cursor.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let owner = UInt32(parts[0]) else {
-            throw TransferError(
-                .badField, "cursor: pass `nextCursor` of the page before unchanged.", details: ["field": "cursor"])
+            throw TransferError.bad("cursor", "pass `nextCursor` of the page before unchanged.")
         }
         return SessionKey(owner: UserID(owner), identifier: String(parts[1]))
     }
@@ -140,9 +139,7 @@ struct SessionHandlers {
     /// - Throws: `request.bad_field` if the name is empty, too long or contains control characters.
     static func check(name: String, field: String) throws(TransferError) {
         guard !name.isEmpty, name.utf8.count <= longestName, URLRules.firstControl(name) == nil else {
-            throw TransferError(
-                .badField, "\(field): use 1 to \(longestName) bytes without control characters.",
-                details: ["field": .string(field)])
+            throw TransferError.bad(field, "use 1 to \(longestName) bytes without control characters.")
         }
     }
 

@@ -10,7 +10,7 @@ struct TaskHandlers {
         let services = services
         table.add(AddTasks.self) { parameters, context in
             guard !parameters.tasks.isEmpty else {
-                throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
+                throw TransferError.bad("tasks", "name at least one task.")
             }
             let key = SessionKey(
                 owner: context.peer.uid, identifier: parameters.session ?? SessionKey.sharedIdentifier)
@@ -74,7 +74,7 @@ struct TaskHandlers {
         }
         table.add(GiveCredit.self) { parameters, context in
             guard parameters.bytes > 0 else {
-                throw TransferError(.badField, "bytes: 1 or more.", details: ["field": "bytes"])
+                throw TransferError.bad("bytes", "1 or more.")
             }
             let stream = try await Self.stream(of: parameters.id, context, services)
             return GiveCredit.Result(credit: stream.give(ByteCount(parameters.bytes)).rawValue)
@@ -91,9 +91,7 @@ struct TaskHandlers {
         let reader = try await services.tasks(of: task, context).reader
         let record = try await reader.record(task, for: context.peer)
         guard let stream = streams.stream(of: task, record.spec, in: record.session) else {
-            throw TransferError(
-                .badField, "id: task \(task) does not stream its body; it was added without `stream`.",
-                details: ["field": "id"])
+            throw TransferError.bad("id", "task \(task) does not stream its body; it was added without `stream`.")
         }
         do {
             // The task may have been removed before its stream was there.
@@ -130,9 +128,7 @@ struct TaskHandlers {
     ) async throws -> RevealedTask? {
         guard parameters.secrets == true else { return nil }
         guard record.session.owner == peer.uid else {
-            throw TransferError(
-                .permissionDenied, "secrets: only the owner of task \(record.id) may see them.",
-                details: ["field": "secrets"])
+            throw TransferError.bad("secrets", "only the owner of task \(record.id) may see them.", .permissionDenied)
         }
         return RevealedTask(record: record, exchange: try await services.reader.exchange(of: record.id))
     }
@@ -156,12 +152,11 @@ struct TaskHandlers {
     /// - Throws: `request.bad_field`.
     private static func pieceLength(_ parameters: ReadBody.Parameters) throws(TransferError) -> Int64 {
         guard (parameters.offset ?? 0) >= 0 else {
-            throw TransferError(.badField, "offset: 0 or more.", details: ["field": "offset"])
+            throw TransferError.bad("offset", "0 or more.")
         }
         let length = parameters.length ?? ReadBody.largestPiece
         guard (1...ReadBody.largestPiece).contains(length) else {
-            throw TransferError(
-                .badField, "length: from 1 to \(ReadBody.largestPiece).", details: ["field": "length"])
+            throw TransferError.bad("length", "from 1 to \(ReadBody.largestPiece).")
         }
         return length
     }
@@ -173,8 +168,7 @@ struct TaskHandlers {
         query.kinds = parameters.kinds.map { Set($0) }
         query.range = parameters.range?.range
         if let match = parameters.match, match.utf8.count > longestMatch {
-            throw TransferError(
-                .badField, "match: at most \(longestMatch) bytes.", details: ["field": "match"])
+            throw TransferError.bad("match", "at most \(longestMatch) bytes.")
         }
         query.match = parameters.match
         query.ids = try selection(parameters.ids, "ids")
@@ -191,8 +185,7 @@ struct TaskHandlers {
         case .activity: query.order = .activity
         }
         if query.namesTasks, ![.oldest, .newest].contains(query.order) {
-            throw TransferError(
-                .badField, "order: with ids, tags or clientTokens say oldest or newest.", details: ["field": "order"])
+            throw TransferError.bad("order", "with ids, tags or clientTokens say oldest or newest.")
         }
         return query
     }
@@ -202,8 +195,7 @@ struct TaskHandlers {
         _ values: [Value]?, _ field: String, most: Int = ListTasks.largestSelection
     ) throws(TransferError) -> [Value]? {
         guard let values, values.count > most else { return values }
-        throw TransferError(
-            .badField, "\(field): at most \(most) in one call.", details: ["field": .string(field)])
+        throw TransferError.bad(field, "at most \(most) in one call.")
     }
 
     private static let longestMatch = Bounds.match
@@ -212,7 +204,7 @@ struct TaskHandlers {
     static func pageSize(_ asked: Int?, default standard: Int, largest: Int) throws(TransferError) -> Int {
         guard let asked else { return standard }
         guard (1...largest).contains(asked) else {
-            throw TransferError(.badField, "limit: from 1 to \(largest).", details: ["field": "limit"])
+            throw TransferError.bad("limit", "from 1 to \(largest).")
         }
         return asked
     }

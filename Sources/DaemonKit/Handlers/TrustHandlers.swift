@@ -25,9 +25,7 @@ struct TrustHandlers {
         guard !host.isEmpty, !host.utf8.contains(where: { "/?#@\\".utf8.contains($0) }),
             let url = try? URLRules.parse("https://\(isAddress ? "[\(host)]" : host):443")
         else {
-            throw TransferError(
-                .badField, "host: give a host name such as example.org, or an address, without a port.",
-                details: ["field": "host"])
+            throw TransferError.bad("host", "give a host name such as example.org, or an address, without a port.")
         }
         return url.host
     }

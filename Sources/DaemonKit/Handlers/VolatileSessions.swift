@@ -165,9 +165,8 @@ package final class VolatileSessions: Sendable {
             let asked = kind ?? known?.kind ?? .default
             if asked == .ephemeral, configuration?.httpCookieStorage == .shared {
                 let field = "configuration.httpCookieStorage"
-                throw TransferError(
-                    .badField, "\(field): an ephemeral session keeps nothing on a disk; say session, task or none.",
-                    details: ["field": .string(field)])
+                throw TransferError.bad(
+                    field, "an ephemeral session keeps nothing on a disk; say session, task or none.")
             }
             let session = try await services.sessions.open(
                 key, kind: asked, configuration: configuration, by: peer)
@@ -186,16 +185,14 @@ package final class VolatileSessions: Sendable {
     }
 
     static func badKind(_ why: String) -> TransferError {
-        TransferError(.badField, "kind: \(why)", details: ["field": "kind"])
+        TransferError.bad("kind", why)
     }
 
     private static func check(
         _ key: SessionKey, _ configuration: SessionConfiguration?, _ peer: Peer
     ) throws(TransferError) {
         guard key.owner == peer.uid else {
-            throw TransferError(
-                .badField, "owner: a volatile session belongs to the user whose connection opens it.",
-                details: ["field": "owner"])
+            throw TransferError.bad("owner", "a volatile session belongs to the user whose connection opens it.")
         }
         let durable: [(name: String, isGiven: Bool)] = [
             ("subscriber", configuration?.subscriber != nil), ("launch", configuration?.launch != nil),
@@ -203,10 +200,8 @@ package final class VolatileSessions: Sendable {
             ("sendsLaunchEvents", configuration?.sendsLaunchEvents == true),
         ]
         for (name, isGiven) in durable where isGiven {
-            throw TransferError(
-                .badField,
-                "configuration.\(name): a volatile session starts no program and does not outlive its connection.",
-                details: ["field": .string("configuration.\(name)")])
+            throw TransferError.bad(
+                "configuration.\(name)", "a volatile session starts no program and does not outlive its connection.")
         }
     }
 

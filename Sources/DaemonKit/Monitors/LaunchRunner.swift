@@ -123,7 +123,7 @@ package struct LaunchRunner: ProgramStarting {
     /// - Parameter member: the member of `launch`; nil for all of `launch`.
     private static func refused(_ code: ErrorCode, _ member: String?, _ reason: String) -> TransferError {
         let field = "configuration.launch" + (member.map { ".\($0)" } ?? "")
-        return TransferError(code, "\(field): \(reason)", details: ["field": .string(field)])
+        return TransferError.bad(field, reason, code)
     }
 }
 

@@ -89,14 +89,11 @@ package actor LaunchService: LaunchServing {
         if let launch = configuration.launch { try programs.validate(launch) }
         guard configuration.sendsLaunchEvents == true else { return }
         guard configuration.subscriber?.isEmpty == false else {
-            throw TransferError(
-                .badField, "configuration.subscriber: missing; name the subscriber whose events are to be seen.",
-                details: ["field": "configuration.subscriber"])
+            throw TransferError.bad(
+                "configuration.subscriber", "missing; name the subscriber whose events are to be seen.")
         }
         guard configuration.launch != nil else {
-            throw TransferError(
-                .badField, "configuration.launch: missing; say a unit or an argv.",
-                details: ["field": "configuration.launch"])
+            throw TransferError.bad("configuration.launch", "missing; say a unit or an argv.")
         }
     }
 

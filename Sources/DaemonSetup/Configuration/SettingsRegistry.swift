@@ -60,9 +60,7 @@ package final class SettingsRegistry: Sendable {
             } else if let normal = setting.kind.checked(value) {
                 checked[name] = normal
             } else {
-                throw TransferError(
-                    .badField, "\(text): the value is not accepted; give \(Self.wireForm(setting.kind)).",
-                    details: ["field": .string(text)])
+                throw TransferError.bad(text, "the value is not accepted; give \(Self.wireForm(setting.kind)).")
             }
         }
         return checked
@@ -155,8 +153,7 @@ package final class SettingsRegistry: Sendable {
             ? "only configuration files, environment and flags set it."
             : Suggestion.nearest(to: name, among: names).map { "did you mean \($0)?" }
                 ?? "known are \(names.joined(separator: ", "))."
-        return TransferError(
-            .unknownField, "\(name): no setting of settings.set; \(advice)", details: ["field": .string(name)])
+        return TransferError.bad(name, "no setting of settings.set; \(advice)", .unknownField)
     }
 
     /// On the wire, quantities are numbers without the suffixes of files.

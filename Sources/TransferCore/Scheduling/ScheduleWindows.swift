@@ -21,9 +21,8 @@ package struct ScheduleWindows: Sendable, Hashable {
             guard let from = Self.minute(window.from), let to = Self.minute(window.to),
                 !days.isEmpty, days.allSatisfy((0...6).contains)
             else {
-                throw TransferError(
-                    .badField, "schedule: write from and to as HH:MM, and days as numbers from 0 (Sunday) to 6.",
-                    details: ["field": "schedule"])
+                throw TransferError.bad(
+                    "schedule", "write from and to as HH:MM, and days as numbers from 0 (Sunday) to 6.")
             }
             for day in days {
                 let start = day * Self.minutesOfDay

@@ -29,7 +29,7 @@ struct ProbedDownload: TransferStrategy {
     /// - Throws: `request.bad_field` for a folder, or another type than the bytes as they are.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         if let why = url.whyNoFile {
-            throw TransferError(.badField, "url: \(why)", details: ["field": "url"])
+            throw TransferError.bad("url", why)
         }
         self.url = url
         origin = request.origin

@@ -33,14 +33,10 @@ package enum RequestHeaders {
     package static func validate(_ headers: [HeaderField]) throws(TransferError) {
         for header in headers {
             guard HeaderField.isToken(header.name) else {
-                throw TransferError(
-                    .badField, "headers: \"\(header.name.prefix(40))\" is not a field name.",
-                    details: ["field": "headers"])
+                throw TransferError.bad("headers", "\"\(header.name.prefix(40))\" is not a field name.")
             }
             guard !header.value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
-                throw TransferError(
-                    .badField, "headers: the value of \(header.name) has a line break or NUL.",
-                    details: ["field": "headers"])
+                throw TransferError.bad("headers", "the value of \(header.name) has a line break or NUL.")
             }
         }
     }

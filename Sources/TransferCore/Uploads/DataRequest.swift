@@ -22,7 +22,7 @@ package struct DataRequest: TransferStrategy {
         self.url = url
         method = RequestHeaders.method(request.spec.method, hasBody: payload != .none)
         guard method != "CONNECT" else {
-            throw TransferError(.badField, "method: CONNECT asks for no answer.", details: ["field": "method"])
+            throw TransferError.bad("method", "CONNECT asks for no answer.")
         }
         now = request.now
         limit = request.dataLimit

@@ -29,7 +29,7 @@ package struct RemoteFileUpload: TransferStrategy {
     /// - Throws: `request.bad_field` if there is no source, or no name for it in a folder; `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         guard let source = request.source else {
-            throw TransferError(.badField, "source: an upload needs a file to send.", details: ["field": "source"])
+            throw TransferError.bad("source", "an upload needs a file to send.")
         }
         try UploadRequest.checkUnchanged(source, request.upload)
         self.url = url
@@ -57,13 +57,11 @@ package struct RemoteFileUpload: TransferStrategy {
     private static func place(of spec: TaskSpec, at url: ParsedURL) throws(TransferError) -> String {
         guard url.path.isEmpty || url.path.hasSuffix("/") else { return url.requestURL }
         guard let name = spec.uploadName else {
-            throw TransferError(
-                .badField, "url: it is a folder, and the body has no name; end the URL with a name, or give fileName.",
-                details: ["field": "url"])
+            throw TransferError.bad(
+                "url", "it is a folder, and the body has no name; end the URL with a name, or give fileName.")
         }
         guard !name.contains("/"), name != ".", name != ".." else {
-            throw TransferError(
-                .badField, "fileName: one name, without a slash.", details: ["field": "fileName"])
+            throw TransferError.bad("fileName", "one name, without a slash.")
         }
         let folder = url.path.isEmpty ? url.requestURL + "/" : url.requestURL
         return folder + PathSegment.encoded(name)

@@ -22,18 +22,18 @@ package struct S3MultipartUpload: TransferStrategy {
     /// - Throws: `request.bad_field`, `request.bad_url`, `policy.plaintext_refused`.
     init(_ request: UploadRequest) throws(TransferError) {
         guard let s3 = request.spec.s3 else {
-            throw Self.bad("s3", "s3Multipart needs partURLs, partSize and completeURL.")
+            throw TransferError.bad("s3", "s3Multipart needs partURLs, partSize and completeURL.")
         }
-        guard s3.partSize > 0 else { throw Self.bad("s3.partSize", "at least 1.") }
+        guard s3.partSize > 0 else { throw TransferError.bad("s3.partSize", "at least 1.") }
         let needed = max(1, (request.size.rawValue - 1) / s3.partSize.rawValue + 1)
         guard needed <= 10_000, needed <= s3.partURLs.count else {
-            throw Self.bad(
+            throw TransferError.bad(
                 "s3.partURLs", "the file needs \(needed) parts of this size; \(s3.partURLs.count) are given.")
         }
         for text in s3.partURLs.prefix(Int(needed)) + [s3.completeURL] + [s3.abortURL].compactMap({ $0 }) {
             let url = try URLRules.parse(text)
             guard url.scheme == .http || url.scheme == .https else {
-                throw Self.bad("s3", "its URLs are http or https.")
+                throw TransferError.bad("s3", "its URLs are http or https.")
             }
             if request.$network.refuses(url) { throw .plaintextRefused(to: url) }
         }
@@ -49,10 +49,6 @@ package struct S3MultipartUpload: TransferStrategy {
     /// Ends the upload at the store; nil if the client gave no URL for that.
     static func cancellation(_ request: UploadRequest) -> Exchange? {
         request.spec.s3?.abortURL.map { request.exchange("DELETE", $0) }
-    }
-
-    private static func bad(_ field: String, _ sentence: String) -> TransferError {
-        TransferError(.badField, "\(field): \(sentence)", details: ["field": .string(field)])
     }
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {

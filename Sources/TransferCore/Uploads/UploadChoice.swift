@@ -15,9 +15,8 @@ package enum UploadChoice {
         guard let name = spec.uploadProtocol else { return implied(spec) }
         if name == "auto" { return nil }
         guard let kind = UploadProtocol(rawValue: name), kind != .file else {
-            throw TransferError(
-                .badField, "uploadProtocol: \"\(name.prefix(40))\" is none of \(names.joined(separator: ", ")).",
-                details: ["field": "uploadProtocol"])
+            throw TransferError.bad(
+                "uploadProtocol", "\"\(name.prefix(40))\" is none of \(names.joined(separator: ", ")).")
         }
         return kind
     }

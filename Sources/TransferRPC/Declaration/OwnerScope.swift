@@ -13,7 +13,7 @@ public enum OwnerScope: Hashable, Sendable, Codable {
             self = .everyone
         } else {
             let path = fieldPath(decoder.codingPath)
-            throw TransferError(.badField, "\(path): give a user id or \"*\".", details: ["field": .string(path)])
+            throw TransferError.bad(path, "give a user id or \"*\".")
         }
     }
 

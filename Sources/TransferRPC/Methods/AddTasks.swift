@@ -37,9 +37,8 @@ public enum AddTasks: RPCMethod {
                 return
             }
             guard count <= Bounds.tasks else {
-                throw TransferError(
-                    .tooLarge, "tasks: at most \(Bounds.tasks) in one call; add the rest with another.",
-                    details: ["field": "tasks"])
+                throw TransferError.bad(
+                    "tasks", "at most \(Bounds.tasks) in one call; add the rest with another.", .tooLarge)
             }
             tasks = []
             tasks.reserveCapacity(count)

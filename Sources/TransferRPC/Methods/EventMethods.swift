@@ -16,8 +16,7 @@ public enum EventPosition: Hashable, Sendable, Codable {
         case "now": self = .now
         case .some, nil:
             let path = fieldPath(decoder.codingPath)
-            throw TransferError(
-                .badField, "\(path): use a sequence number, \"start\" or \"now\".", details: ["field": .string(path)])
+            throw TransferError.bad(path, "use a sequence number, \"start\" or \"now\".")
         }
     }
 

@@ -27,7 +27,7 @@ public struct TaskRange: WireObject, Hashable {
         last = try fields.required(.last)
         guard first <= last else {
             let path = fieldPath(decoder.codingPath + [CodingKeys.last])
-            throw TransferError(.badField, "\(path): not below `first`.", details: ["field": .string(path)])
+            throw TransferError.bad(path, "not below `first`.")
         }
     }
 

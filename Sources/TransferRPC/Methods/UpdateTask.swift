@@ -118,7 +118,7 @@ public enum QueuePosition: Hashable, Sendable, Codable {
         case "last": self = .last
         case .some, nil:
             let path = fieldPath(decoder.codingPath)
-            throw TransferError(.badField, "\(path): use first, last or a number.", details: ["field": .string(path)])
+            throw TransferError.bad(path, "use first, last or a number.")
         }
     }
 

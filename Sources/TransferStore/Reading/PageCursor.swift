@@ -21,9 +21,7 @@ package struct PageCursor: Hashable {
             let stage = Int(parts[4]), order.stages.indices.contains(stage),
             parts[5] == Self.seal(parts[0..<5], store)
         else {
-            throw TransferError(
-                .badField, "cursor: pass `nextCursor` of the page before unchanged, with the same order.",
-                details: ["field": "cursor"])
+            throw TransferError.bad("cursor", "pass `nextCursor` of the page before unchanged, with the same order.")
         }
         self.order = order
         self.stage = stage

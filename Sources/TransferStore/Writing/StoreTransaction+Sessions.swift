@@ -51,8 +51,7 @@ extension StoreTransaction {
     package func acknowledge(_ name: String, owner: UserID, _ sequence: SequenceNumber) throws -> SequenceNumber {
         let head = try eventHead()
         guard sequence <= head, sequence >= .zero else {
-            throw TransferError(
-                .badField, "sequence: the log ends at \(head).", details: ["field": "sequence"])
+            throw TransferError.bad("sequence", "the log ends at \(head).")
         }
         if try subscriber(name, owner: owner) == nil {
             let known = try integer("SELECT count(*) FROM subscriber WHERE owner = ?", owner.rawValue) ?? 0

@@ -159,10 +159,10 @@ struct Admission {
     private static let anyNetwork = Boxed(wrappedValue: NetworkOptions())
 
     private static func noStream(_ path: String) -> TransferError {
-        TransferError(
-            .badField,
-            "\(path).stream: the session is durable, and a stream ends with its connection; open a session of kind "
-                + "`default` or `ephemeral`.", details: ["field": .string("\(path).stream")])
+        TransferError.bad(
+            "\(path).stream",
+            "the session is durable, and a stream ends with its connection; open a session of kind "
+                + "`default` or `ephemeral`.")
     }
 
     /// Copies the body of a request if it is small. The spec then keeps only where the body came from.
@@ -214,9 +214,7 @@ struct Admission {
     private func unpackResumeData(_ spec: inout TaskSpec, path: String) async throws -> Checkpoint? {
         guard let text = spec.resumeData else { return nil }
         guard spec.kind == .download else {
-            throw TransferError(
-                .badField, "\(path).resumeData: only downloads have it.",
-                details: ["field": .string("\(path).resumeData")])
+            throw TransferError.bad("\(path).resumeData", "only downloads have it.")
         }
         let data = try ResumeData(decoding: text)
         spec.resumeData = nil

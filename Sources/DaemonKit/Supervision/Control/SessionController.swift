@@ -136,9 +136,7 @@ struct SessionController: SessionServing {
         _ key: SessionKey, endsLaunches: Bool = false
     ) async throws -> (session: SessionRecord, lastTask: TaskID?) {
         guard key.identifier != SessionKey.sharedIdentifier else {
-            throw TransferError(
-                .badField, "id: the session \"shared\" always exists; cancel its tasks instead.",
-                details: ["field": "id"])
+            throw TransferError.bad("id", "the session \"shared\" always exists; cancel its tasks instead.")
         }
         let (transitions, credentials, place) = (transitions, credentials, place(of: key))
         let now = time.reading().wall

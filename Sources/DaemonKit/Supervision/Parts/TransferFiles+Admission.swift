@@ -70,9 +70,7 @@ extension TransferFiles {
         var key: [UInt8]?
         if let path = client.key { key = try await content(path, field: "\(field).key", owner: owner) }
         guard let fault = CertificateCheck(certificate, key: key, password: client.password).fault else { return }
-        throw TransferError(
-            .badField, "\(field).\(fault.field.rawValue): \(fault.sentence)",
-            details: ["field": .string("\(field).\(fault.field.rawValue)")])
+        throw TransferError.bad("\(field).\(fault.field.rawValue)", fault.sentence)
     }
 
     private func content(_ path: String, field: String, owner: UserID) async throws -> [UInt8] {
@@ -92,9 +90,7 @@ extension TransferFiles {
             let isFile = stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
             guard isFile, Glibc.access(path, X_OK) == 0 else {
                 let fault = isFile ? "is not executable: run chmod +x on it" : "is not a file"
-                throw TransferError(
-                    .badField, "\(field): \(path) \(fault), or name another program.",
-                    details: ["field": .string(field)])
+                throw TransferError.bad(field, "\(path) \(fault), or name another program.")
             }
         }
     }
