@@ -94,7 +94,7 @@ final class ScriptedRequest {
             url: exchange.url, status: 104, httpVersion: "1.1",
             headers: [HeaderField("Location", delivery.target.place(of: upload))])
         interim.append(head)
-        if let progress = reader.progress(after: head) { context.observer.transferProgressed(progress) }
+        if let progress = reader(head) { context.observer.transferProgressed(progress) }
     }
 
     // MARK: The body

@@ -42,9 +42,6 @@ struct RequestState: Sendable {
     private(set) var becameGET = false
     /// The answer to this request would not prove that the upload's body arrived; only a client may decide so.
     private(set) var losesUpload = false
-    private let answered: [NetworkOptions.OriginCredential]
-    private let redirectLimit: Int
-    private let redirectsBefore: Int
     private let network: Boxed<NetworkOptions>
     private let hsts: (any HSTSKeeping)?
     private let isUpload: Bool
@@ -73,9 +70,6 @@ struct RequestState: Sendable {
         isUpload = exchange.isUpload
         isReplayable = exchange.isReplayable
         isAsked = exchange.redirects == .ask
-        redirectLimit = network.wrappedValue.redirectLimit
-        redirectsBefore = network.wrappedValue.redirectsBefore
-        answered = network.wrappedValue.answered
         if takeAnswered() { return }
         let authorized = exchange.headers.contains { $0.isNamed("authorization") }
         if url.isHTTP, authorized { return }
@@ -90,9 +84,7 @@ struct RequestState: Sendable {
     }
 
     /// Whether repeating the request has no further effect (RFC 9110 section 9.2.2).
-    var isIdempotent: Bool {
-        ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(effectiveMethod)
-    }
+    var isIdempotent: Bool { RepeatRules.isIdempotent(effectiveMethod) }
 
     /// There are credentials that libcurl could answer a 401 with.
     var hasCredentials: Bool { credentials.map { $0.method != .negotiate } ?? (netrcPath != nil) }
@@ -126,9 +118,10 @@ struct RequestState: Sendable {
     /// - Throws: http.redirect_limit, request.bad_url (no usable target), http.protocol (the target is not http or
     ///   https, or nothing would prove that an upload arrived), policy.plaintext_refused.
     mutating func follow(status: Int, location: String, isSentWhole: Bool = true) throws(TransferError) {
-        guard redirectsBefore + redirects < redirectLimit else {
+        let limit = network.wrappedValue.redirectLimit
+        guard network.wrappedValue.redirectsBefore + redirects < limit else {
             throw TransferError(
-                .httpRedirectLimit, "The server redirected more than \(redirectLimit) times; check the URL.",
+                .httpRedirectLimit, "The server redirected more than \(limit) times; check the URL.",
                 details: ["url": .string(url.shown)])
         }
         let given = try target(of: location)
@@ -166,10 +159,11 @@ struct RequestState: Sendable {
 
     /// Credentials that answered a challenge of this origin take precedence over all others.
     private mutating func takeAnswered() -> Bool {
+        let answered = network.wrappedValue.answered
         guard url.isHTTP, !answered.isEmpty else { return false }
         let here = answered.filter { CurlURL($0.origin)?.hasSameOrigin(as: url) == true }
         if !here.isEmpty, credentials?.answeredFor != nil { credentials = nil }
-        let isRedirected = redirectsBefore + redirects > 0
+        let isRedirected = network.wrappedValue.redirectsBefore + redirects > 0
         guard
             let index = NetworkOptions.OriginCredential.index(among: here, for: url.text, isRedirected: isRedirected)
         else { return false }

@@ -155,7 +155,7 @@ extension Transfer {
             url: request.url.text, status: status, httpVersion: parser.httpVersion, reason: parser.reason,
             headers: parser.headers, redirects: request.redirects)
         if interim.count < Self.interimLimit { interim.append(head) }
-        if let progress = exchange.interimReader?.progress(after: head) {
+        if let progress = exchange.interimReader?(head) {
             context.observer.transferProgressed(progress)
         }
     }

@@ -27,12 +27,13 @@ extension SettledDecisions {
     }
 
     private mutating func asks(
-        _ kind: DecisionKind, proposing request: StandingRequest, response: ResponseInfo? = nil
+        _ kind: DecisionKind, default: DecisionDefault? = nil, proposing request: StandingRequest? = nil,
+        response: ResponseInfo? = nil
     ) -> Question? {
         guard asked < Bounds.decisions else { return nil }
         asked += 1
         proposed = request
-        var question = Question(kind)
+        var question = Question(kind, default: `default`)
         question.response = response
         return question
     }
@@ -40,13 +41,11 @@ extension SettledDecisions {
     /// The header of an answer has arrived, and none of its body has been accepted.
     /// - Returns: the question; nil if the answer is wanted, or the client is not asked any more.
     package mutating func responded(with head: ResponseHead, response: ResponseInfo) -> Question? {
-        guard allowsAny != true, allowed != head.mark, asked < Bounds.decisions else { return nil }
-        asked += 1
-        proposed = nil
+        guard allowsAny != true, allowed != head.mark, let question = asks(.response, response: response) else {
+            return nil
+        }
         if responded != head.mark { stored = nil }
         responded = head.mark
-        var question = Question(.response)
-        question.response = response
         return question
     }
 
@@ -56,13 +55,10 @@ extension SettledDecisions {
     package mutating func stores(
         _ head: ResponseHead, response: ResponseInfo, proposing proposal: DecisionDefault
     ) -> Question? {
-        guard decided(about: head) == nil, asked < Bounds.decisions else { return nil }
-        asked += 1
-        proposed = nil
-        responded = head.mark
-        stored = nil
-        var question = Question(.cache, default: proposal)
-        question.response = response
+        guard decided(about: head) == nil, let question = asks(.cache, default: proposal, response: response) else {
+            return nil
+        }
+        (responded, stored) = (head.mark, nil)
         return question
     }
 

@@ -74,8 +74,9 @@ package struct Exchange: Sendable {
     package var redirects = RedirectRule.follow
     /// Which answers a client is asked about before any byte of their bodies is accepted; nil for none.
     package var hold: ResponseHold?
-    /// Reads 1xx answers while the exchange runs, so that their content is stored before the end.
-    package var interimReader: (any InterimReader)?
+    /// Reads 1xx answers (104 Upload Resumption Supported) while the exchange runs, and returns what to store at once;
+    /// nil if the answer says nothing new. Called on the engine's thread, so pure and quick.
+    package var interimReader: (@Sendable (ResponseHead) -> UploadProgress?)?
     /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here unless
     /// the judge says otherwise.
     package var startOffset: ByteCount = 0

@@ -84,12 +84,6 @@ package struct PayloadDigest: Sendable, Hashable {
     }
 }
 
-/// Reads interim answers (104 Upload Resumption Supported); called on the engine's thread, so pure and quick.
-package protocol InterimReader: Sendable {
-    /// What to store at once; nil if the answer says nothing new.
-    func progress(after head: ResponseHead) -> UploadProgress?
-}
-
 /// The answer that ends an upload or a data request.
 package struct UploadResult: Sendable, Hashable {
     /// nil for protocols without answers, and if the answer was lost but the server proves that it has everything.

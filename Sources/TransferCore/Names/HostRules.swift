@@ -45,7 +45,7 @@ enum HostRules {
 
     /// Whether it may be a name in ASCII. Names in use go beyond RFC 1035 section 2.3.1.
     static func isName(_ host: Substring) -> Bool {
-        host.utf8.count <= 253 && host.bytes { $0.allSatisfy(isNameByte) } && !hasEmptyLabel(host)
+        host.utf8.count <= 253 && host.bytes { $0.allSatisfy(PlainURL.isUnreserved) } && !hasEmptyLabel(host)
     }
 
     /// Whether it begins with a dot or has two dots in a row.
@@ -57,16 +57,6 @@ enum HostRules {
                 last = byte
             }
             return false
-        }
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
         }
     }
 

@@ -36,7 +36,11 @@ struct PlainURL {
         path = index
         var name = index
         while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "/") { name = index + 1 } else if !Self.isPlain(bytes[index]) { return nil }
+            if bytes[index] == UInt8(ascii: "/") {
+                name = index + 1
+            } else if !Self.isUnreserved(bytes[index]) {
+                return nil
+            }
             index += 1
         }
         (self.scheme, self.port, self.name) = (scheme, port, name)
@@ -69,11 +73,11 @@ struct PlainURL {
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
-        isPlain(byte) && !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte)
+        isUnreserved(byte) && !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte)
     }
 
     /// Unreserved (RFC 3986 section 2.3).
-    private static func isPlain(_ byte: UInt8) -> Bool {
+    static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),

@@ -6,7 +6,7 @@ package enum RepeatRules {
     /// Statuses that say that a request was not acted on.
     private static let refusals: Set<Int> = [408, 421, 425, 429, 503]
 
-    static func isIdempotent(_ method: String) -> Bool { idempotent.contains(method) }
+    package static func isIdempotent(_ method: String) -> Bool { idempotent.contains(method) }
 
     /// Whether a download that was answered may be requested once more.
     package static func mayFetchAgain(_ spec: TaskSpec) -> Bool {

@@ -32,7 +32,7 @@ struct AnyStatusUpload: TransferStrategy {
     }
 
     private static func isOfStatus(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> Bool {
-        guard case .head(_, let status) = UploadAnswer(outcome), !(200..<300).contains(status) else { return false }
+        guard let status = outcome.answer()?.status, !(200..<300).contains(status) else { return false }
         return [.httpStatus, .authRequired, .authFailed, .permissionDenied].contains(failure.error.code)
     }
 }

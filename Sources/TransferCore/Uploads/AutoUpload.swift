@@ -52,7 +52,7 @@ package struct AutoUpload: TransferStrategy {
     }
 
     private func choose(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> any TransferStrategy<UploadResult> {
-        guard case .head(let head, let status) = UploadAnswer(outcome) else {
+        guard let (head, status) = outcome.answer() else {
             if Self.isMute(outcome) {
                 return PlainUpload(request.inFolder, .put)
             }

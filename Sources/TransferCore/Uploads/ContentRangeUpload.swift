@@ -33,7 +33,7 @@ package struct ContentRangeUpload: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
-        guard case .head(let head, let status) = UploadAnswer(outcome, ofWhole: false) else {
+        guard let (head, status) = outcome.answer(ofWhole: false) else {
             return track.fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
         }
         do throws(AttemptFailure) {
@@ -95,11 +95,7 @@ package struct ContentRangeUpload: TransferStrategy {
         var exchange = put(
             "bytes \(range.offset)-\(range.end.rawValue - 1)/\(request.size)",
             .source(offset: range.offset, length: range.length), type: request.contentType)
-        if let algorithm = request.spec.uploadChecksum {
-            exchange.digests = [
-                PayloadDigest(name: "Content-Digest", algorithm: algorithm, scope: .payload, form: .structured)
-            ]
-        }
+        exchange.digests = request.digests("Content-Digest")
         return exchange
     }
 

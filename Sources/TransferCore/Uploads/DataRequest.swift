@@ -72,8 +72,7 @@ package struct DataRequest: TransferStrategy {
             return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
         if let streamed { return next(after: outcome, of: streamed) }
-        guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome, ofWhole: false)
-        else {
+        guard let (head, status) = outcome.answer(ofWhole: false) else {
             return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
         switch status {

@@ -19,16 +19,13 @@ package struct PlainUpload: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
-        if case .stopped(.redirect) = outcome.end {
+        guard outcome.end.redirect == nil, let (head, status) = outcome.answer() else {
             return .failed(concluded(outcome.failure(request.url.requestURL), outcome))
         }
-        guard case .head(let head, let status) = UploadAnswer(outcome) else {
-            return .failed(concluded(outcome.failure(request.url.requestURL), outcome))
+        guard (200..<300).contains(status) else {
+            return .failed(concluded(FailureClassifier.answered(head, now: request.now), outcome))
         }
-        switch status {
-        case 200..<300: return .finished(outcome.uploadResult(total: request.size))
-        default: return .failed(concluded(FailureClassifier.answered(head, now: request.now), outcome))
-        }
+        return .finished(outcome.uploadResult(total: request.size))
     }
 
     private mutating func first() -> Step<UploadResult> {
@@ -44,32 +41,16 @@ package struct PlainUpload: TransferStrategy {
     }
 
     private func exchange() -> Exchange {
-        let whole = Payload.source(offset: 0, length: request.size)
-        var exchange: Exchange
-        switch kind {
-        case .multipart:
-            let form = MultipartForm(request)
-            exchange = request.exchange(
-                method, request.url.requestURL, contentType: form.contentType, payload: form.payload)
-        case .post:
-            exchange = request.exchange(
-                method, request.url.requestURL, contentType: request.contentType ?? "application/octet-stream",
-                payload: whole)
-        case .put, .contentRange, .tus, .resumable, .s3Multipart, .file:
-            exchange = request.exchange(
-                method, request.url.requestURL, contentType: request.contentType, payload: whole)
-        }
-        exchange.digests = digests
+        let form = kind == .multipart ? MultipartForm(request) : nil
+        let type = request.contentType ?? (kind == .post ? "application/octet-stream" : nil)
+        var exchange = request.exchange(
+            method, request.url.requestURL, contentType: form?.contentType ?? type,
+            payload: form?.payload ?? .source(offset: 0, length: request.size))
+        // A form is not a representation of the target; its digest is that of the message.
+        exchange.digests =
+            kind == .multipart ? request.digests("Content-Digest") : request.digests("Repr-Digest", of: .source)
         exchange.redirects = request.redirects
         return exchange
-    }
-
-    private var digests: [PayloadDigest] {
-        guard let algorithm = request.spec.uploadChecksum else { return [] }
-        // A form is not a representation of the target; its digest is that of the message.
-        return kind == .multipart
-            ? [PayloadDigest(name: "Content-Digest", algorithm: algorithm, scope: .payload, form: .structured)]
-            : [PayloadDigest(name: "Repr-Digest", algorithm: algorithm, scope: .source, form: .structured)]
     }
 
     private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {

@@ -28,7 +28,7 @@ package struct ResumableUpload: TransferStrategy {
         guard let outcome else { return first() }
         if case .optimistic = stage { hear(outcome.interim) }
         do throws(AttemptFailure) {
-            guard case .head(let head, let status) = UploadAnswer(outcome, ofWhole: false) else { return lost(outcome) }
+            guard let (head, status) = outcome.answer(ofWhole: false) else { return lost(outcome) }
             switch stage {
             case .creating: return try created(head, status)
             case .optimistic: return try createdWithContent(head, status, outcome)
@@ -63,11 +63,7 @@ package struct ResumableUpload: TransferStrategy {
             method, request.url.requestURL,
             own: [fields.interop, fields.complete(complete)] + fields.length(request.size),
             contentType: request.contentType, payload: payload)
-        if let algorithm = request.spec.uploadChecksum {
-            exchange.digests = [
-                PayloadDigest(name: "Repr-Digest", algorithm: algorithm, scope: .source, form: .structured)
-            ]
-        }
+        exchange.digests = request.digests("Repr-Digest", of: .source)
         return exchange
     }
 
@@ -81,7 +77,7 @@ package struct ResumableUpload: TransferStrategy {
         var begun = fresh()
         begun.awaitsAnswer = true
         var exchange = creation(complete: true, payload: .source(offset: 0, length: request.size))
-        exchange.interimReader = ResumptionReader(request: request, begun: fresh())
+        exchange.interimReader = { [request, begun = fresh()] in request.resumption(in: $0, of: begun) }
         // The upload resumes where it was begun; a request to another place would begin another upload.
         exchange.isReplayable = false
         track.upload = begun
@@ -109,11 +105,7 @@ package struct ResumableUpload: TransferStrategy {
             own: [fields.interop, HeaderField("Upload-Offset", "\(range.offset)"), fields.complete(isLast)],
             contentType: "application/partial-upload",
             payload: range.length == 0 ? .bytes([]) : .source(offset: range.offset, length: range.length))
-        if let algorithm = request.spec.uploadChecksum {
-            exchange.digests = [
-                PayloadDigest(name: "Content-Digest", algorithm: algorithm, scope: .payload, form: .structured)
-            ]
-        }
+        exchange.digests = request.digests("Content-Digest")
         return exchange
     }
 
@@ -177,12 +169,7 @@ package struct ResumableUpload: TransferStrategy {
     }
 
     private mutating func hear(_ interim: [ResponseHead]) {
-        for head in interim {
-            guard let heard = ResumptionReader(request: request, begun: fresh()).progress(after: head) else {
-                continue
-            }
-            track.upload = heard
-        }
+        for head in interim { track.upload = request.resumption(in: head, of: fresh()) ?? track.upload }
     }
 
     // MARK: Recovery
@@ -301,18 +288,5 @@ package struct ResumableUpload: TransferStrategy {
 
     static func cancellation(_ request: UploadRequest, _ resource: String, version: Int) -> Exchange {
         request.exchange("DELETE", resource, own: [ResumableFields(version: version).interop])
-    }
-}
-
-/// Reads the place of the upload from a 104 (Upload Resumption Supported), while its content is being sent.
-struct ResumptionReader: InterimReader {
-    let request: UploadRequest
-    let begun: UploadProgress
-
-    func progress(after head: ResponseHead) -> UploadProgress? {
-        guard head.status == 104, let resource = try? request.location(head) else { return nil }
-        var heard = begun
-        heard.resourceURL = resource
-        return heard
     }
 }

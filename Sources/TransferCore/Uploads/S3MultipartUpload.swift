@@ -91,7 +91,7 @@ package struct S3MultipartUpload: TransferStrategy {
     // MARK: Answers
 
     private mutating func sent(_ part: Int, _ outcome: ExchangeOutcome) -> Step<UploadResult> {
-        guard case .head(let head, let status) = UploadAnswer(outcome) else {
+        guard let (head, status) = outcome.answer() else {
             return fail(outcome.failure(s3.partURLs[part - 1]))
         }
         guard (200..<300).contains(status) else {
@@ -112,7 +112,7 @@ package struct S3MultipartUpload: TransferStrategy {
 
     private mutating func completed(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         // A 200 is sent before the store knows the result; only the whole body tells it.
-        guard case .head(let head, let status) = UploadAnswer(outcome),
+        guard let (head, status) = outcome.answer(),
             !S3Completion.isUntold(outcome, status)
         else {
             state.awaitsAnswer = mayBeDone(outcome)

@@ -31,7 +31,7 @@ package struct TusUpload: TransferStrategy {
             if track.resource != nil { return .run(locate()) }
             return .run(request.spec.uploadChecksum == nil || isChecked ? create() : ask())
         }
-        guard case .head(let head, let status) = UploadAnswer(outcome, ofWhole: false) else {
+        guard let (head, status) = outcome.answer(ofWhole: false) else {
             return track.fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
         }
         do throws(AttemptFailure) {
@@ -75,11 +75,7 @@ package struct TusUpload: TransferStrategy {
             own: [Self.version, HeaderField("Upload-Offset", "\(range.offset)")],
             contentType: "application/offset+octet-stream",
             payload: .source(offset: range.offset, length: range.length))
-        if let algorithm = request.spec.uploadChecksum {
-            exchange.digests = [
-                PayloadDigest(name: "Upload-Checksum", algorithm: algorithm, scope: .payload, form: .tus)
-            ]
-        }
+        exchange.digests = request.digests("Upload-Checksum", .tus)
         return exchange
     }
 

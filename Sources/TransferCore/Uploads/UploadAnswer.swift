@@ -1,30 +1,19 @@
 import TransferModel
 
-/// What an exchange brought: an answer to act on, or none.
-enum UploadAnswer {
-    case head(ResponseHead, status: Int)
-    case none
-
+extension ExchangeOutcome {
+    /// An answer to act on; nil if there is none.
     /// - Parameter ofWhole: a success counts only if everything was sent.
-    init(_ outcome: ExchangeOutcome, ofWhole: Bool = true) {
-        guard let head = outcome.head, let status = head.status else {
-            self = .none
-            return
-        }
+    func answer(ofWhole: Bool = true) -> (head: ResponseHead, status: Int)? {
+        guard let head, let status = head.status else { return nil }
         // The server does not have the rest.
-        if ofWhole, (200..<300).contains(status), !outcome.isSentWhole {
-            self = .none
-            return
-        }
-        switch outcome.end {
+        if ofWhole, (200..<300).contains(status), !isSentWhole { return nil }
+        switch end {
         // A status that arrived is an answer, however the connection ended afterwards.
-        case .finished, .transport, .stalled, .overrun, .stopped: self = .head(head, status: status)
-        case .local, .aborted, .refusedRedirect: self = .none
+        case .finished, .transport, .stalled, .overrun, .stopped: return (head, status)
+        case .local, .aborted, .refusedRedirect: return nil
         }
     }
-}
 
-extension ExchangeOutcome {
     /// Why there is no answer to act on.
     func failure(_ url: String) -> AttemptFailure {
         guard let status = head?.status, (200..<300).contains(status), !isSentWhole, end != .aborted else {

@@ -72,6 +72,13 @@ struct UploadRequest: Sendable {
         UploadProgress(uploadProtocol: kind, resourceURL: resource, source: source, createdAt: now).begun(at: target)
     }
 
+    /// The digest that the caller wants sent in the field `name`.
+    func digests(
+        _ name: String, of scope: PayloadDigest.Scope = .payload, _ form: PayloadDigest.Form = .structured
+    ) -> [PayloadDigest] {
+        spec.uploadChecksum.map { [PayloadDigest(name: name, algorithm: $0, scope: scope, form: form)] } ?? []
+    }
+
     /// - Parameters:
     ///   - own: the protocol's fields; they replace the caller's fields of the same name.
     ///   - contentType: media type of the payload; if nil, not even the caller's is sent.
@@ -114,6 +121,14 @@ struct UploadRequest: Sendable {
         let target = try URLReference.resolve(text, against: outcome.url)
         if $network.refuses(target) { throw .plaintextRefused(to: target) }
         return target.requestURL
+    }
+
+    /// The upload with the place that a 104 (Upload Resumption Supported) names.
+    func resumption(in head: ResponseHead, of begun: UploadProgress) -> UploadProgress? {
+        guard head.status == 104, let resource = try? location(head) else { return nil }
+        var heard = begun
+        heard.resourceURL = resource
+        return heard
     }
 
     static func wantsContinue(_ headers: [HeaderField]) -> Bool {

@@ -116,14 +116,12 @@ import TransferModel
     }
 
     @Test func hearsInterimAnswersWhileItSends() async throws {
-        struct Reader: InterimReader {
-            func progress(after head: ResponseHead) -> UploadProgress? {
-                guard head.status == 104, let location = head.values("location").first else { return nil }
-                let source = SourceIdentity(device: 1, inode: 2, size: 3, modified: 4)
-                return UploadProgress(
-                    uploadProtocol: .resumable, resourceURL: location, source: source,
-                    createdAt: Timestamp(milliseconds: 0))
-            }
+        let reader: @Sendable (ResponseHead) -> UploadProgress? = { head in
+            guard head.status == 104, let location = head.values("location").first else { return nil }
+            let source = SourceIdentity(device: 1, inode: 2, size: 3, modified: 4)
+            return UploadProgress(
+                uploadProtocol: .resumable, resourceURL: location, source: source, createdAt: Timestamp(milliseconds: 0)
+            )
         }
         let bench = try Bench()
         let goesOn = Guarded(false)
@@ -138,7 +136,7 @@ import TransferModel
         let source = try bench.source(Self.content)
         let running = Task {
             await bench.request("POST", server.url("/x"), .source(offset: 0, length: 5_000_000), sending: source) {
-                $0.interimReader = Reader()
+                $0.interimReader = reader
             }
         }
         try await eventually("the interim answer is told") {

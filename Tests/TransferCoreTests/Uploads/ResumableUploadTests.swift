@@ -259,10 +259,10 @@ struct ResumableUploadTests {
     @Test func a104SaysWhereItGoesOn() throws {
         var subject = try optimistic()
         let interim = head(104, ["Location": "/files/1"], url: "https://example.org/files")
-        let heard = try #require(try subject.exchange.interimReader?.progress(after: interim))
+        let heard = try #require(try subject.exchange.interimReader?(interim))
         #expect(heard.resourceURL == place)
         #expect(heard.awaitsAnswer == false)
-        #expect(try subject.exchange.interimReader?.progress(after: head(103, ["Location": "/x"])) == nil)
+        #expect(try subject.exchange.interimReader?(head(103, ["Location": "/x"])) == nil)
         var cut = lost(sent: 60)
         cut.interim = [interim]
         #expect(subject.after(cut).failure?.disposition == .transient(after: nil))

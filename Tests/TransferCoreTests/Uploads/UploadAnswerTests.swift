@@ -5,7 +5,7 @@ import TransferModel
 
 struct UploadAnswerTests {
     private func isAnswer(_ end: ExchangeOutcome.End, head: ResponseHead?) -> Bool {
-        if case .head = UploadAnswer(ExchangeOutcome(end: end, head: head)) { true } else { false }
+        ExchangeOutcome(end: end, head: head).answer() != nil
     }
 
     @Test func aStatusCountsHoweverTheConnectionEnded() {
@@ -21,11 +21,7 @@ struct UploadAnswerTests {
     func aSuccessBeforeAllWasSentIsNone(_ status: Int, _ counts: Bool) {
         var outcome = ExchangeOutcome(end: .transport(code: 55, message: ""), head: head(status))
         outcome.isSentWhole = false
-        if case .head = UploadAnswer(outcome) {
-            #expect(counts)
-        } else {
-            #expect(!counts)
-        }
+        #expect((outcome.answer() != nil) == counts)
     }
 
     @Test func whyThereIsNoAnswerIsSaid() {
