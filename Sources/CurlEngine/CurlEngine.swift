@@ -107,13 +107,13 @@ package final class CurlEngine: Sendable {
                     exchange: exchange, part: part, context: context, request: request, talk: HelperTalk(call),
                     report: report)
                 reactor.post(.start(transfer))
-                return RunningExchange { [reactor] in reactor.post(.abort(transfer)) }
+                return RunningExchange(transfer, on: reactor)
             }
             let transfer = Transfer(
                 exchange: exchange, part: part, context: context, request: request, source: source,
                 feed: feeds.make(exchange, source: source), segment: segment, report: report)
             request.url.scheme == "sftp" ? startWithKeys(transfer) : reactor.post(.start(transfer))
-            return RunningExchange { [reactor] in reactor.post(.abort(transfer)) }
+            return RunningExchange(transfer, on: reactor)
         case .failure(let refusal):
             report(refusal.outcome)
             return RunningExchange {}

@@ -1,4 +1,3 @@
-import Threading
 import TransferCore
 import TransferModel
 
@@ -35,34 +34,15 @@ extension ExchangePerforming {
     package func perform(
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
     ) async -> ExchangeOutcome {
-        let state = Guarded(Awaited())
+        let single = SingleExchange(self)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard !Task.isCancelled else {
-                    var outcome = ExchangeOutcome(end: .aborted, offset: exchange.startOffset)
-                    outcome.wasSent = false
-                    return continuation.resume(returning: outcome)
-                }
-                let running = start(exchange, into: part, sending: source, as: nil, context: context) {
+                single.start(exchange, into: part, sending: source, context: context) {
                     continuation.resume(returning: $0)
                 }
-                let isCancelled = state.withLock { state in
-                    state.running = running
-                    return state.isCancelled
-                }
-                if isCancelled { running.cancel() }
             }
         } onCancel: {
-            state.withLock { state in
-                state.isCancelled = true
-                return state.running
-            }?.cancel()
+            single.cancel()
         }
     }
-}
-
-/// An exchange that a task waits for.
-private struct Awaited: Sendable {
-    var running: RunningExchange?
-    var isCancelled = false
 }

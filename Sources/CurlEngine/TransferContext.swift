@@ -14,6 +14,9 @@ package struct TransferContext: Sendable {
     package var cookies: (any CookieKeeping)?
     /// nil if HSTS is ignored: no host is known, and none is learned.
     package var hsts: (any HSTSKeeping)?
+    /// Holds an answer, which becomes that of this exchange once, instead of a new request. Its own end is not reported
+    /// then.
+    package var continues: RunningExchange?
 
     package init(
         task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver,

@@ -110,25 +110,127 @@ extension EndToEnd.Serving {
             #expect(try await scene.refusal(asked, "allow")?.code == "decision.gone")
         }
 
-        @Test(.timeLimit(.minutes(1))) func anAnswerBecomesAFile() async throws {
+        /// The request is never made again: the exchange that is held goes on into the file.
+        @Test(.timeLimit(.minutes(1)), arguments: ["GET", "POST"], [0, 1000, 300_000, 3_000_000])
+        func anAnswerBecomesAFile(method: String, size: Int) async throws {
             let scene = try await scene()
-            let id = try await scene.request("/file")
+            let resource = Resource.version(1, size: size)
+            // A link that works once.
+            scene.origin.serve("/file", .good(resource), .status(410))
+            let id = try await scene.request(
+                "/file", method == "POST" ? ["method": "POST", "body": ["text": "order"]] : [:])
             let asked = try await scene.question(id)
+            #expect(asked["actions"] == ["allow", "cancel", "becomeDownload"])
             let bad = try await scene.refusal(asked, "becomeDownload", ["destination": ["path": "relative"]])
             #expect(bad?.code == "destination.bad_path", "\(String(describing: bad))")
-            try await scene.answer(asked, "becomeDownload", ["destination": ["path": .string(scene.file("saved"))]])
+            let destination: [String: JSONValue] = ["destination": ["path": .string(scene.file("saved"))]]
+            for _ in 0..<2 { try await scene.answer(asked, "becomeDownload", destination) }
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(task["kind"] == "download" && task["file"] == .string(scene.file("saved")), "\(task)")
-            #expect(Resource.version(1, size: 300_000).content.matches(scene.file("saved")))
+            #expect(task["attempts"] == 1 && scene.names == ["saved"], "\(task)")
+            #expect(resource.content.matches(scene.file("saved")))
             #expect(try await scene.toldQuestions(id).count == 1)
-            let post = try await scene.request("/file", ["method": "POST", "body": ["text": "x"]])
-            let once = try await scene.question(post)
-            #expect(
-                once["actions"] == ["allow", "cancel"] && asked["actions"] == ["allow", "cancel", "becomeDownload"])
-            let refusal = try await scene.refusal(once, "becomeDownload")
-            #expect(refusal?.code == "request.unsupported")
-            let shown = try await scene.daemon.dlctl(["decisions"]).output
-            #expect(shown.contains(" allow") && !shown.contains("becomeDownload"), "\(shown)")
+            #expect(scene.origin.requests("/file").count == 1)
+        }
+
+        /// The request had asked for a coding.
+        @Test(.timeLimit(.minutes(1))) func aCodedAnswerBecomesADecodedFile() async throws {
+            let scene = try await scene()
+            let coded = try await Packing.pack(Resource.version(1, size: 300_000).content.bytes, "gzip")
+            scene.origin.serve(
+                "/file",
+                Behaviour { _, reply in
+                    try reply.head(200, "OK", [("Content-Encoding", "gzip"), ("Content-Length", "\(coded.count)")])
+                    try reply.body(coded[...])
+                }, .status(410))
+            let id = try await scene.request("/file")
+            try await scene.answer(
+                try await scene.question(id), "becomeDownload", ["destination": ["path": .string(scene.file("saved"))]])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(Resource.version(1, size: 300_000).content.matches(scene.file("saved")))
+        }
+
+        /// A stream of a volatile session, of which its client has seen the header.
+        @Test(.timeLimit(.minutes(1))) func aStreamBecomesAFile() async throws {
+            let scene = try await scene()
+            try await scene.probe.call(
+                "session.open", ["id": "v", "kind": "ephemeral", "configuration": ["asks": ["response"]]])
+            let id = try await scene.probe.add(
+                [["kind": "data", "url": .string(scene.origin.url("/file")), "stream": true]], session: "v")[0]
+            try await scene.answer(
+                try await scene.question(id), "becomeDownload", ["destination": ["path": .string(scene.file("saved"))]])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(Resource.version(1, size: 300_000).content.matches(scene.file("saved")))
+            #expect(scene.origin.requests("/file").count == 1)
+        }
+
+        /// What is left of the answer is requested, as in every download.
+        @Test(.timeLimit(.minutes(1))) func theRestOfABrokenAnswerIsRequested() async throws {
+            let scene = try await scene()
+            let resource = Resource.version(1, size: 2 << 20)
+            scene.origin.serve("/file", .good(resource, cutAfter: 1 << 20), .good(resource))
+            let id = try await scene.request("/file", Scene.quickRetry)
+            try await scene.answer(
+                try await scene.question(id), "becomeDownload", ["destination": ["path": .string(scene.file("saved"))]])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file("saved")))
+            #expect(scene.origin.requests("/file").map(\.rangeStart).last == 1 << 20)
+        }
+
+        /// The daemon dies while the answer arrives. Whether the server acted on the request is not known.
+        @Test(.timeLimit(.minutes(1))) func theNextDaemonDoesNotRepeatAPost() async throws {
+            var scene = try await scene()
+            scene.origin.serve("/file", .stalling(.version(1, size: 300_000), after: 100_000))
+            let id = try await scene.request("/file", ["method": "POST", "body": ["text": "order"]])
+            try await scene.answer(
+                try await scene.question(id), "becomeDownload", ["destination": ["path": .string(scene.file("saved"))]])
+            let arrives = try await eventually {
+                (try await scene.probe.task(id)["bytesReceived"]?.integerValue ?? 0) > 0
+            }
+            #expect(arrives)
+            scene = try await scene.restarted()
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task.errorCode == "network.lost" && task["kind"] == "download", "\(task)")
+            #expect(scene.origin.requests("/file").count == 1)
+        }
+
+        /// The connection ended with the daemon, so the request would have to be made again.
+        @Test(.timeLimit(.minutes(1)), arguments: ["GET", "POST"])
+        func anAnswerThatIsNotHeldAnyMoreIsRequestedIfThatIsHarmless(method: String) async throws {
+            var scene = try await scene()
+            let id = try await scene.request(
+                "/file", method == "POST" ? ["method": "POST", "body": ["text": "order"]] : [:])
+            let asked = try await scene.question(id)
+            scene = try await scene.restarted()
+            let destination: JSONValue = ["destination": ["path": .string(scene.file("saved"))]]
+            let refusal = try await scene.refusal(asked, "becomeDownload", destination.objectValue ?? [:])
+            #expect(refusal?.code == (method == "POST" ? "request.unsupported" : nil))
+            if method == "GET" { try await scene.probe.wait(for: id, "completed") }
+            #expect(scene.origin.requests("/file").count == (method == "GET" ? 2 : 1))
+        }
+
+        /// A stop before the file has begun, and while it arrives.
+        @Test(.timeLimit(.minutes(1))) func whatBecameAFileCanBePaused() async throws {
+            let scene = try await scene()
+            let resource = Resource.version(1, size: 300_000)
+            for name in ["first", "second"] {
+                scene.origin.serve("/\(name)", .stalling(resource, after: 100_000), .good(resource))
+                let id = try await scene.request("/\(name)")
+                try await scene.answer(
+                    try await scene.question(id), "becomeDownload", ["destination": ["path": .string(scene.file(name))]]
+                )
+                if name == "second" {
+                    let arrives = try await eventually {
+                        (try await scene.probe.task(id)["bytesReceived"]?.integerValue ?? 0) > 0
+                    }
+                    #expect(arrives)
+                }
+                #expect(try await scene.probe.control("pause", id))
+                #expect(try await scene.probe.state(id) == "paused")
+                #expect(try await scene.probe.control("resume", id))
+                try await scene.probe.wait(for: id, "completed")
+                #expect(resource.content.matches(scene.file(name)))
+            }
         }
 
         @Test(.timeLimit(.minutes(1))) func fetchNamesTheFileThatItsAnswerBecame() async throws {

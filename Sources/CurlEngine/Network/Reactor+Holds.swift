@@ -25,13 +25,26 @@ extension Reactor {
         noteFilled(transfer)
     }
 
-    func goOn(_ transfer: Transfer, after hold: Transfer.Hold) {
+    /// - Parameter begin: prepares for the body.
+    func goOn(_ transfer: Transfer, after hold: Transfer.Hold, _ begin: () -> Void) {
         guard transfers.contains(transfer), transfer.holds.contains(hold) else { return }
         transfer.holds.subtract(hold)
-        transfer.begin(after: hold, self)
+        begin()
         if let ending = transfer.ending, !transfer.holds.contains(.restart) { return conclude(transfer, ending) }
         release(transfer, hold)
     }
+
+    /// The answer that `held` holds is that of `transfer`, which is never on the network itself.
+    func `continue`(_ held: Transfer, as transfer: Transfer) {
+        held.isContinued = true
+        transfer.standIn = held
+        guard transfers.contains(held) else { return transfer.refuse(Self.lost) }
+        transfer.feed?.end()
+        goOn(held, after: .answer) { held.become(transfer, self) }
+    }
+
+    private static let lost = ExchangeOutcome.End.transport(
+        code: Int(CURLE_RECV_ERROR.rawValue), message: "the connection ended while the answer waited")
 
     func buffersFreed() {
         for transfer in transfers.all {

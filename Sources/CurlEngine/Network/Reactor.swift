@@ -179,7 +179,7 @@ final class Reactor: @unchecked Sendable {
         case .helper(let transfer, let event): heard(event, of: transfer)
         case .helperEnded(let transfer): helperEnded(transfer)
         case .tokens(let transfer, let since, let made): heard(made, transfer, since: since)
-        case .mayGoOn(let transfer, let hold): goOn(transfer, after: hold)
+        case .mayGoOn(let transfer, let hold): goOn(transfer, after: hold) { transfer.begin(after: hold, self) }
         case .sendingChanged(let transfer): release(transfer, .sending)
         case .buffersFreed: buffersFreed()
         case .globalRate(let rate, let direction):
@@ -264,6 +264,7 @@ final class Reactor: @unchecked Sendable {
 
     private func begin(_ transfer: Transfer) {
         if stopped != nil || transfer.isAborted { return transfer.refuse(.aborted) }
+        if let held = transfer.context.continues?.transfer, !held.isContinued { return `continue`(held, as: transfer) }
         transfer.reactor = self
         transfer.began = now
         setLimits(transfer)
@@ -298,7 +299,8 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    private func abort(_ transfer: Transfer) {
+    private func abort(_ aborted: Transfer) {
+        let transfer = aborted.standIn ?? aborted
         transfer.isAborted = true
         if transfer.readsItself, !transfer.isPaused { receive(transfer) }
         guard transfers.contains(transfer) else { return }
@@ -346,7 +348,11 @@ final class Reactor: @unchecked Sendable {
         transfer.isHandleClean = code == CURLE_OK
         if code == CURLE_SEND_ERROR { transfer.hearLastWords(self) }
         if transfer.discardingSince != nil { return follow(transfer) }
-        if transfer.isQuestionRefused, transfer.expectsContinue { return sendUnasked(transfer) }
+        if transfer.isQuestionRefused, transfer.expectsContinue {
+            // Its `Expect` was refused (RFC 9110 section 10.1.1).
+            expectations.wasIgnored(by: transfer.request.origin, at: now)
+            return sendAgain(transfer)
+        }
         if transfer.ending == nil, transfer.head == nil, code == CURLE_OK || transfer.isRefused { transfer.judge(self) }
         if let ending = transfer.ending { return conclude(transfer, ending) }
         if transfer.metWhatWasLeft(code), transfer.request.isIdempotent { return sendAgain(transfer, afresh: true) }
@@ -369,12 +375,6 @@ final class Reactor: @unchecked Sendable {
         let message = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
         let isStale = transfer.metWhatWasLeft(code)
         return .transport(code: Int(isStale ? CURLE_RECV_ERROR.rawValue : code.rawValue), message: message)
-    }
-
-    /// Repeats a request whose `Expect` was refused (RFC 9110 section 10.1.1).
-    private func sendUnasked(_ transfer: Transfer) {
-        expectations.wasIgnored(by: transfer.request.origin, at: now)
-        sendAgain(transfer)
     }
 
     private func sendAgain(_ transfer: Transfer, afresh: Bool = false) {

@@ -175,6 +175,13 @@ extension Transfer {
         }
     }
 
+    /// The held answer is that of another exchange, whose judge decides about it. The client has decided already.
+    func become(_ heir: Transfer, _ reactor: Reactor) {
+        (exchange, part, context, report) = (heir.exchange, heir.part, heir.context, heir.report)
+        exchange.hold = nil
+        if let head { judge(head, reactor) }
+    }
+
     /// The origin whose server has accepted given credentials in this request; nil if there is none.
     private var letsPass: String? {
         guard let known = request.credentials, let status = parser.status, status < 500,

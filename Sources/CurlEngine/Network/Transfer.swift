@@ -48,9 +48,9 @@ final class Transfer: @unchecked Sendable {
 
     static let discardPatience = 64 << 10
 
-    let exchange: Exchange
-    let part: PartFile?
-    let context: TransferContext
+    var exchange: Exchange
+    var part: PartFile?
+    var context: TransferContext
     /// Set before the reactor is given the transfer.
     var keys: SSHKeys?
     /// The file that `feed` reads.
@@ -60,7 +60,10 @@ final class Transfer: @unchecked Sendable {
     let segment: Segment?
     /// Bytes before this offset may be taken without asking the segment's bound.
     var permittedEnd: Int64 = 0
-    private let report: @Sendable (ExchangeOutcome) -> Void
+    var report: @Sendable (ExchangeOutcome) -> Void
+    /// The held answer became that of another exchange; and what carries it out in this one's place.
+    var isContinued = false
+    var standIn: Transfer?
 
     /// The conversation with its helper; nil if libcurl performs the exchange.
     let talk: HelperTalk?
@@ -345,8 +348,6 @@ final class Transfer: @unchecked Sendable {
     func refuse(_ end: ExchangeOutcome.End) {
         feed?.end()
         segment?.bound.close()
-        var outcome = ExchangeOutcome(end: end, offset: exchange.startOffset)
-        outcome.wasSent = false
-        report(outcome)
+        report(ExchangeOutcome(end, before: exchange, continuing: context.continues != nil))
     }
 }

@@ -98,4 +98,12 @@ package struct ExchangeOutcome: Sendable {
         self.delimited = delimited
         self.proxyStatus = proxyStatus
     }
+
+    /// The end of an exchange that never began.
+    /// - Parameter continuing: it was to continue another, whose request was sent.
+    package init(_ end: End, before exchange: Exchange, continuing: Bool = false) {
+        self.init(end: end, offset: exchange.startOffset)
+        wasSent = continuing
+        if continuing { sent = exchange.payload.length ?? .zero }
+    }
 }

@@ -7,7 +7,7 @@ enum EventReference {
         case .taskAdded: "A task was added."
         case .taskStarted: "An attempt began."
         case .taskRedirected:
-            "The server sent the request elsewhere: 301, 302, 303, 307 or 308 with a Location, at most 20 times. 303, and 301 or 302 after a POST, become a GET without a body; HEAD stays HEAD. Other statuses are final: 300, 304, 305 and 306 are never followed. With `hsts`, no server did: the URL is asked over https, with the same method and body."
+            "The server sent the request elsewhere: 301, 302, 303, 307 or 308 with a Location, at most 20 times. 303, and 301 or 302 after a POST, become a GET without a body; HEAD stays HEAD. An upload is repeated by 301 and 302 if only scheme, host or a slash at the end of the path differ. It fails with `http.protocol` after any other, and after a 303 to anything but a POST that was sent whole. Other statuses are final: 300, 304, 305 and 306 are never followed. With `hsts`, no server did: the URL is asked over https, with the same method and body."
 
         case .taskResponse: "The header of the answer arrived."
         case .taskResumed: "The attempt keeps the bytes that it holds, and fetches the rest."

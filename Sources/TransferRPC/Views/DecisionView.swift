@@ -126,7 +126,7 @@ extension DecisionView: WireObject {
         case .actions:
             .required(
                 .list(.oneOf(DecisionAction.self)),
-                "Actions that `decision.answer` accepts. For another user's task, those that administrators may take; `becomeDownload` only if the request may be repeated."
+                "Actions that `decision.answer` accepts. For another user's task, those that administrators may take; `becomeDownload` only for data tasks."
             )
         }
     }

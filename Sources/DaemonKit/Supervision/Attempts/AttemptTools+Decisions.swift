@@ -5,10 +5,17 @@ import TransferStore
 /// Questions about answers that an exchange holds at their headers until a client decides.
 extension AttemptTools {
     /// Returns nil if the policy asks no questions about answers; then no exchange holds one.
-    func asking(of record: TaskRecord, _ run: TransferRun, _ policy: EffectivePolicy) -> RunRecorder.Asking? {
+    /// - Parameter handOver: called instead if the answer is to become a file, and told whether the cache has it.
+    func asking(
+        of record: TaskRecord, _ run: TransferRun, _ policy: EffectivePolicy,
+        orElse handOver: (@Sendable (Bool) -> Void)? = nil
+    ) -> RunRecorder.Asking? {
         guard policy.asks.contains(.response) else { return nil }
         return { [self, retry = policy.retry] head, proceed in
-            ask(about: .begun(head), of: record, run, retry: retry) { _ in proceed() }
+            ask(about: .begun(head), of: record, run, retry: retry) { action in
+                guard action == .becomeDownload, let handOver else { return proceed() }
+                handOver(head.cachedAge != nil)
+            }
         }
     }
 

@@ -13,6 +13,8 @@ final class DownloadAttempt: TransferAttempt {
     let run: TransferRun
     let tools: AttemptTools
     let logger: Logger
+    /// The exchange of the data task that this run was; its answer becomes the file.
+    let continued: RunningExchange?
 
     /// A complete representation: in the part file, or in memory if it was small and came at once.
     struct Whole: Sendable {
@@ -24,7 +26,11 @@ final class DownloadAttempt: TransferAttempt {
         var stamp: PartStamp?
     }
 
-    init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
+    init(
+        record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger,
+        continuing continued: RunningExchange? = nil
+    ) {
+        self.continued = continued
         self.record = record
         self.policy = policy
         self.run = run

@@ -1,5 +1,6 @@
 import CurlEngine
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -17,6 +18,8 @@ final class RequestAttempt: TransferAttempt {
     /// nil for tasks without one.
     let cache: TaskCache?
     private let logger: Logger
+    /// While it runs.
+    private let current = Guarded<RequestCourse?>(nil)
 
     init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
         self.record = record
@@ -40,7 +43,7 @@ final class RequestAttempt: TransferAttempt {
         run.start { [self] in
             do {
                 let begun = try await begin()
-                run.wait(for: begun.requests) { [self] in run.start { [self] in ended(await end(begun)) } }
+                run.wait(for: begun.requests) { [self] in run.start { [self] in await end(begun, beginnings, ended) } }
             } catch {
                 ended(AttemptEnding(of: error))
             }
@@ -62,12 +65,42 @@ final class RequestAttempt: TransferAttempt {
         let recorder = RunRecorder(
             record: record, run: run, keepsAnswers: stream != nil, stream: stream, cache: cache,
             patience: tools.patience, keeper: tools.checkpoints, time: tools.time, logger: logger,
-            asking: tools.asking(of: record, run, policy))
+            asking: tools.asking(of: record, run, policy) { [current] isStored in
+                current.withLock { $0 }?.handOver(isStored: isStored)
+            })
         let pinned = try await tools.files.pinned(
             policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
-        let requests = StepInterpreter(try RequestCourse(self, sending: sending, pinned, recorder))
+        let course = try RequestCourse(self, sending: sending, pinned, recorder)
+        current.withLock { $0 = course }
+        let requests = StepInterpreter(course)
         requests.begin()
         return Begun(recorder: recorder, requests: requests)
+    }
+
+    /// If a client wants the answer as a file, this run goes on as a download.
+    private func end(
+        _ begun: Begun, _ beginnings: Turnstiles, _ ended: @escaping @Sendable (AttemptEnding) -> Void
+    ) async {
+        let ending = await end(begun)
+        let held = current.withLock { course in
+            defer { course = nil }
+            return course?.held
+        }
+        guard case .aborted = ending, let held, !run.isAborting,
+            var record = try? await tools.patience.store.read({ [id = record.id] in try $0.task(id) })
+        else {
+            held?.cancel()
+            return ended(ending)
+        }
+        run.streams(to: nil)
+        record.settled = self.record.settled
+        // The request was made, and the download does not make it again.
+        if held.mayBeContinued { record.upload = nil }
+        DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger, continuing: held)
+            .begin(beginnings) { ending in
+                held.cancel()
+                ended(ending)
+            }
     }
 
     private func end(_ begun: Begun) async -> AttemptEnding {

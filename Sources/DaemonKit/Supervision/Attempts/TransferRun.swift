@@ -187,16 +187,20 @@ final class TransferRun: Sendable {
 
     var decisionDeadline: Int64? { state.withLock { $0.decisionDeadline } }
 
-    /// Continues the run after a decision.
+    /// An answer waits for its decision.
+    var holdsAnswer: Bool { state.withLock { $0.proceed != nil } }
+
+    /// Continues the run after a decision; false if it holds no answer.
     /// - Parameter action: nil for the default.
-    func isDecided(_ action: DecisionAction?) {
+    @discardableResult
+    func isDecided(_ action: DecisionAction?) -> Bool {
         let proceed = state.withLock { state in
             if state.figures.phase == .deciding { state.figures.phase = nil }
             state.decisionDeadline = nil
             defer { state.proceed = nil }
             return state.proceed
         }
-        proceed?(action)
+        return proceed?(action) != nil
     }
 
     // MARK: Slot
@@ -204,8 +208,8 @@ final class TransferRun: Sendable {
     var hold: Scheduler.Candidate.Hold { state.withLock { $0.hold } }
     func set(hold: Scheduler.Candidate.Hold) { state.withLock { $0.hold = hold } }
 
-    /// The body goes to the client of its session.
-    func streams(to stream: BodyStream) { state.withLock { $0.stream = stream } }
+    /// The body goes to the client of its session; nil if it goes to a file after all.
+    func streams(to stream: BodyStream?) { state.withLock { $0.stream = stream } }
 
     /// Only the client can make it continue: the client is asked about an answer, or does not take the body of a stream.
     /// - Parameter boot: milliseconds of the boot clock.
@@ -323,12 +327,7 @@ final class TransferRun: Sendable {
     /// The host sent bytes recently.
     var receives: Bool { !isUpload && rate > 0 }
 
-    private var isUpload: Bool {
-        switch kind {
-        case .upload: true
-        case .download, .data: false
-        }
-    }
+    private var isUpload: Bool { kind == .upload }
 
     /// Adds the metrics of a finished exchange.
     func measured(_ entry: ExchangeMetrics) { state.withLock { $0.metrics.add(entry) } }

@@ -387,7 +387,7 @@ final class TaskCache: Sendable {
     }
 
     /// Lets the requests that wait for this one continue; only the next of them if this one was stopped.
-    private func land(wasStopped: Bool = false) {
+    func land(wasStopped: Bool = false) {
         let lead = state.withLock { state -> CacheKeeper.Lead? in
             guard case .leads(let lead) = state.flight else { return nil }
             state.flight = .none

@@ -95,7 +95,7 @@ struct DecisionService: DecisionServing {
         }
     }
 
-    /// The answer is fetched again, into a file.
+    /// The run that holds the answer goes on as a download. If no run holds it any more, it is requested again.
     private func becameDownload(
         _ known: DecisionRecord, by answer: DecisionAnswer
     ) async throws -> Stored {
@@ -108,10 +108,11 @@ struct DecisionService: DecisionServing {
             throw TransferError(
                 .badField, "action: the task is not a data task; say allow or cancel.", details: ["field": "action"])
         }
-        guard task.spec.mayBeAskedAgain(known.settled.standing) else {
+        let run = runs[task.id].flatMap { $0.holdsAnswer ? $0 : nil }
+        guard run != nil || task.spec.mayBeAskedAgain(known.settled.standing) else {
             throw TransferError(
                 .unsupported,
-                "action: becomeDownload repeats the request, and its method does not allow that; say allow.",
+                "action: the answer is not held any more, and the method does not allow to ask again; say cancel.",
                 details: ["field": "action"])
         }
         let session = try await store.read { try $0.session(task.session) }
@@ -121,7 +122,7 @@ struct DecisionService: DecisionServing {
         let destination = try admission.complete(answer.destination)
         let device = try await files.admit(
             try DestinationPlan(destination), owner: task.session.owner, field: "destination")
-        return try await stops.stopping([task.id]) {
+        let save: @Sendable () async throws -> Stored = {
             try await store(answer, to: known.id) { transaction in
                 // Other fields may have been changed meanwhile.
                 guard var record = try transaction.task(task.id) else { return }
@@ -132,6 +133,11 @@ struct DecisionService: DecisionServing {
                 try transaction.setDestinationDevice(task.id, device)
             }
         }
+        guard let run else { return try await stops.stopping([task.id], save) }
+        let stored = try await stops.holding([task.id], save)
+        // If it ended meanwhile, the next attempt is a download.
+        if stored.isNew, !run.isDecided(.becomeDownload) { try await stops.stopping([task.id]) {} }
+        return stored
     }
 
     /// Whether an answer is new, and the outcome of its task if that changed. An answer that repeats an earlier one is
@@ -171,8 +177,6 @@ struct DecisionService: DecisionServing {
             try body(transaction)
             switch answer.action {
             case .cancel: return (true, try transitions.apply(.cancel(keepPartial: false), to: record, in: transaction))
-            case .becomeDownload where record.status.state == .running:
-                return (true, try transitions.apply(.preempted(), to: decision.task, in: transaction))
             case .becomeDownload, .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .follow,
                 .followWith, .refuse, .allow, .continue, .newRequest, .store, .memoryOnly, .doNotStore:
                 // A task that does not wait for this answer continues, or finds the answer in its next attempt.
@@ -252,27 +256,20 @@ extension AnswerDecision.Parameters {
         guard destination == nil || action == .becomeDownload else {
             throw Self.bad("destination", "goes with becomeDownload.")
         }
-        if let destination {
-            try SpecRules(path: "").check(destination)
-            return DecisionAnswer(action, destination: destination)
-        }
-        if let request {
-            try SpecRules(path: "request").check(request)
-            guard credential == nil else { throw Self.bad("credential", "goes with useCredential.") }
-            return DecisionAnswer(action, request: request)
-        }
         guard persistence == nil || action == .trust else {
             throw Self.bad("persistence", "is only for trust; for a credential it is credential.persistence.")
-        }
-        if action == .trust {
-            guard credential == nil else { throw Self.bad("credential", "goes with useCredential.") }
-            return DecisionAnswer(action, persistence: persistence ?? .session)
         }
         guard (credential != nil) == (action == .useCredential) else {
             throw Self.bad(
                 "credential", action == .useCredential ? "missing; it is required." : "goes with useCredential.")
         }
-        guard let credential else { return DecisionAnswer(action) }
+        if let destination { try SpecRules(path: "").check(destination) }
+        if let request { try SpecRules(path: "request").check(request) }
+        guard let credential else {
+            return DecisionAnswer(
+                action, persistence: action == .trust ? persistence ?? .session : nil, request: request,
+                destination: destination)
+        }
         try SpecRules(path: "credential").check(credential)
         if decision.question.protectionSpace?.method == .clientCertificate {
             guard let certificate = credential.clientCertificate, credential.username == nil else {

@@ -237,8 +237,7 @@ extension TaskTransitions {
         settled.askedAt = now.boot
         question.deadline = question.default.patience.map { now.wall.advanced(by: $0) }
         question.request = settled.proposed?.shown
-        let becomesDownload = record.spec.kind == .data && record.spec.mayBeAskedAgain(settled.standing)
-        question.offered = question.actionsOfKind.filter { $0 != .becomeDownload || becomesDownload }
+        question.offered = question.actionsOfKind.filter { $0 != .becomeDownload || record.spec.kind == .data }
         let decision = try transaction.ask(question, of: record.id, at: now.wall, settled: settled) {
             try $0.redacted()
         }

@@ -169,7 +169,8 @@ import TransferStore
                 try transitions.question(about: .begun(head), of: task.id, in: transaction).record?.question.actions
             }
         }
-        #expect(offered == [[.allow, .cancel], [.allow, .cancel, .becomeDownload], [.allow, .cancel]])
+        #expect(
+            offered == [[.allow, .cancel], [.allow, .cancel, .becomeDownload], [.allow, .cancel, .becomeDownload]])
     }
 
     /// The answer is gone with the exchange, so the next one is asked about.

@@ -103,9 +103,10 @@ final class DownloadCourse: FileCourse {
         if let conductor = parted?.conductor { return conductor.perform(exchange, then: then) }
         recorder.begins(exchange)
         let (run, hosts) = (attempt.run, attempt.tools.hosts)
-        let context = TransferContext(
+        var context = TransferContext(
             task: attempt.record.id, session: attempt.record.session, counters: run.counters, observer: recorder,
             cookies: run.cookies, hsts: run.hsts)
+        context.continues = attempt.continued
         let (source, single) = state.withLock { ($0.sending?.file, $0.steps.strategy.parting) }
         let segment = single.flatMap { self.segment($0, exchange, then) }
         if segment != nil {

@@ -16,8 +16,13 @@ final class RequestCourse: ExchangeCourse {
         var isAnnounced = false
         /// A client is being asked about an answer that has arrived.
         var asked: Asked?
+        /// Takes the end of the exchange that runs.
+        var then: Then?
+        /// Set if the client wants the answer as a file.
+        var held: RunningExchange?
     }
 
+    private typealias Then = @Sendable (NextStep<UploadResult>) -> Void
     private typealias Asked = (then: @Sendable (DecisionAction?) -> Void, stopped: @Sendable () -> Void)
 
     private let attempt: RequestAttempt
@@ -94,7 +99,7 @@ final class RequestCourse: ExchangeCourse {
     ) {
         state.withLock { $0.asked = (then, stopped) }
         attempt.tools.ask(about: answer, of: attempt.record, attempt.run, retry: attempt.policy.retry) { [self] in
-            asked()?.then($0)
+            $0 == .becomeDownload ? handOver(isStored: true) : asked()?.then($0)
         }
         if exchange.isCancelled { asked()?.stopped() }
     }
@@ -153,7 +158,9 @@ final class RequestCourse: ExchangeCourse {
             task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder,
             receiver: attempt.stream, cookies: attempt.run.cookies, hsts: attempt.run.hsts)
         attempt.stream?.prepare(decodes: exchange.decodesBody)
+        state.withLock { $0.then = then }
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
+            guard let then = self.waiting() else { return }
             // The body of a redirect is not streamed before the client has refused to follow it.
             if let stream = self.attempt.stream, outcome.end.redirect == nil {
                 return self.ended(stream.ended(outcome), of: exchange, then: then)
@@ -161,6 +168,27 @@ final class RequestCourse: ExchangeCourse {
             self.decode(outcome, of: exchange) { self.ended($0, of: exchange, then: then) }
         }
     }
+
+    /// Returns who waits for the end of the exchange that runs; nil if that was handed over.
+    private func waiting() -> Then? {
+        state.withLock { state in
+            defer { state.then = nil }
+            return state.then
+        }
+    }
+
+    /// The client wants the answer as a file. The requests end here, and a download continues the exchange.
+    /// - Parameter isStored: the answer is in the cache, so the exchange brings no body.
+    func handOver(isStored: Bool) {
+        let running = isStored || exchange.running?.mayBeContinued != true ? nil : exchange.running
+        state.withLock { $0.held = running ?? RunningExchange {} }
+        guard running != nil, let then = waiting() else { return cancel() }
+        attempt.cache?.land(wasStopped: true)
+        then(.success(nil))
+    }
+
+    /// The exchange whose answer becomes a file; nil if none does.
+    var held: RunningExchange? { state.withLock { $0.held } }
 
     private func ended(
         _ outcome: ExchangeOutcome, of exchange: Exchange,

@@ -1,10 +1,9 @@
-import CurlEngine
 import Threading
 import TransferCore
 import TransferModel
 
-/// The current exchange of a course that performs one exchange after another.
-final class SingleExchange: Sendable {
+/// The current exchange of somebody who performs one exchange after another.
+package final class SingleExchange: Sendable {
     private struct State {
         var running: RunningExchange?
         /// How many exchanges have begun, and the number of the last one that is over.
@@ -16,17 +15,15 @@ final class SingleExchange: Sendable {
     private let engine: any ExchangePerforming
     private let state = Guarded(State())
 
-    init(_ engine: any ExchangePerforming) { self.engine = engine }
+    package init(_ engine: any ExchangePerforming) { self.engine = engine }
 
     /// Calls `report` once. After `cancel`, nothing is sent.
-    func start(
+    package func start(
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment? = nil,
         context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         guard !state.withLock({ $0.isCancelled }) else {
-            var outcome = ExchangeOutcome(end: .aborted, offset: exchange.startOffset)
-            outcome.wasSent = false
-            return report(outcome)
+            return report(ExchangeOutcome(.aborted, before: exchange, continuing: context.continues != nil))
         }
         let number = state.withLock { state in
             state.begun += 1
@@ -46,10 +43,10 @@ final class SingleExchange: Sendable {
     }
 
     /// The exchange that began last; nil while it begins, and after its end.
-    var running: RunningExchange? { state.withLock { $0.running } }
-    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    package var running: RunningExchange? { state.withLock { $0.running } }
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    func cancel() {
+    package func cancel() {
         state.withLock { state in
             state.isCancelled = true
             return state.running

@@ -1,10 +1,9 @@
-import CurlEngine
 import Testing
 import Threading
 import TransferCore
 import TransferModel
 
-@testable import DaemonKit
+@testable import CurlEngine
 
 @Suite struct SingleExchangeTests {
     /// Starts exchanges whose ends the test decides.
