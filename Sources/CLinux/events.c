@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 _Static_assert(DLD_READABLE == EPOLLIN && DLD_WRITABLE == EPOLLOUT, "epoll's bits");
-_Static_assert(DLD_ERROR == EPOLLERR && DLD_HANGUP == EPOLLHUP, "epoll's bits");
+_Static_assert(DLD_ERROR == EPOLLERR && DLD_HANGUP == EPOLLHUP && DLD_ONCE == EPOLLONESHOT, "epoll's bits");
 
 int dld_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 

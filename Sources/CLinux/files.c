@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -31,6 +32,15 @@ int dld_close_memory(int descriptor) {
 ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offset) {
     const struct iovec piece = {.iov_base = buffer, .iov_len = count};
     return preadv2(descriptor, &piece, 1, offset, RWF_NOWAIT);
+}
+
+ssize_t dld_send_file(int socket, int descriptor, int64_t offset, size_t count) {
+    off_t place = offset;
+    ssize_t sent = sendfile(socket, descriptor, &place, count);
+    if (sent >= 0 || (errno != EINVAL && errno != ENOSYS)) return sent;
+    char copy[16384];
+    ssize_t got = pread(descriptor, copy, count < sizeof copy ? count : sizeof copy, offset);
+    return got > 0 ? send(socket, copy, (size_t)got, MSG_NOSIGNAL) : got;
 }
 
 int dld_stat_cached(int descriptor, struct stat *status) {

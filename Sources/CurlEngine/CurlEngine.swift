@@ -48,7 +48,6 @@ package final class CurlEngine: Sendable {
     let reactor: Reactor
     private let files: FileSide
     private let homeDirectory: String?
-    private let feeds: FeedFactory
     /// Short calls that may block: looking for keys, and waiting for disks at the end.
     private let errands: WorkQueue<@Sendable () -> Void>
 
@@ -62,7 +61,6 @@ package final class CurlEngine: Sendable {
             journal: try? OffsetJournal(path: configuration.journalPath, slots: slots),
             bufferBound: configuration.bufferBound)
         homeDirectory = configuration.homeDirectory
-        feeds = FeedFactory(files)
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
             maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent, files: files,
@@ -71,7 +69,7 @@ package final class CurlEngine: Sendable {
         guard let reactor, reactor.start() else {
             throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
         }
-        files.waker.onBuffersFreed { [weak reactor] in reactor?.post(.buffersFreed) }
+        files.buffers.onFreed { [weak reactor] in reactor?.post(.buffersFreed) }
         self.reactor = reactor
     }
 
@@ -111,7 +109,7 @@ package final class CurlEngine: Sendable {
             }
             let transfer = Transfer(
                 exchange: exchange, part: part, context: context, request: request, source: source,
-                feed: feeds.make(exchange, source: source), segment: segment, report: report)
+                feed: files.feed(exchange, source: source), segment: segment, report: report)
             request.url.scheme == "sftp" ? startWithKeys(transfer) : reactor.post(.start(transfer))
             return RunningExchange(transfer, on: reactor)
         case .failure(let refusal):

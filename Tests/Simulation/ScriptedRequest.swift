@@ -116,7 +116,7 @@ final class ScriptedRequest {
                 delivery.take(buffer[..<count])
                 sent += count
                 publishSent()
-            case .wait:
+            case .wait, .push:
                 world.violate("the source is not read")
                 return .aborted
             case .failed(let end): return end

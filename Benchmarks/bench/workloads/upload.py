@@ -28,7 +28,7 @@ def run(context):
         daemon.end()
     context.report.compare(race, "cpu", "curl", bars.UPLOAD_CURL)
     context.report.compare(race, "cpu", "floor")
-    context.report.compare(race, "wall", "curl")
+    context.report.compare(race, "wall", "curl", bars.UPLOAD_WALL)
     context.report.compare(race, "peak", "curl")
     curl = race.values("curl", "wall")
     flushes.count(context, "upload 2 GB", make_job, check, None, None, statistics.median(curl) if curl else None)

@@ -10,6 +10,8 @@
 #define DLD_WRITABLE 0x004u
 #define DLD_ERROR 0x008u
 #define DLD_HANGUP 0x010u
+// Reported once, until it is watched again.
+#define DLD_ONCE 0x40000000u
 
 struct dld_ready {
     int32_t fd;

@@ -20,6 +20,9 @@ int dld_close_memory(int descriptor);
 // preadv2(2) with RWF_NOWAIT: reads only from the page cache and never waits for a disk. -1 with EAGAIN if the cache has none of
 // the bytes, with EOPNOTSUPP if the file system does not support it.
 ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offset);
+// sendfile(2): sends bytes of a file without a copy, as many as the socket takes. From a file system that cannot do that, it sends
+// a copy. 0 at the end of the file, -1 and errno on failure.
+ssize_t dld_send_file(int socket, int descriptor, int64_t offset, size_t count);
 // Device, inode, size and modification time of an open file as the kernel has them in memory, without asking a server (statx(2)
 // with AT_STATX_DONT_SYNC). -1 and errno on failure.
 int dld_stat_cached(int descriptor, struct stat *status);

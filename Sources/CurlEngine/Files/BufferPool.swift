@@ -69,6 +69,7 @@ final class BufferPool: Sendable {
         var free = [[Buffer]](repeating: [], count: Size.allCases.count)
         var lent = 0
         var starved = false
+        var onFreed: (@Sendable () -> Void)?
 
         mutating func take(_ size: Size) -> Buffer {
             lent += size.bytes
@@ -93,10 +94,11 @@ final class BufferPool: Sendable {
         }
     }
 
-    /// Takes a buffer back. Returns true if `acquire` had to refuse in the meantime: somebody waits.
-    func release(_ buffer: Buffer) -> Bool {
+    /// Takes a buffer back.
+    func release(_ buffer: Buffer?) {
+        guard let buffer else { return }
         buffer.count = 0
-        return state.withLock { state in
+        let freed = state.withLock { state in
             state.lent -= buffer.capacity
             if let size = Size.allCases.first(where: { $0.bytes == buffer.capacity }),
                 state.free[size.rawValue].count < size.kept
@@ -104,9 +106,13 @@ final class BufferPool: Sendable {
                 state.free[size.rawValue].append(buffer)
             }
             defer { state.starved = false }
-            return state.starved
+            return state.starved ? state.onFreed : nil
         }
+        freed?()
     }
+
+    /// - Parameter action: called, on any thread, when a buffer comes back after one was refused: somebody waits.
+    func onFreed(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.onFreed = action } }
 
     var lentBytes: Int { state.withLock { $0.lent } }
 }

@@ -1,11 +1,6 @@
 import Threading
 import TransferModel
 
-/// The work of a sync thread.
-protocol Synchronizing: Sendable {
-    func synchronize()
-}
-
 /// The threads that serve one file system: a slow or hanging one delays only its own transfers.
 final class DeviceThreads: Sendable {
     enum Write: Sendable {
@@ -18,17 +13,13 @@ final class DeviceThreads: Sendable {
         case round(DeviceThreads)
     }
 
-    /// A piece of a file that is being uploaded.
-    private struct Reading: Sendable {
-        var piece: PayloadFeed.Piece
-        var feed: PayloadFeed
-    }
-
     private static let syncThreads = 4
     private static let readThreads = 2
     private let writer: WorkQueue<Write>
-    private let syncer: WorkQueue<any Synchronizing>
-    private let reader: WorkQueue<Reading>
+    /// Syncs of single files.
+    let syncer: WorkQueue<@Sendable () -> Void>
+    /// Reads of files that are being uploaded.
+    let reader: WorkQueue<@Sendable () -> Void>
     private let rounds: WorkQueue<SyncRound>
     private let backlog: Guarded<WriteBacklog<PartSink>>
     let round: SyncRound
@@ -51,9 +42,9 @@ final class DeviceThreads: Sendable {
             case .round(let threads): threads.rounds.post(threads.round)
             }
         }
-        syncer = WorkQueue(name: "dld-sync", threads: threads(Self.syncThreads)) { $0.synchronize() }
+        syncer = WorkQueue(name: "dld-sync", threads: threads(Self.syncThreads)) { $0() }
         rounds = WorkQueue(name: "dld-round", threads: threads(1)) { $0.synchronize() }
-        reader = WorkQueue(name: "dld-read", threads: threads(Self.readThreads)) { $0.feed.fill($0.piece) }
+        reader = WorkQueue(name: "dld-read", threads: threads(Self.readThreads)) { $0() }
     }
 
     func post(_ job: Write) {
@@ -62,10 +53,8 @@ final class DeviceThreads: Sendable {
     }
     /// Whether a transfer of a crowd may take another buffer; if not, the sink's `onChange` says when to ask again.
     func admits(_ sink: PartSink) -> Bool { backlog.withLock { $0.admits(sink) } }
-    func sync(_ file: any Synchronizing) { syncer.post(file) }
     /// Syncs everything posted so far, of all files, once it is written; does nothing while a round lasts.
     func beginRound() { if round.begin() { writer.post(.round(self)) } }
-    func read(_ piece: PayloadFeed.Piece, for feed: PayloadFeed) { reader.post(Reading(piece: piece, feed: feed)) }
 
     func close() {
         writer.close()

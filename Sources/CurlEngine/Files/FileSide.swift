@@ -1,3 +1,4 @@
+import Threading
 import TransferCore
 import TransferModel
 
@@ -8,8 +9,8 @@ package final class FileSide: Sendable {
     let buffers: BufferPool
     let ledger = SinkLedger()
     let crowd = Crowd()
-    /// Called, on any thread, when buffers come back and a transfer waits for one.
-    let waker = BufferWaker()
+    /// Uploads that run.
+    let uploads = Guarded(0)
 
     /// - Parameters:
     ///   - journal: nil if downloads resume only from checkpoints.
@@ -27,16 +28,14 @@ package final class FileSide: Sendable {
         _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, on board: PartBoard? = nil,
         isWrittenByHelper: Bool = false, onChange: @escaping @Sendable () -> Void
     ) -> PartSink {
-        func alone() -> PartBoard {
-            PartBoard(part: part, alone: acceptance.offset, context: context, services: services(for: part))
-        }
-        return (board ?? alone()).sink(acceptance, isWrittenByHelper: isWrittenByHelper, onChange: onChange)
+        let board = board ?? PartBoard(part: part, alone: acceptance.offset, context: context, files: self)
+        return board.sink(acceptance, isWrittenByHelper: isWrittenByHelper, onChange: onChange)
     }
 
     /// What the exchanges share that fetch segments of one file.
     /// - Parameter checkpoint: the held ranges of the part file.
     package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> PartBoard {
-        PartBoard(part: part, checkpoint: checkpoint, context: context, services: services(for: part))
+        PartBoard(part: part, checkpoint: checkpoint, context: context, files: self)
     }
 
     /// An empty buffer with room for this many bytes; nil if the bound is reached.
@@ -44,12 +43,18 @@ package final class FileSide: Sendable {
 
     /// The feed of what an exchange sends, which the caller starts and ends; nil if the exchange sends nothing.
     package func feed(_ exchange: Exchange, source: UploadSource?) -> PayloadFeed? {
-        FeedFactory(self).make(exchange, source: source)
+        exchange.sentPayload.map { PayloadFeed($0, source: source, files: self) }
     }
 
-    private func services(for part: PartFile) -> PartBoard.Services {
-        PartBoard.Services(
-            threads: devices.threads(for: part.device), journal: journal, buffers: buffers, ledger: ledger, crowd: crowd
-        ) { [waker] in waker.wake() }
+    /// Bytes that each upload has in memory at a time.
+    var uploadPiece: Int { Self.piece(of: uploads.withLock { $0 }) }
+
+    /// The more uploads, the less each has, so total memory stays flat.
+    static func piece(of uploads: Int) -> Int {
+        switch uploads {
+        case ...4: BufferPool.largeSize
+        case ...32: BufferPool.smallSize
+        default: 16 << 10
+        }
     }
 }

@@ -12,16 +12,6 @@ import TransferModel
 /// guards the sinks. The journal's lock nests in it. No system call is made under it, except the journal's pwrite(2) on
 /// file systems that copy on write. A sink stays on the board after its exchange ended, until its bytes are durable.
 package final class PartBoard: Sendable {
-    struct Services: Sendable {
-        var threads: DeviceThreads
-        var journal: OffsetJournal?
-        var buffers: BufferPool
-        var ledger: SinkLedger
-        var crowd = Crowd()
-        /// A buffer came back after a request for one was refused.
-        var onBuffersFreed: @Sendable () -> Void
-    }
-
     struct State {
         /// The version; nil until an answer or a checkpoint tells it.
         var version: Acceptance?
@@ -53,7 +43,8 @@ package final class PartBoard: Sendable {
 
     package let part: PartFile
     let context: TransferContext
-    let services: Services
+    let files: FileSide
+    let threads: DeviceThreads
     /// One exchange has the file to itself.
     let isAlone: Bool
     let state: Guarded<State>
@@ -63,11 +54,12 @@ package final class PartBoard: Sendable {
     ///   - offset: where the only exchange continues; nil if there may be several.
     init(
         part: PartFile, checkpoint: Checkpoint? = nil, alone offset: ByteCount? = nil, context: TransferContext,
-        services: Services
+        files: FileSide
     ) {
         self.part = part
         self.context = context
-        self.services = services
+        self.files = files
+        threads = files.devices.threads(for: part.device)
         isAlone = offset != nil
         var initial = State(held: checkpoint.map { ByteRangeSet($0) } ?? ByteRangeSet())
         if let offset { initial.held.insert(ByteRange(.zero, offset)) }
@@ -80,7 +72,7 @@ package final class PartBoard: Sendable {
             initial.identity = JournalEntry.identity(of: checkpoint)
         }
         state = Guarded(initial)
-        services.ledger.add(self)
+        files.ledger.add(self)
     }
 
     // MARK: Sinks come and go
@@ -117,7 +109,7 @@ package final class PartBoard: Sendable {
             state.opened = min(state.opened, dld_monotonic_nanoseconds())
             return (begins, slots)
         }
-        guard let journal = services.journal else { return begins }
+        guard let journal = files.journal else { return begins }
         for slot in slots { journal.release(slot, task: context.task, keeping: false) }
         // Claims of earlier attempts refer to bytes that are being replaced.
         if begins, !isAlone { journal.forget(context.task) }
@@ -130,7 +122,7 @@ package final class PartBoard: Sendable {
 
     /// Rewrites the sink's claim in the journal; under the lock.
     func claim(_ sink: PartSink, _ state: State) {
-        guard let slot = sink.state.slot, let journal = services.journal, let boot = journal.boot else { return }
+        guard let slot = sink.state.slot, let journal = files.journal, let boot = journal.boot else { return }
         let claimed = sink.state.claimed
         let entry = JournalEntry(
             task: context.task, device: part.device, inode: part.inode, identity: state.identity,
@@ -158,7 +150,7 @@ package final class PartBoard: Sendable {
 
     /// Starts a checkpoint if one is due; on any thread. In a crowd, rounds start those that are due by time.
     func checkpointIfDue(at now: Int64) {
-        let isCrowded = services.crowd.isCrowded
+        let isCrowded = files.crowd.isCrowded
         let (due, held): (CheckpointPace.Due, Checkpoint?) = state.withLock { state in
             guard state.failure == nil, state.finishing == nil else { return (.nothing, nil) }
             let due = state.pace.step(unsynced: state.unsynced, at: now, isCrowded: isCrowded)
@@ -168,7 +160,7 @@ package final class PartBoard: Sendable {
         case .nothing: break
         case .announcement:
             if let held { context.observer.transferCheckpointed(held) }
-        case .sync: services.threads.sync(self)
+        case .sync: threads.syncer.post(synchronize)
         }
     }
 
@@ -235,7 +227,7 @@ package final class PartBoard: Sendable {
     }
 
     private func merge(_ slot: OffsetJournal.Slot, _ range: ByteRange, _ state: inout State) {
-        guard let journal = services.journal else { return }
+        guard let journal = files.journal else { return }
         let neighbours = state.retired.filter { $0.range.end == range.start || $0.range.start == range.end }
         guard !neighbours.isEmpty else { return state.retired.append((range, slot)) }
         state.retired.removeAll { $0.range.end == range.start || $0.range.start == range.end }
@@ -275,7 +267,7 @@ package final class PartBoard: Sendable {
         }
         switch next {
         case .wait: break
-        case .sync: services.threads.sync(self)
+        case .sync: threads.syncer.post(synchronize)
         case .end(let finished): end(finished)
         }
     }
@@ -283,7 +275,7 @@ package final class PartBoard: Sendable {
     /// The claims stay readable: if the daemon dies before the file is delivered, or before the last checkpoint is
     /// stored, they prove its bytes.
     private func end(_ finished: @Sendable () -> Void) {
-        services.ledger.remove(self)
+        files.ledger.remove(self)
         let (slots, isSound) = state.withLock { state in
             let slots = state.takeSlots()
             // Sinks refer to their transfers, and these to this board: without this, they would keep each other alive.
@@ -291,13 +283,13 @@ package final class PartBoard: Sendable {
             state.sinks = []
             return (slots, state.failure == nil)
         }
-        for slot in slots { services.journal?.release(slot, task: context.task, keeping: isSound) }
+        for slot in slots { files.journal?.release(slot, task: context.task, keeping: isSound) }
         finished()
     }
 
     /// Ends at once with what is durable: the disk does not answer and the daemon must stop.
     func abandon() {
-        services.ledger.remove(self)
+        files.ledger.remove(self)
         for sink in state.withLock({ $0.sinks }) { sink.report(isAbandoned: true) }
         let finished = state.withLock { state in
             defer { state.finishing = nil }
@@ -307,7 +299,7 @@ package final class PartBoard: Sendable {
     }
 }
 
-extension PartBoard: Synchronizing {
+extension PartBoard {
     /// How far each sink was when a sync began.
     private struct Marks: Sendable {
         var began: Int64
@@ -337,7 +329,7 @@ extension PartBoard: Synchronizing {
             SyncShare(fileDescriptor: part.fileDescriptor, opened: joined.opened) {
                 self.syncEnded(joined.marks, nil)
             } syncAlone: {
-                self.services.threads.sync(self)
+                self.threads.syncer.post(self.synchronize)
             }
         }
     }

@@ -58,11 +58,15 @@ package final class PartSink: @unchecked Sendable {
             return slot
         }
 
-        /// What the kernel should write now, as offset and length. nil if that is not worth a call yet, or a sync is
-        /// under way, which the call would wait for.
+        /// Another call pays once this many bytes of one file were written since the last.
+        static let writeBackBytes: Int64 = 8 << 20
+
+        /// What the kernel should write now, before the next checkpoint waits for it, as offset and length. nil if that
+        /// is not worth a call yet, or a sync is under way, which the call would wait for. sync_file_range(2) with
+        /// SYNC_FILE_RANGE_WRITE alone promises nothing, and takes no error from the fdatasync(2) that follows.
         mutating func takeWriteBack(isSyncing: Bool) -> (offset: Int64, count: Int64)? {
             let begin = max(writtenBack, durable)
-            guard !isSyncing, written - begin >= WriteBack.bytes else { return nil }
+            guard !isSyncing, written - begin >= Self.writeBackBytes else { return nil }
             writtenBack = written
             return (begin, written - begin)
         }
@@ -103,7 +107,7 @@ package final class PartSink: @unchecked Sendable {
     // MARK: Reader's side
 
     /// Has the writer prepare the file; buffers may be submitted at once.
-    package func open() { board.services.threads.post(.begin(self)) }
+    package func open() { board.threads.post(.begin(self)) }
 
     /// Whether another buffer may be handed over now; if not, `onChange` says when to ask again.
     func admits(at now: Int64) -> Bool {
@@ -122,15 +126,15 @@ package final class PartSink: @unchecked Sendable {
 
     /// Whether the writer has so little to do that a transfer of a crowd may take another buffer; if not, `onChange` says
     /// when to ask again.
-    var isTurnToRead: Bool { board.services.threads.admits(self) }
+    var isTurnToRead: Bool { board.threads.admits(self) }
 
     package func submit(_ buffer: Buffer) {
         board.state.withLock { _ in state.buffersOutstanding += 1 }
-        board.services.threads.post(.bytes(self, buffer))
+        board.threads.post(.bytes(self, buffer))
     }
 
     /// A helper has written everything before `offset`.
-    func extend(to offset: Int64) { board.services.threads.post(.extend(self, to: offset)) }
+    func extend(to offset: Int64) { board.threads.post(.extend(self, to: offset)) }
 
     package var failure: LocalFailure? { board.state.withLock { _ in state.failure } }
 
@@ -143,7 +147,7 @@ package final class PartSink: @unchecked Sendable {
             state.syncsAtEnd = syncing
             state.finishing = { [self] in report() }
         }
-        board.services.threads.post(.finish(self))
+        board.threads.post(.finish(self))
     }
 
     /// Lets a waiting reader continue.
@@ -221,7 +225,7 @@ package final class PartSink: @unchecked Sendable {
 
     func write(_ buffer: Buffer) {
         append(buffer.bytes, buffer.count)
-        if board.services.buffers.release(buffer) { board.services.onBuffersFreed() }
+        board.files.buffers.release(buffer)
         board.state.withLock { _ in state.buffersOutstanding -= 1 }
         wakeReader()
     }
@@ -265,7 +269,9 @@ package final class PartSink: @unchecked Sendable {
         }
         part.noteBytes(upTo: end)
         if let writeBack {
-            board.services.threads.sync(WriteBack(part: part, offset: writeBack.offset, count: writeBack.count))
+            board.threads.syncer.post { [part] in
+                dld_start_writing(part.fileDescriptor, writeBack.offset, writeBack.count)
+            }
         }
         board.context.counters.setReceived(received)
         board.checkpointIfDue(at: now)

@@ -15,7 +15,7 @@ final class SinkLedger: Sendable {
     func remove(_ local: LocalExchange) { state.withLock { $0.locals[ObjectIdentifier(local)] = nil } }
 
     func files(of round: SyncRound) -> [PartBoard] {
-        state.withLock { $0.boards.values.filter { $0.services.threads.round === round } }
+        state.withLock { $0.boards.values.filter { $0.threads.round === round } }
     }
 
     /// Cancels local copies, waits for all ends, and abandons whatever a disk that does not answer still holds. Blocks.

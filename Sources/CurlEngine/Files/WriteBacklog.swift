@@ -9,8 +9,6 @@ struct WriteBacklog<Waiter> {
     var bytes = 0
     private(set) var waiters: [Waiter] = []
 
-    init() {}
-
     /// Whether to read on. A waiter that may not is kept until `wrote` returns it.
     mutating func admits(_ waiter: Waiter) -> Bool {
         guard bytes > Self.bound else { return true }

@@ -56,6 +56,10 @@ struct EasySetup {
         if result == CURLE_OK { result = dld_easy_set_long(easy, option, value) }
     }
 
+    private mutating func set(_ option: CURLoption, offset: Int64) {
+        if result == CURLE_OK { result = dld_easy_set_offset(easy, option, curl_off_t(offset)) }
+    }
+
     private mutating func set(_ option: CURLoption, _ bytes: [UInt8]) {
         if result == CURLE_OK { result = dld_easy_set_blob(easy, option, bytes, bytes.count) }
     }
@@ -250,13 +254,17 @@ struct EasySetup {
     private mutating func upload(_ transfer: Transfer) {
         guard let feed = transfer.feed, result == CURLE_OK else { return }
         result = dld_easy_set_upload_callbacks(easy, sendBody, seekBody, pointer(to: transfer))
+        feed.allowDirect(
+            transfer.request.url.scheme == "http" && transfer.sendLimits.isEmpty
+                && transfer.request.credentials?.isOfConnection != true
+                && !Self.mayUseProxy(transfer.exchange.$network))
         // libcurl subtracts the length of the remote file.
         let skipped = transfer.request.url.isHTTP ? 0 : transfer.exchange.startOffset.rawValue
-        if result == CURLE_OK {
-            result = dld_easy_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(feed.length + skipped))
-        }
+        set(CURLOPT_INFILESIZE_LARGE, offset: feed.length - Int64(feed.direct.count) + skipped)
         // libcurl's default is 64 KiB, and its minimum 16.
-        let buffer = transfer.sendLimits.isEmpty ? min(feed.piece, Self.largestUploadBuffer) : Transfer.limitedPiece
+        let buffer =
+            transfer.sendLimits.isEmpty
+            ? min(transfer.reactor?.files.uploadPiece ?? 0, Self.largestUploadBuffer) : Transfer.limitedPiece
         if buffer != 64 << 10 { set(CURLOPT_UPLOAD_BUFFERSIZE, buffer) }
     }
 
@@ -271,10 +279,15 @@ struct EasySetup {
     }
 
     private mutating func headers(_ transfer: Transfer) {
-        let expectation = transfer.isSending ? transfer.expectsContinue ? "Expect: 100-continue" : "Expect:" : nil
+        var ofPayload: [String] = []
+        if transfer.isSending, let feed = transfer.feed {
+            ofPayload.append(transfer.expectsContinue ? "Expect: 100-continue" : "Expect:")
+            // libcurl would state the length of its own share.
+            if !feed.direct.isEmpty { ofPayload.append("Content-Length: \(feed.length)") }
+        }
         var lines = transfer.reactor?.headerLines
-        if lines?.serve(transfer.request, expectation: expectation) != true {
-            lines = HeaderLines(transfer.request, expectation: expectation, userAgent: userAgent)
+        if lines?.serve(transfer.request, ofPayload: ofPayload) != true {
+            lines = HeaderLines(transfer.request, ofPayload: ofPayload, userAgent: userAgent)
         }
         guard let lines else {
             result = CURLE_BAD_FUNCTION_ARGUMENT
@@ -293,9 +306,7 @@ struct EasySetup {
         guard transfer.exchange.kind == .download else { return }
         if transfer.request.url.scheme != "sftp" { return retrieve(transfer) }
         let offset = transfer.exchange.startOffset.rawValue
-        if offset > 0, result == CURLE_OK {
-            result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
-        }
+        if offset > 0 { set(CURLOPT_RESUME_FROM_LARGE, offset: offset) }
     }
 
     /// FTP: the body ends where the server ends it. By default, libcurl asks for SIZE and stops after as many bytes.
@@ -305,9 +316,7 @@ struct EasySetup {
     private mutating func retrieve(_ transfer: Transfer) {
         let offset = transfer.exchange.startOffset.rawValue
         guard !transfer.exchange.network.mayMeetGateway else {
-            if offset > 0, result == CURLE_OK {
-                result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
-            }
+            if offset > 0 { set(CURLOPT_RESUME_FROM_LARGE, offset: offset) }
             return
         }
         set(CURLOPT_IGNORE_CONTENT_LENGTH, 1)
@@ -321,8 +330,7 @@ struct EasySetup {
     /// then appends (FTP) or writes on from there (SFTP). `Transfer.seek` checks that this is where we mean to resume.
     private mutating func store(_ transfer: Transfer) {
         upload(transfer)
-        guard transfer.exchange.startOffset > 0, result == CURLE_OK else { return }
-        result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, -1)
+        if transfer.exchange.startOffset > 0 { set(CURLOPT_RESUME_FROM_LARGE, offset: -1) }
     }
 
     private mutating func sftp(_ transfer: Transfer) {

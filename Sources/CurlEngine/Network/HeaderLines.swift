@@ -8,21 +8,21 @@ final class HeaderLines {
     private let ownHeaders: [HeaderField]
     private let storedCookies: String?
     private let token: String?
-    /// The line for `Expect`; nil if nothing is sent.
-    private let expectation: String?
+    /// The lines about the payload; none if nothing is sent.
+    private let ofPayload: [String]
     private(set) var list: UnsafeMutablePointer<curl_slist>?
 
     /// nil for a field that would break its line, or without memory.
-    init?(_ request: RequestState, expectation: String?, userAgent: String) {
+    init?(_ request: RequestState, ofPayload: [String], userAgent: String) {
         headers = request.headers
         ownHeaders = request.ownHeaders
         storedCookies = request.storedCookies
         token = request.token
-        self.expectation = expectation
-        if let expectation, !append(expectation) { return nil }
+        self.ofPayload = ofPayload
+        for line in ofPayload where !append(line) { return nil }
         for field in request.allHeaders {
-            // The length is that of the payload, and libcurl sends it; waiting for a 100 is the exchange's choice.
-            if expectation != nil, Self.ofPayload.contains(where: field.isNamed) { continue }
+            // The length is that of the payload; waiting for a 100 is the exchange's choice.
+            if !ofPayload.isEmpty, Self.namesOfPayload.contains(where: field.isNamed) { continue }
             // For libcurl, a field without a value is written `Name;` (CURLOPT_HTTPHEADER(3)).
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
             guard storedCookies != nil && field.isNamed("cookie") ? append(octetsOf: line) : append(line) else {
@@ -36,7 +36,7 @@ final class HeaderLines {
 
     deinit { curl_slist_free_all(list) }
 
-    private static let ofPayload = ["content-length", "transfer-encoding", "expect"]
+    private static let namesOfPayload = ["content-length", "transfer-encoding", "expect"]
 
     private func append(_ line: String) -> Bool {
         guard !line.utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }),
@@ -58,8 +58,8 @@ final class HeaderLines {
     }
 
     /// Whether these are the request's lines.
-    func serve(_ request: RequestState, expectation: String?) -> Bool {
-        self.expectation == expectation && headers == request.headers && ownHeaders == request.ownHeaders
+    func serve(_ request: RequestState, ofPayload: [String]) -> Bool {
+        self.ofPayload == ofPayload && headers == request.headers && ownHeaders == request.ownHeaders
             && token == request.token
             // Swift considers some texts equal although their octets differ.
             && storedCookies.map { Array($0.utf8) } == request.storedCookies.map { Array($0.utf8) }

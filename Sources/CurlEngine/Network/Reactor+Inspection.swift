@@ -29,7 +29,8 @@ extension Reactor {
         let waitsForAnother = conversation?.waitsForAnother == true
         if transfer.talk != nil { transfer.context.counters.setWaitsForAnother(waitsForAnother) }
         let limit = transfer.exchange.$network.wrappedValue.stallTimeout
-        guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000
+        guard limit > 0, transfer.holds.isSubset(of: .room),
+            now - transfer.lastActivity > limit.milliseconds * 1_000_000
         else { return }
         conclude(transfer, waitsForAnother ? Self.behindAnother : .stalled)
     }

@@ -31,11 +31,7 @@ extension Reactor {
 
     /// Takes the socket of a transfer that `mayReadItself` and is not paused. Has no effect if that is not possible.
     func takeOver(_ transfer: Transfer) {
-        var port = 0
-        let socket = transfer.socket
-        guard let easy = transfer.easy, socket >= 0, dld_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port) == CURLE_OK,
-            port > 0, Int(dld_local_port(socket)) == port
-        else { return }
+        guard let socket = transfer.knownSocket else { return }
         // epoll knows the connection by this descriptor, which will belong to another socket.
         dld_epoll_forget(epoll, socket)
         let own = dld_take_connection(socket, deadSocket)
@@ -113,6 +109,15 @@ extension Transfer {
     private static let shortestRead = 16 << 10
     /// Bytes read at a time if a limit applies.
     private static let limitedRead = 4 << 10
+
+    /// libcurl's socket for the request; nil if it is not certain which one that is.
+    var knownSocket: Int32? {
+        var port = 0
+        guard let easy, socket >= 0, dld_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port) == CURLE_OK, port > 0,
+            Int(dld_local_port(socket)) == port
+        else { return nil }
+        return socket
+    }
 
     /// Whether the rest of the body is exactly what the socket brings: plain HTTP/1 with a length, over a connection of
     /// its own, and without a limit, which would make libcurl hold bytes back.

@@ -66,7 +66,7 @@ final class Reactor: @unchecked Sendable {
 
     var buffers: BufferPool { files.buffers }
     var crowd: Crowd { files.crowd }
-    /// Transfers that read their own sockets, by socket, and those that are to take theirs over.
+    /// Transfers that read their own sockets, or await room in them, by socket; those that are to take theirs over.
     var readers: [Int32: Transfer] = [:]
     var takeovers: [Transfer] = []
     /// libcurl's replacement for a socket that was taken from it.
@@ -161,7 +161,7 @@ final class Reactor: @unchecked Sendable {
             dld_timerfd_drain(ready.fd)
             armed = 0
         default:
-            if let transfer = readers[ready.fd] { return receive(transfer) }
+            if let own = readers[ready.fd] { return own.readsItself ? receive(own) : release(own, .room) }
             var mask: Int32 = 0
             if ready.events & (DLD_READABLE | DLD_HANGUP) != 0 { mask |= CURL_CSELECT_IN }
             if ready.events & DLD_WRITABLE != 0 { mask |= CURL_CSELECT_OUT }

@@ -233,3 +233,19 @@ struct RequestState: Sendable {
         throw .plaintextRefused(url.scheme, to: url.host, url: url.text)
     }
 }
+
+extension Exchange {
+    /// The payload that is sent. Methods that define a meaning for content send its length even if it is empty (RFC
+    /// 9110 section 8.6).
+    var sentPayload: Payload? {
+        let sends =
+            switch kind {
+            case .download, .request: method?.uppercased() != "HEAD"
+            case .probe: false
+            }
+        guard sends else { return nil }
+        if payload != .none { return payload }
+        let takesContent = ["POST", "PUT", "PATCH"].contains(method?.uppercased())
+        return takesContent ? .bytes([]) : nil
+    }
+}

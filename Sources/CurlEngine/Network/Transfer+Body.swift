@@ -359,7 +359,7 @@ extension Transfer {
         guard let larger = reactor.buffers.acquire(BufferPool.Size(holding: count)) else { return false }
         if let held = buffer {
             larger.append(held.bytes, held.count)
-            if reactor.buffers.release(held) { reactor.post(.buffersFreed) }
+            reactor.buffers.release(held)
         }
         buffer = larger
         return true

@@ -22,10 +22,12 @@ final class Transfer: @unchecked Sendable {
         static let sendRate = Hold(rawValue: 16)
         /// A client decides whether the answer is wanted.
         static let answer = Hold(rawValue: 32)
+        /// The socket takes nothing more of what is sent without libcurl: the other end is slow, or stalls.
+        static let room = Hold(rawValue: 64)
 
         /// What holds the answer's body, and what holds the request's.
         static let receiving: Hold = [.writer, .rate, .restart, .answer]
-        static let sending: Hold = [.source, .sendRate]
+        static let sending: Hold = [.source, .sendRate, .room]
     }
 
     /// What happens to body bytes.
@@ -85,7 +87,7 @@ final class Transfer: @unchecked Sendable {
     var socket: Int32 = -1
     /// The body is read from it, without libcurl.
     var readsItself = false
-    var lastWords: LastWords?
+    var lastWords: LastWords? { didSet { reactor?.forgetRoom(in: oldValue?.socket) } }
     /// For the current request; exists as long as `easy`.
     var watch: TLSWatch?
     /// libcurl has ended the request without an error, so the handle may serve another transfer.
@@ -297,11 +299,11 @@ final class Transfer: @unchecked Sendable {
             if let reactor, (buffer?.count ?? 0) > 0 { moveToFile(reactor) }
         }
         guard let sink else {
-            if let buffer { recycle(buffer, buffers) }
+            buffers.release(buffer)
             report(outcome)
             return
         }
-        if let buffer { buffer.count > 0 ? sink.submit(buffer) : recycle(buffer, buffers) }
+        if let buffer { buffer.count > 0 ? sink.submit(buffer) : buffers.release(buffer) }
         buffer = nil
         // The sink refers to the reactor and this transfer: without this, they would keep each other alive.
         use = .count
@@ -314,11 +316,6 @@ final class Transfer: @unchecked Sendable {
             }
             report(final)
         }
-    }
-
-    /// A transfer may be waiting for a buffer.
-    private func recycle(_ buffer: Buffer, _ buffers: BufferPool) {
-        if buffers.release(buffer) { reactor?.post(.buffersFreed) }
     }
 
     private func proxy(of end: ExchangeOutcome.End) -> String? {
@@ -339,7 +336,7 @@ final class Transfer: @unchecked Sendable {
         outcome.gathered = buffer.map { [UInt8](UnsafeRawBufferPointer(start: $0.bytes, count: $0.count)) } ?? []
         outcome.offset = ByteCount(nextOffset)
         context.counters.setReceived(outcome.offset)
-        if let buffer { recycle(buffer, buffers) }
+        buffers.release(buffer)
         buffer = nil
         report(outcome)
     }

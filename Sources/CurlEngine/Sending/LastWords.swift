@@ -1,19 +1,28 @@
 import Glibc
 
+/// A socket that is used without libcurl. It is closed when no thread uses it any more.
+final class BodySocket: Sendable {
+    let fileDescriptor: Int32
+
+    init(_ fileDescriptor: Int32) { self.fileDescriptor = fileDescriptor }
+
+    deinit { close(fileDescriptor) }
+}
+
 /// Keeps the socket of a request's body open, to read an answer that the server sent before it reset the connection.
-/// libcurl fails at the first byte that it cannot send, although the answer may already be in the socket.
+/// libcurl fails at the first byte that it cannot send, although the answer may already be in the socket. Bytes that are
+/// sent without libcurl go through it too.
 final class LastWords {
     /// The most bytes to read: a header and the beginning of a body.
     private static let most = 128 << 10
-    private let descriptor: Int32
+    let socket: BodySocket
 
     /// nil if the system provides no more descriptors.
     init?(of socket: Int32) {
-        descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0)
+        let descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
+        self.socket = BodySocket(descriptor)
     }
-
-    deinit { close(descriptor) }
 
     /// Bytes that have arrived and have not been read; does not wait.
     func read() -> [UInt8] {
@@ -21,7 +30,9 @@ final class LastWords {
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeMutableBytes { buffer in
-                recv(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, Int32(MSG_DONTWAIT))
+                recv(
+                    socket.fileDescriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done,
+                    Int32(MSG_DONTWAIT))
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }

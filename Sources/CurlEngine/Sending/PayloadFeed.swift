@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Threading
 import TransferCore
@@ -10,33 +11,26 @@ import TransferModel
 /// it. With many uploads, the memory of each is one small buffer, otherwise two large ones, and none as long as the
 /// page cache has everything. Reads are checked against the file's identity, so no byte of another version is ever
 /// sent. Everything except `fill` belongs to the reactor's thread.
+///
+/// The middle of a long body, `direct`, goes from the file to the socket, without libcurl and without a copy.
 package final class PayloadFeed: @unchecked Sendable {
     package enum Read: Equatable {
         /// 0 = the payload's end.
         case bytes(Int)
         /// A piece is being read, or no buffer is free: `onChange` says when to ask again.
         case wait
+        /// The next bytes are `direct`.
+        case push
         case failed(ExchangeOutcome.End)
     }
 
-    struct Services: Sendable {
-        var threads: DeviceThreads?
-        var buffers: BufferPool
-        /// Bytes to read at a time: the more uploads run, the fewer.
-        var piece: @Sendable () -> Int
-        /// A buffer came back after a request for one was refused.
-        var onBuffersFreed: @Sendable () -> Void
-        /// The feed is no longer in use.
-        var onEnd: @Sendable () -> Void
-        /// Reads bytes that need no waiting.
-        var readCached: @Sendable (UploadSource, UnsafeMutableRawPointer, Int, Int64) -> UploadSource.CachedRead = {
-            $0.readCached(into: $1, $2, at: $3)
-        }
-    }
+    /// Reads bytes that need no waiting.
+    typealias ReadCached = @Sendable (UploadSource, UnsafeMutableRawPointer, Int, Int64) -> Int?
 
-    /// One piece of the source on its way into a buffer.
-    struct Piece: Sendable {
-        var buffer: Buffer
+    /// One piece of the source on its way into a buffer, or to a socket.
+    private struct Piece: Sendable {
+        var buffer: Buffer?
+        var socket: BodySocket?
         var generation: Int
         /// Offset in the source.
         var offset: Int64
@@ -48,11 +42,13 @@ package final class PayloadFeed: @unchecked Sendable {
         var generation = 0
         var isReading = false
         var ready: Buffer?
+        /// What was sent of the last piece for a socket; negative if that has failed.
+        var pushed: Int?
         var failure: ExchangeOutcome.End?
         /// The reactor was told to wait.
         var isAwaited = false
+        /// nil before `start`, and at the end.
         var onChange: (@Sendable () -> Void)?
-        var ended = false
     }
 
     /// Total bytes.
@@ -62,7 +58,9 @@ package final class PayloadFeed: @unchecked Sendable {
     private let sourceOffset: Int64
     private let sourceLength: Int64
     private let source: UploadSource?
-    private let services: Services
+    private let files: FileSide
+    private let threads: DeviceThreads?
+    private let readCached: ReadCached
     private let state = Guarded(State())
 
     private(set) var position: Int64 = 0
@@ -73,19 +71,40 @@ package final class PayloadFeed: @unchecked Sendable {
     /// Pieces for the reader thread before the page cache is asked again; otherwise a file on a disk would lose its
     /// read-ahead.
     private var piecesToRead = 0
-    private var triesCache: Bool
+    /// Bytes that a reader thread sends, counted from `sourceOffset`. libcurl sends those before, with the header, and
+    /// those after.
+    ///
+    /// A page that is sent this way changes with the file until the other end has read it. That has happened when the
+    /// file is checked after its last byte: `copiedEnd`.
+    private(set) var direct: Range<Int64> = 0..<0
+    /// Bytes of them that may have been sent and are not accounted for yet.
+    private(set) var pushing = 0
+    /// The socket takes no more: libcurl is to find out why.
+    private var isBroken = false
+
+    /// Bytes of the source before those that are `direct`: they show that libcurl has sent the header.
+    static let copiedBeginning: Int64 = 64 << 10
+    /// Bytes after them: more than the sockets of both ends hold.
+    static let copiedEnd: Int64 = 64 << 20
+
+    /// Bytes that a reader thread sends before other files have their turn.
+    static let longestTurn = 4 << 20
 
     /// Pieces that the reader thread fetches after the page cache had nothing.
     static let piecesAtATime = 16
 
-    init(_ payload: Payload, source: UploadSource?, services: Services) {
+    init(
+        _ payload: Payload, source: UploadSource?, files: FileSide,
+        readCached: @escaping ReadCached = { $0.readCached(into: $1, $2, at: $3) }
+    ) {
         self.source = source
-        self.services = services
-        triesCache = source != nil
+        self.files = files
+        self.readCached = readCached
+        threads = source.map { files.devices.threads(for: $0.identity.device) }
+        files.uploads.withLock { $0 += 1 }
         switch payload {
-        case .none: (head, tail) = ([], [])
+        case .none, .source: (head, tail) = ([], [])
         case .bytes(let bytes): (head, tail) = (bytes, [])
-        case .source: (head, tail) = ([], [])
         case .framed(let first, _, _, let last): (head, tail) = (first, last)
         }
         sourceOffset = payload.sourceOffset?.rawValue ?? 0
@@ -93,8 +112,20 @@ package final class PayloadFeed: @unchecked Sendable {
         length = Int64(head.count + tail.count) + sourceLength
     }
 
-    /// Bytes that are worth handing out at a time with the present number of uploads.
-    var piece: Int { services.piece() }
+    /// Bytes that were sent without libcurl.
+    var pushed: Int64 { min(max(place, direct.lowerBound), direct.upperBound) - direct.lowerBound }
+    /// The next byte, counted from `sourceOffset`.
+    private var place: Int64 { position - Int64(head.count) }
+
+    private func isDirect(_ place: Int64) -> Bool { !isBroken && direct.contains(place) }
+
+    deinit { files.uploads.withLock { $0 -= 1 } }
+
+    /// Decides which bytes of the next request are `direct`.
+    func allowDirect(_ isAllowed: Bool) {
+        let (first, last) = (Self.copiedBeginning, sourceLength - Self.copiedEnd)
+        direct = isAllowed && source != nil && first < last ? first..<last : 0..<0
+    }
 
     /// Begins to read. `onChange` may be called on any thread.
     package func start(onChange: @escaping @Sendable () -> Void) {
@@ -104,18 +135,18 @@ package final class PayloadFeed: @unchecked Sendable {
 
     /// Gives back its buffers; a piece that is still being read comes back when the disk answers.
     package func end() {
-        let (ready, first) = state.withLock { state in
-            defer {
-                state.ready = nil
-                state.onChange = nil
-                state.ended = true
-                state.generation += 1
-            }
-            return (state.ready, !state.ended)
+        state.withLock { $0.onChange = nil }
+        forgetPieces()
+    }
+
+    private func forgetPieces() {
+        let ready = state.withLock { state in
+            defer { (state.ready, state.pushed) = (nil, nil) }
+            state.generation += 1
+            return state.ready
         }
-        [ready, current].forEach(recycle)
-        current = nil
-        if first { services.onEnd() }
+        [ready, current].forEach(files.buffers.release)
+        (current, pushing, isBroken) = (nil, 0, false)
     }
 
     // MARK: Reading
@@ -123,38 +154,38 @@ package final class PayloadFeed: @unchecked Sendable {
     /// Copies the next bytes, at most `room`.
     package func read(into target: UnsafeMutableRawPointer, _ room: Int) -> Read {
         var done = 0
-        while done < room, position < length {
+        while done < room, position < length, !isDirect(place) {
             let count = copyNext(target + done, room - done)
             if count == 0 { break }
             position += Int64(count)
             done += count
         }
         if done > 0 || position == length { return .bytes(done) }
+        if isDirect(place) { return .push }
         let (failure, arrived, isIdle) = state.withLock { state in
             state.isAwaited = state.ready == nil
             return (state.failure, state.ready != nil, !state.isReading)
         }
         if let failure { return .failed(failure) }
-        // The reader brought the buffer since it was last looked for,
-        if arrived { return read(into: target, room) }
-        // or finished a piece from before a seek, and would never call.
-        if isIdle, asksCache { return read(into: target, room) }
+        // The reader brought the buffer since it was last looked for, or finished a piece from before a seek, and would
+        // never call.
+        if arrived || isIdle && asksCache { return read(into: target, room) }
         if isIdle { prefetch() }
         return .wait
     }
 
     private func copyNext(_ target: UnsafeMutableRawPointer, _ room: Int) -> Int {
-        let offset = position - Int64(head.count)
+        let offset = place
         if offset < 0 { return Self.copy(head, from: Int(position), to: target, room) }
         if offset >= sourceLength { return Self.copy(tail, from: Int(offset - sourceLength), to: target, room) }
         guard let buffer = nextBuffer() else {
-            return copyCached(target, Int(min(Int64(room), sourceLength - offset)), at: offset)
+            return copyCached(target, Int(min(Int64(room), readEnd(offset) - offset)), at: offset)
         }
         let count = min(room, buffer.count - consumed)
         target.copyMemory(from: buffer.bytes + consumed, byteCount: count)
         consumed += count
         if consumed == buffer.count {
-            recycle(buffer)
+            files.buffers.release(buffer)
             current = nil
             prefetch()
         }
@@ -166,21 +197,20 @@ package final class PayloadFeed: @unchecked Sendable {
         guard let source, asksCache, state.withLock({ !$0.isReading && $0.ready == nil && $0.failure == nil }) else {
             return 0
         }
-        switch services.readCached(source, target, count, sourceOffset + offset) {
-        case .bytes(let count):
-            nextRead = offset + Int64(count)
-            return count
-        case .changed:
-            state.withLock { $0.failure = .stopped(.failure(source.changed(), retryAfter: nil)) }
+        guard let count = readCached(source, target, count, sourceOffset + offset) else {
+            piecesToRead = Self.piecesAtATime
+            prefetch()
             return 0
-        case .absent: piecesToRead = Self.piecesAtATime
-        case .impossible: triesCache = false
         }
-        prefetch()
-        return 0
+        if count == 0 { state.withLock { $0.failure = .stopped(.failure(source.changed(), retryAfter: nil)) } }
+        nextRead = offset + Int64(count)
+        return count
     }
 
-    private var asksCache: Bool { triesCache && piecesToRead == 0 }
+    /// Where bytes end that may be read together with this one.
+    private func readEnd(_ offset: Int64) -> Int64 { offset < direct.lowerBound ? direct.lowerBound : sourceLength }
+
+    private var asksCache: Bool { source != nil && piecesToRead == 0 }
 
     private static func copy(_ bytes: [UInt8], from: Int, to target: UnsafeMutableRawPointer, _ room: Int) -> Int {
         let count = min(room, bytes.count - from)
@@ -204,19 +234,15 @@ package final class PayloadFeed: @unchecked Sendable {
         return ready
     }
 
-    private func recycle(_ buffer: Buffer?) {
-        if let buffer, services.buffers.release(buffer) { services.onBuffersFreed() }
-    }
-
     /// Has the next piece read, unless one is being read, no buffer is free or the page cache is asked first.
     func prefetch() {
-        guard let threads = services.threads, nextRead < sourceLength, !asksCache else { return }
+        guard let threads, nextRead < sourceLength, !isDirect(nextRead), !asksCache else { return }
         let (mayRead, generation) = state.withLock { state in
-            (!state.isReading && state.ready == nil && state.failure == nil && !state.ended, state.generation)
+            (!state.isReading && state.ready == nil && state.failure == nil && state.onChange != nil, state.generation)
         }
-        let left = sourceLength - nextRead
-        let wanted = Int(min(Int64(piece), left))
-        guard mayRead, let buffer = services.buffers.acquire(wanted > BufferPool.smallSize ? .large : .small) else {
+        let left = readEnd(nextRead) - nextRead
+        let wanted = Int(min(Int64(files.uploadPiece), left))
+        guard mayRead, let buffer = files.buffers.acquire(wanted > BufferPool.smallSize ? .large : .small) else {
             return
         }
         // If less is wanted than fits, the rest of the buffer is never touched and costs nothing.
@@ -225,20 +251,44 @@ package final class PayloadFeed: @unchecked Sendable {
         nextRead += Int64(count)
         piecesToRead = max(0, piecesToRead - 1)
         state.withLock { $0.isReading = true }
-        threads.read(piece, for: self)
+        threads.reader.post { self.fill(piece) }
+    }
+
+    // MARK: Sending without libcurl
+
+    /// Has the next bytes sent, at most `most`.
+    func push(to socket: BodySocket, atMost most: Int) -> Read {
+        let (failure, isBusy, generation) = state.withLock { state in
+            state.isAwaited = true
+            defer { if state.failure == nil { state.isReading = true } }
+            return (state.failure, state.isReading, state.generation)
+        }
+        if let failure { return .failed(failure) }
+        guard !isBusy, let threads else { return .wait }
+        pushing = Int(min(Int64(most), direct.upperBound - place))
+        let piece = Piece(socket: socket, generation: generation, offset: sourceOffset + place, count: pushing)
+        threads.reader.post { self.fill(piece) }
+        return .wait
+    }
+
+    /// Accounts for what was sent without libcurl. Returns how many bytes; nil if there is no news.
+    func collect() -> Int? {
+        let sent = state.withLock { state in
+            defer { state.pushed = nil }
+            return state.pushed
+        }
+        guard let sent else { return nil }
+        (pushing, isBroken) = (0, sent < 0)
+        position += Int64(max(0, sent))
+        nextRead = place
+        return max(0, sent)
     }
 
     /// Moves to a byte of the payload, backward or forward. Returns false if there is no such byte.
     func seek(to offset: Int64) -> Bool {
         guard offset >= 0, offset <= length else { return false }
         guard offset != position else { return true }
-        let ready = state.withLock { state in
-            defer { state.ready = nil }
-            state.generation += 1
-            return state.ready
-        }
-        [ready, current].forEach(recycle)
-        current = nil
+        forgetPieces()
         position = offset
         nextRead = min(max(0, offset - Int64(head.count)), sourceLength)
         prefetch()
@@ -247,41 +297,44 @@ package final class PayloadFeed: @unchecked Sendable {
 
     // MARK: The reader's side
 
-    /// Reads a piece; on a reader thread.
-    func fill(_ piece: Piece) {
+    /// Reads or sends a piece; on a reader thread.
+    private func fill(_ piece: Piece) {
         let wanted = state.withLock { $0.generation == piece.generation }
-        let failure = wanted ? load(piece) : nil
+        var pushed: Int?
+        let failure = wanted ? load(piece, &pushed) : nil
         let (stale, notify) = state.withLock { state in
             state.isReading = false
             let stale = state.generation != piece.generation
             if !stale {
                 state.failure = failure
-                if failure == nil { state.ready = piece.buffer }
+                if failure == nil { (state.ready, state.pushed) = (piece.buffer, pushed) }
             }
             defer { state.isAwaited = false }
             return (stale, state.isAwaited || failure != nil ? state.onChange : nil)
         }
-        if stale || failure != nil { recycle(piece.buffer) }
+        if stale || failure != nil { files.buffers.release(piece.buffer) }
         notify?()
     }
 
-    private func load(_ piece: Piece) -> ExchangeOutcome.End? {
+    private func load(_ piece: Piece, _ pushed: inout Int?) -> ExchangeOutcome.End? {
         guard let source else { return .local(errno: EBADF, operation: "read the source file") }
-        while piece.buffer.count < piece.count {
-            let target = piece.buffer.bytes + piece.buffer.count
-            let offset = off_t(piece.offset) + off_t(piece.buffer.count)
-            let count = pread(source.fileDescriptor, target, piece.count - piece.buffer.count, offset)
+        if let socket = piece.socket {
+            let count = dld_send_file(socket.fileDescriptor, source.fileDescriptor, piece.offset, piece.count)
+            let isFull = count < 0 && (errno == EAGAIN || errno == EINTR)
+            pushed = isFull ? 0 : count
+            if count == 0 { return .stopped(.failure(source.changed(), retryAfter: nil)) }
+        }
+        while let buffer = piece.buffer, buffer.count < piece.count {
+            let offset = off_t(piece.offset) + off_t(buffer.count)
+            let count = pread(source.fileDescriptor, buffer.bytes + buffer.count, piece.count - buffer.count, offset)
             if count < 0 {
                 if errno == EINTR { continue }
                 return .local(errno: errno, operation: "read the source file")
             }
-            if count == 0 { break }
-            piece.buffer.count += count
+            if count == 0 { return .stopped(.failure(source.changed(), retryAfter: nil)) }
+            buffer.count += count
         }
-        // After the read: a write in the meantime shows in size or time.
-        guard piece.buffer.count == piece.count, source.identityNow() == source.identity else {
-            return .stopped(.failure(source.changed(), retryAfter: nil))
-        }
-        return nil
+        // Afterwards: a write in the meantime shows in size or time.
+        return source.identityNow() == source.identity ? nil : .stopped(.failure(source.changed(), retryAfter: nil))
     }
 }

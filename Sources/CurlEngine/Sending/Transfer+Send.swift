@@ -19,9 +19,14 @@ extension Transfer {
     /// Provides the next bytes of the body, a pause, or the end of the transfer.
     func send(into target: UnsafeMutableRawPointer, _ room: Int, _ reactor: Reactor) -> Int {
         guard let feed, ending == nil, isPlaced() else { return DLD_READ_ABORT }
+        let pushed = feed.collect()
+        reactor.spend(pushed ?? 0, of: sendLimits)
         let allowance = reactor.maySend(self)
         guard allowance > 0 else { return pauseSending(.sendRate) }
-        switch feed.read(into: target, sendLimits.isEmpty ? room : min(room, Self.limitedPiece, allowance)) {
+        let most = sendLimits.isEmpty ? .max : min(Self.limitedPiece, allowance)
+        var read = feed.read(into: target, min(room, most))
+        if read == .push { read = push(feed, most, after: pushed, reactor) }
+        switch read {
         case .bytes(let count):
             if count > 0 {
                 marks.sent = reactor.now
@@ -29,21 +34,42 @@ extension Transfer {
             }
             reactor.spend(count, of: sendLimits)
             return count
-        case .wait:
-            return pauseSending(.source)
+        case .wait: return pauseSending(.source)
+        case .push: return pauseSending(.room)
         case .failed(let end):
             ending = end
             return DLD_READ_ABORT
         }
     }
 
-    /// A body that fits into one piece is sent before anybody could object to it.
-    private static let shortBody: Int64 = 64 << 10
+    /// Has the next bytes sent without libcurl: after those that libcurl has, and when the socket takes them.
+    private func push(_ feed: PayloadFeed, _ most: Int, after pushed: Int?, _ reactor: Reactor) -> PayloadFeed.Read {
+        bodyBegins(reactor)
+        if let socket = lastWords?.socket, uploaded == feed.position {
+            if pushed == nil { return feed.push(to: socket, atMost: min(most, PayloadFeed.longestTurn)) }
+            reactor.readers[socket.fileDescriptor] = self
+            dld_epoll_watch(reactor.epoll, socket.fileDescriptor, DLD_WRITABLE | DLD_ONCE)
+            return .push
+        } else if lastWords == nil, socket >= 0 {
+            return .failed(.transport(code: Int(CURLE_SEND_ERROR.rawValue), message: "the connection is not known"))
+        } else {
+            reactor.post(.sendingChanged(self))
+        }
+        return .wait
+    }
+
+    /// Bytes of the body that libcurl, or we, have sent.
+    private var uploaded: Int64 {
+        var bytes: curl_off_t = 0
+        if let easy { dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes) }
+        return Int64(bytes) + (feed?.pushed ?? 0)
+    }
 
     private func bodyBegins(_ reactor: Reactor) {
         context.counters.setTransferring(true)
-        if lastWords == nil, socket >= 0, request.url.scheme == "http", feed?.length ?? 0 > Self.shortBody {
-            lastWords = LastWords(of: socket)
+        // A body that fits into one piece is sent before anybody could object to it.
+        if lastWords == nil, request.url.scheme == "http", feed?.length ?? 0 > PayloadFeed.copiedBeginning {
+            lastWords = knownSocket.flatMap { LastWords(of: $0) }
         }
         guard expectsContinue, !isQuestionSettled else { return }
         isQuestionSettled = true
@@ -104,15 +130,15 @@ extension Transfer {
 
     /// Updates the counters; `atEnd` fixes how much was sent in the end.
     func measureSending(atEnd: Bool = false) {
-        guard isSending, let easy else { return }
-        var bytes: curl_off_t = 0
-        dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes)
+        guard isSending, easy != nil else { return }
+        // A piece may still be on its way from the file to the socket: all of it may arrive.
+        let bytes = uploaded + (atEnd ? Int64(feed?.pushing ?? 0) : 0)
         let socket = request.url.isHTTP ? socket : -1
         let waiting = socket >= 0 ? max(0, Int64(dld_socket_unacknowledged(socket))) : 0
         // Fewer than before: counted again after a challenge. Acknowledged bytes are a sign of life, even if the
         // system's buffer accepts no more for a long time.
         if bytes != sent || waiting < unacknowledged { lastActivity = now }
-        sent = Int64(bytes)
+        sent = bytes
         unacknowledged = waiting
         publishSent(atEnd ? sent : max(0, sent - waiting))
     }
@@ -166,10 +192,8 @@ extension Transfer {
     /// transfer here.
     func answered(_ reactor: Reactor) -> Bool {
         guard isSending else { return true }
-        var bytes: curl_off_t = 0
-        if let easy { dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes) }
-        marks.bodySent = Int64(bytes)
-        continueRefused = expectsContinue && bytes == 0 && (parser.status ?? 0) >= 300
+        marks.bodySent = uploaded
+        continueRefused = expectsContinue && uploaded == 0 && (parser.status ?? 0) >= 300
         // libcurl stops sending at an error, but a pause would keep the transfer from ending.
         if isSendPaused { reactor.post(.sendingChanged(self)) }
         isQuestionRefused = parser.status == 417 && expectsContinue
@@ -225,6 +249,11 @@ let beginRequest: dld_begin_callback = { context, remote, local, remotePort, loc
 }
 
 extension Reactor {
+    func forgetRoom(in socket: BodySocket?) {
+        guard let socket = socket?.fileDescriptor, readers.removeValue(forKey: socket) != nil else { return }
+        dld_epoll_forget(epoll, socket)
+    }
+
     /// Whether the request asks before it sends.
     func asksFirst(_ transfer: Transfer) -> Bool {
         guard transfer.isSending, !transfer.isQuestionRefused, let feed = transfer.feed else { return false }

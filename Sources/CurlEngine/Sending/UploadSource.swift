@@ -61,33 +61,22 @@ package final class UploadSource: Sendable {
         return fstat(fileDescriptor, &status) == 0 ? SourceIdentity(status) : nil
     }
 
-    /// What the page cache gave of a file.
-    enum CachedRead: Equatable {
-        /// Bytes read, fewer if the rest is not in memory; they belong to the version that was opened.
-        case bytes(Int)
-        /// The bytes are on the disk.
-        case absent
-        /// This file system cannot tell without waiting.
-        case impossible
-        /// The file is no longer the one that was opened.
-        case changed
-    }
-
     /// Reads bytes that are in the page cache, and never waits for a disk or a server.
-    func readCached(into target: UnsafeMutableRawPointer, _ count: Int, at offset: Int64) -> CachedRead {
+    /// - Returns: how many, of the version that was opened; 0 if the file is no longer that one. nil if they are on the
+    ///   disk, or this file system cannot tell without waiting.
+    func readCached(into target: UnsafeMutableRawPointer, _ count: Int, at offset: Int64) -> Int? {
         let got = dld_read_cached(fileDescriptor, target, count, offset)
-        guard got >= 0 else { return errno == EAGAIN || errno == EINTR ? .absent : .impossible }
         var status = stat()
-        guard dld_stat_cached(fileDescriptor, &status) == 0 else { return .impossible }
+        guard got >= 0, dld_stat_cached(fileDescriptor, &status) == 0 else { return nil }
         // After the read: a write in the meantime shows in size or time.
-        return got > 0 && SourceIdentity(status) == identity ? .bytes(got) : .changed
+        return SourceIdentity(status) == identity ? got : 0
     }
 
     /// source.changed, for this file.
     package func changed() -> TransferError {
         TransferError(
             .sourceChanged,
-            "\(path) changed since its upload began: nothing of the new version was sent; task.retry sourceChanged sends it as it is now.",
+            "\(path) changed since its upload began, which ended there; task.retry sourceChanged sends it as it is now.",
             details: ["path": .string(path)])
     }
 

@@ -1,4 +1,5 @@
 import Testing
+import Threading
 
 @testable import CurlEngine
 
@@ -10,8 +11,12 @@ import Testing
         #expect(large.capacity == BufferPool.largeSize)
         #expect(small.capacity == BufferPool.smallSize)
         #expect(pool.acquire(.small) == nil)
-        #expect(pool.release(small))
-        #expect(!pool.release(large))
+        let calls = Guarded(0)
+        pool.onFreed { calls.withLock { $0 += 1 } }
+        pool.release(small)
+        #expect(calls.withLock { $0 } == 1)
+        pool.release(large)
+        #expect(calls.withLock { $0 } == 1)
         #expect(pool.lentBytes == 0)
     }
 
@@ -27,7 +32,7 @@ import Testing
         let pool = BufferPool(bound: 1 << 20)
         let first = try #require(pool.acquire(.small))
         first.append([1, 2, 3], 3)
-        _ = pool.release(first)
+        pool.release(first)
         let second = try #require(pool.acquire(.small))
         #expect(first === second)
         #expect(second.count == 0)

@@ -13,7 +13,7 @@ import TransferModel
         let bench: Bench
         let part: PartFile
         let journalPath: String
-        let services: PartBoard.Services
+        let files: FileSide
         let board: PartBoard
         let total: ByteCount = 1_000_000
         let bytes = pattern(1_000_000)
@@ -22,11 +22,9 @@ import TransferModel
             bench = try Bench()
             part = try bench.part()
             journalPath = bench.folder.file("offsets")
-            services = PartBoard.Services(
-                threads: DeviceThreads(device: part.device),
-                journal: try OffsetJournal(path: journalPath, slots: slots),
-                buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
-            board = PartBoard(part: part, checkpoint: nil, context: Self.context(bench), services: services)
+            files = FileSide(
+                journal: try OffsetJournal(path: journalPath, slots: slots), bufferBound: 1_048_576)
+            board = PartBoard(part: part, checkpoint: nil, context: Self.context(bench), files: files)
         }
 
         static func context(_ bench: Bench) -> TransferContext {

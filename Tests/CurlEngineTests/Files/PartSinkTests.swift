@@ -114,12 +114,10 @@ import TransferModel
     private func sink(
         _ bench: Bench, _ part: PartFile, journal: OffsetJournal? = nil, onChange: @escaping @Sendable () -> Void = {}
     ) throws -> PartSink {
-        let services = PartBoard.Services(
-            threads: DeviceThreads(device: part.device, inPlace: true), journal: journal,
-            buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
+        let files = FileSide(journal: journal, bufferBound: 1_048_576, inPlace: true)
         let context = TransferContext(
             task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer)
-        let board = PartBoard(part: part, alone: .zero, context: context, services: services)
+        let board = PartBoard(part: part, alone: .zero, context: context, files: files)
         let sink = board.sink(Acceptance(offset: .zero), onChange: onChange)
         sink.begin()
         return sink
@@ -156,7 +154,7 @@ import TransferModel
             state.durable = durable
             return state.takeWriteBack(isSyncing: isSyncing).map { [$0.offset, $0.count] }
         }
-        let step = WriteBack.bytes
+        let step = PartSink.State.writeBackBytes
         #expect(taken(step - 1) == nil)
         #expect(taken(step) == [0, step])
         #expect(taken(2 * step - 1) == nil)

@@ -19,11 +19,9 @@ import TransferModel
 
         init(_ count: Int, written: Int = 1000) throws {
             folder = try TemporaryFolder()
-            let ledger = SinkLedger()
-            threads = DeviceThreads(device: 0, ledger: ledger)
-            let services = PartBoard.Services(
-                threads: threads, journal: nil, buffers: BufferPool(bound: 1 << 20), ledger: ledger, onBuffersFreed: {})
-            _ = services.crowd.note(count + Crowd.begins)
+            let files = FileSide(journal: nil, bufferBound: 1_048_576)
+            threads = files.devices.threads(for: try PartFile.create(path: folder.file("first")).device)
+            _ = files.crowd.note(count + Crowd.begins)
             for number in 0..<count {
                 let observer = Observer()
                 let board = PartBoard(
@@ -31,7 +29,7 @@ import TransferModel
                     context: TransferContext(
                         task: TaskID(Int64(number)), session: .shared(of: UserID(1)), counters: TransferCounters(),
                         observer: observer),
-                    services: services)
+                    files: files)
                 let sink = board.sink(Acceptance(offset: .zero, total: 4000)) {}
                 sink.begin()
                 sinks.append(sink)

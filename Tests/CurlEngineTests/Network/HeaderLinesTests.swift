@@ -12,7 +12,7 @@ import TransferModel
         exchange.headers = headers
         var request = try RequestState(exchange, url: #require(CurlURL(exchange.url)))
         request.storedCookies = stored
-        let made = try #require(HeaderLines(request, expectation: nil, userAgent: "test"))
+        let made = try #require(HeaderLines(request, ofPayload: [], userAgent: "test"))
         defer { withExtendedLifetime(made) {} }
         var (lines, next): ([[UInt8]], UnsafeMutablePointer<curl_slist>?) = ([], made.list)
         while let line = next {
@@ -35,10 +35,10 @@ import TransferModel
         let exchange = Exchange(url: "http://a.example/", judge: Judge.taking())
         var request = try RequestState(exchange, url: #require(CurlURL(exchange.url)))
         request.storedCookies = "a=\u{e9}"
-        let made = try #require(HeaderLines(request, expectation: nil, userAgent: "test"))
-        #expect(made.serve(request, expectation: nil))
+        let made = try #require(HeaderLines(request, ofPayload: [], userAgent: "test"))
+        #expect(made.serve(request, ofPayload: []))
         request.storedCookies = "a=e\u{301}"
-        #expect(!made.serve(request, expectation: nil))
+        #expect(!made.serve(request, ofPayload: []))
     }
 
     @Test func withoutStoredCookiesTheCallersFieldStays() throws {

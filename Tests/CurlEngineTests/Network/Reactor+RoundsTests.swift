@@ -213,7 +213,7 @@ import TransferModel
         while await look(bench, { $0.roundPause == 0 }) { try await Task.sleep(for: .milliseconds(20)) }
         gate.open(2)
         #expect(try await outcomes.allSatisfy { $0.end == .finished })
-        for buffer in lent { _ = buffer.map { bench.engine.reactor.buffers.release($0) } }
+        lent.forEach(bench.engine.reactor.buffers.release)
         await bench.engine.shutdown()
     }
     /// A body that may stay in memory takes no more memory than the bytes that have come.

@@ -8,8 +8,8 @@ import TransferModel
 
 /// Servers that answer before they have the body, and what happens to the answer and to the connection.
 @Suite struct EarlyAnswerTests {
-    private static let length = 40_000_000
-    private static let content = pattern(length)
+    private static let length = Int(PayloadFeed.copiedEnd) + 30_000_000
+    private static let content = longPattern(length)
     private static let payload = Payload.source(offset: 0, length: ByteCount(Int64(length)))
 
     @Test func anErrorInTheMiddleStopsTheBody() async throws {

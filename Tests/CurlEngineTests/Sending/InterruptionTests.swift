@@ -9,8 +9,8 @@ import TransferModel
 
 /// What ends an upload early, and what delays it.
 @Suite struct InterruptionTests {
-    private static let length = 30_000_000
-    private static let content = pattern(length)
+    private static let length = Int(PayloadFeed.copiedEnd) + 30_000_000
+    private static let content = longPattern(length)
     private static let payload = Payload.source(offset: 0, length: ByteCount(Int64(length)))
 
     /// Reads the first part of the body, waits for `goesOn`, then counts the rest.
@@ -45,7 +45,7 @@ import TransferModel
         case .touched:
             var times = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
             #expect(utimes(path, &times) == 0)
-        case .rewritten: try bench.folder.write("source", pattern(Self.length, seed: 9))
+        case .rewritten: try bench.folder.write("source", longPattern(Self.length, seed: 9))
         }
         goesOn.withLock { $0 = true }
         guard case .stopped(.failure(let error, nil)) = await running.value.end else { throw TestFailure("sent") }

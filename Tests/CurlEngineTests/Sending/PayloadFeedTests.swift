@@ -9,52 +9,48 @@ import TransferModel
 
 @Suite struct PayloadFeedTests {
     private let folder: TemporaryFolder
-    private let threads: DeviceThreads
-    private let buffers = BufferPool(bound: 1 << 20)
+    private let files = FileSide(journal: nil, bufferBound: 1_048_576)
+    private var buffers: BufferPool { files.buffers }
     private let content = pattern(300_001)
 
     init() throws {
         folder = try TemporaryFolder()
-        threads = DeviceThreads(device: 0)
         try folder.write("file", content)
     }
 
     /// How much of the file is in the page cache.
     enum Cache: CaseIterable, Sendable {
-        case nothing, everything, some, cannotTell
+        case nothing, everything, some
     }
 
     private func feed(
-        _ payload: Payload, _ source: UploadSource?, _ buffers: BufferPool? = nil, piece: Int = BufferPool.smallSize,
+        _ payload: Payload, _ source: UploadSource?, _ files: FileSide? = nil, uploads: Int = 5,
         cache: Cache = .nothing
     ) -> PayloadFeed {
         let asked = Guarded(0)
-        return PayloadFeed(
-            payload, source: source,
-            services: .init(
-                threads: threads, buffers: buffers ?? self.buffers, piece: { piece }, onBuffersFreed: {}, onEnd: {},
-                readCached: { source, target, count, offset in
-                    switch cache {
-                    case .nothing: return .absent
-                    case .cannotTell: return .impossible
-                    case .everything: return Self.inMemory(source, target, count, offset)
-                    case .some:
-                        let turn = asked.withLock { asked in
-                            asked += 1
-                            return asked
-                        }
-                        if turn % 3 == 0 { return .absent }
-                        return Self.inMemory(source, target, (count + 1) / 2, offset)
-                    }
-                }))
+        let files = files ?? self.files
+        files.uploads.withLock { $0 = uploads - 1 }
+        return PayloadFeed(payload, source: source, files: files) { source, target, count, offset in
+            switch cache {
+            case .nothing: return nil
+            case .everything: return Self.inMemory(source, target, count, offset)
+            case .some:
+                let turn = asked.withLock { asked in
+                    asked += 1
+                    return asked
+                }
+                if turn % 3 == 0 { return nil }
+                return Self.inMemory(source, target, (count + 1) / 2, offset)
+            }
+        }
     }
 
     /// Reads as from a file system that has the entire file in memory.
     private static func inMemory(
         _ source: UploadSource, _ target: UnsafeMutableRawPointer, _ count: Int, _ offset: Int64
-    ) -> UploadSource.CachedRead {
+    ) -> Int? {
         let got = pread(source.fileDescriptor, target, count, off_t(offset))
-        return got > 0 && source.identityNow() == source.identity ? .bytes(got) : .changed
+        return got > 0 && source.identityNow() == source.identity ? got : 0
     }
 
     private func open() throws -> UploadSource { try UploadSource.open(path: folder.file("file")) }
@@ -69,7 +65,7 @@ import TransferModel
             case .bytes(0): return bytes
             case .bytes(let count): bytes.append(contentsOf: UnsafeRawBufferPointer(start: target, count: count))
             case .wait: usleep(200)
-            case .failed: return nil
+            case .failed, .push: return nil
             }
         }
         return bytes
@@ -102,14 +98,14 @@ import TransferModel
     }
 
     @Test(arguments: [
-        (16 << 10, BufferPool.smallSize), (BufferPool.smallSize, BufferPool.smallSize),
-        (BufferPool.largeSize, 2 * BufferPool.largeSize),
+        (100, BufferPool.smallSize), (5, BufferPool.smallSize), (1, 2 * BufferPool.largeSize),
     ])
-    func takesOneSmallBufferOrTwoLargeOnesAndGivesThemBack(piece: Int, most: Int) throws {
+    func takesOneSmallBufferOrTwoLargeOnesAndGivesThemBack(uploads: Int, most: Int) throws {
         let size = 3_000_001
         try folder.write("file", pattern(size))
-        let buffers = BufferPool(bound: 4 << 20)
-        let feed = feed(.source(offset: 0, length: ByteCount(Int64(size))), try open(), buffers, piece: piece)
+        let files = FileSide(journal: nil, bufferBound: 4_194_304)
+        let buffers = files.buffers
+        let feed = feed(.source(offset: 0, length: ByteCount(Int64(size))), try open(), files, uploads: uploads)
         feed.start {}
         for end in stride(from: 10_000, to: size, by: 10_000) {
             #expect(drain(feed, limit: 10_000)?.count == 10_000)
@@ -122,23 +118,24 @@ import TransferModel
     }
 
     @Test func waitsForABufferWhereNoneIsFree() throws {
-        let tight = BufferPool(bound: BufferPool.smallSize)
+        let files = FileSide(journal: nil, bufferBound: ByteCount(Int64(BufferPool.smallSize)))
+        let tight = files.buffers
         let taken = try #require(tight.acquire(.small))
-        let feed = feed(.source(offset: 0, length: 10), try open(), tight)
+        let feed = feed(.source(offset: 0, length: 10), try open(), files)
         let calls = Notes<Int>()
         feed.start { calls.add(1) }
         let target = UnsafeMutableRawPointer.allocate(byteCount: 10, alignment: 1)
         defer { target.deallocate() }
         #expect(feed.read(into: target, 10) == .wait)
-        #expect(tight.release(taken))
-        feed.prefetch()
+        tight.onFreed { feed.prefetch() }
+        tight.release(taken)
         for _ in 0..<5000 where calls.all.isEmpty { usleep(1000) }
         #expect(feed.read(into: target, 10) == .bytes(10))
         feed.end()
     }
 
     @Test func whatThePageCacheHasNeedsNoBuffer() throws {
-        let none = BufferPool(bound: 0)
+        let none = FileSide(journal: nil, bufferBound: 0)
         let feed = feed(.source(offset: 1, length: 300_000), try open(), none, cache: .everything)
         feed.start {}
         #expect(drain(feed) == Array(content[1...]))
@@ -149,14 +146,13 @@ import TransferModel
         let size = 2 * (PayloadFeed.piecesAtATime + 2) * BufferPool.smallSize
         try folder.write("file", pattern(size))
         let asked = Guarded([Int64]())
-        let services = PayloadFeed.Services(
-            threads: threads, buffers: buffers, piece: { BufferPool.smallSize }, onBuffersFreed: {}, onEnd: {},
-            readCached: { _, _, _, offset in
-                asked.withLock { $0.append(offset) }
-                return .absent
-            })
+        files.uploads.withLock { $0 = 4 }
         let feed = PayloadFeed(
-            .source(offset: 0, length: ByteCount(Int64(size))), source: try open(), services: services)
+            .source(offset: 0, length: ByteCount(Int64(size))), source: try open(), files: files
+        ) { _, _, _, offset in
+            asked.withLock { $0.append(offset) }
+            return nil
+        }
         feed.start {}
         #expect(drain(feed, room: 50_000) == pattern(size))
         let step = Int64(PayloadFeed.piecesAtATime * BufferPool.smallSize)

@@ -57,13 +57,13 @@ import TransferModel
         defer { target.deallocate() }
         // The test accepts a file system that cannot answer, and a machine that is short of memory.
         let first = file.readCached(into: target, 600, at: 300)
-        #expect([.bytes(600), .absent, .impossible].contains(first))
-        if first == .bytes(600) {
+        #expect([600, nil].contains(first))
+        if first == 600 {
             #expect(UnsafeRawBufferPointer(start: target, count: 600).elementsEqual(content[300..<900]))
         }
         var times = [timeval(tv_sec: 1, tv_usec: 5), timeval(tv_sec: 1, tv_usec: 5)]
         #expect(utimes(folder.file("file"), &times) == 0)
-        #expect([.changed, .absent, .impossible].contains(file.readCached(into: target, 600, at: 300)))
+        #expect([0, nil].contains(file.readCached(into: target, 600, at: 300)))
     }
 
     @Test func theEndOfAFileThatWasCutIsAnotherVersion() throws {
@@ -73,7 +73,7 @@ import TransferModel
         #expect(truncate(folder.file("file"), 10) == 0)
         let target = UnsafeMutableRawPointer.allocate(byteCount: 10, alignment: 1)
         defer { target.deallocate() }
-        #expect([.changed, .impossible].contains(file.readCached(into: target, 10, at: 500)))
+        #expect([0, nil].contains(file.readCached(into: target, 10, at: 500)))
     }
 
     /// A new file with the same name does not reach an upload that is running. It is detected when the file is opened

@@ -35,6 +35,15 @@ func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     return words.withUnsafeBytes { Array(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
 }
 
+/// The same for many bytes: they repeat only after a prime number of them.
+func longPattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    let once = pattern(1_000_003, seed: seed)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count < count { bytes.append(contentsOf: once.prefix(count - bytes.count)) }
+    return bytes
+}
+
 /// Judges with a closure.
 struct Judge: ResponseJudge {
     var decide: @Sendable (ResponseHead) -> Verdict

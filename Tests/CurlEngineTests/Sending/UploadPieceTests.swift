@@ -2,10 +2,10 @@ import Testing
 
 @testable import CurlEngine
 
-struct FeedFactoryTests {
+struct UploadPieceTests {
     /// The memory for the pieces of all uploads and for libcurl's own buffers.
     private func memory(of uploads: Int) -> Int {
-        let piece = FeedFactory.piece(of: uploads)
+        let piece = FileSide.piece(of: uploads)
         let copies = piece > BufferPool.smallSize ? 2 : 1
         return uploads * (piece * copies + min(piece, 64 << 10))
     }
@@ -15,6 +15,6 @@ struct FeedFactoryTests {
     }
 
     @Test func oneUploadReadsMuchAtATime() {
-        #expect(FeedFactory.piece(of: 1) == BufferPool.largeSize)
+        #expect(FileSide.piece(of: 1) == BufferPool.largeSize)
     }
 }
