@@ -10,6 +10,7 @@ let package = Package(
         .executable(name: "dld", targets: ["dld"]),
         .executable(name: "dlctl", targets: ["dlctl"]),
         .library(name: "TransferClient", targets: ["TransferClient"]),
+        .library(name: "TransferNetworking", targets: ["TransferNetworking"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -109,7 +110,12 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // 5: programs
+        // 5: programs, and the library that programs use
+        .target(
+            name: "TransferNetworking",
+            dependencies: ["TransferClient", "TransferRPC", "TransferModel", "Threading"],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "dld",
             dependencies: [
@@ -198,6 +204,21 @@ let package = Package(
             dependencies: ["TransferClient", "TestSupport", "TransferRPC", "JSONRPC", "TransferModel"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "TransferNetworkingTests",
+            dependencies: ["TransferNetworking", "TestSupport", "Threading", "ordinary", "background", "upload"],
+            swiftSettings: strict
+        ),
+        // Examples, which tests build and run.
+        .executableTarget(
+            name: "ordinary", dependencies: ["TransferNetworking"], path: "Examples/URLSession/Ordinary",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "background", dependencies: ["TransferNetworking"], path: "Examples/URLSession/Background",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "upload", dependencies: ["TransferNetworking"], path: "Examples/URLSession/Upload",
+            swiftSettings: strict),
         .testTarget(
             name: "dlctlTests",
             dependencies: [

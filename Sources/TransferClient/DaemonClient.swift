@@ -32,11 +32,22 @@ public final class DaemonClient: Sendable {
     ///   means no limit.
     /// - Throws: `ClientError.noDaemon`, also if the path is too long for a socket; `ClientError.notPermitted`.
     public static func connect(to socketPath: String, patience: Duration? = nil) async throws -> DaemonClient {
+        try await connect(to: socketPath, patience: patience, notified: nil) {}
+    }
+
+    /// - Parameters:
+    ///   - notified: gets every notification in place of the streams, in order, on the thread of the connection.
+    ///   - closed: called once when the connection has ended.
+    package static func connect(
+        to socketPath: String, patience: Duration? = nil, notified: (@Sendable (String, [UInt8]) -> Void)?,
+        closed: @escaping @Sendable () -> Void
+    ) async throws -> DaemonClient {
         let streams = NotificationStreams<String, EventView>(EventView.self) { $0.subscription }
         let bodies = NotificationStreams<TaskID, TaskData>(TaskData.self) { $0.task }
         do {
             _ = try SocketPath(socketPath)
             let connection = try await RPCClientConnection.connect(to: socketPath) { method, parameters in
+                if let notified { return notified(method, parameters) }
                 switch method {
                 case RPCCatalog.eventNotification: streams.received(parameters)
                 case RPCCatalog.dataNotification: bodies.received(parameters)
@@ -45,6 +56,7 @@ public final class DaemonClient: Sendable {
             } closed: { reason in
                 streams.finish(throwing: ClientError.connectionLost(reason))
                 bodies.finish(throwing: ClientError.connectionLost(reason))
+                closed()
             }
             return DaemonClient(socketPath, connection, streams, bodies, patience)
         } catch let error as SocketPath.Unusable {

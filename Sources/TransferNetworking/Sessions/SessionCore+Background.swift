@@ -1,0 +1,177 @@
+import TransferModel
+import TransferRPC
+
+/// What a background session has yet to tell its delegate, and to acknowledge.
+struct BackgroundRecord {
+    /// Tasks that had ended before this process knew of them.
+    var ended: [TaskID: TaskView] = [:]
+    /// Tasks whose end has been told in this process.
+    var told: Set<TaskID> = []
+    /// Events whose delegate methods have not returned.
+    var outstanding: Set<Int64> = []
+    /// The newest event that has come.
+    var newest: Int64 = 0
+    var acknowledged: Int64 = 0
+    /// Acknowledgements that are on their way.
+    var acknowledging = 0
+    /// The newest event when this process opened the session; nil once all events up to it have been delivered.
+    var head: Int64?
+    var hasCaughtUp = false
+
+    /// Everything up to it has been delivered.
+    var delivered: Int64 { (outstanding.min() ?? newest + 1) - 1 }
+}
+
+extension SessionCore {
+    /// Makes the tasks of earlier processes anew, and then has the events told that nobody has acknowledged.
+    func reattach(_ found: SessionOpening.Found) {
+        guard !isVolatile, let session else { return }
+        let present = Set(found.tasks.map(\.id))
+        for task in unfinishedTasks {
+            // Somebody has removed it.
+            if let id = task.course.remote, !present.contains(id) { task.course.end(URLError(.cancelled)) }
+        }
+        for view in found.tasks where !background.told.contains(view.id) {
+            if let known = task(numbered: view.identifier) {
+                known.course.attach(view.id)
+                courses[view.id] = known.course
+            } else if view.state.isFinal {
+                background.ended[view.id] = view
+            } else {
+                _ = revive(view, session)
+            }
+        }
+        var subscription = Subscribe.Parameters(subscriber: SessionOpening.subscriber(of: name))
+        subscription.sessions = [name]
+        subscription.types = Notice.types
+        call(Subscribe.self, subscription) { [self] result in
+            guard case .success(let subscribed) = result else { return }
+            background.newest = max(background.newest, subscribed.after?.rawValue ?? 0)
+            background.acknowledged = subscribed.after?.rawValue ?? 0
+            for decision in found.decisions {
+                courses[decision.task]?.received(.notice(Notice(decision)))
+            }
+            guard !background.hasCaughtUp else { return }
+            // Events are numbered over all sessions: the newest of this one may be older than the head.
+            call(ListEvents.self, lastEvents(after: background.acknowledged)) { [self] result in
+                let last = (try? result.get())?.events.last?.sequence?.rawValue
+                background.head = last ?? background.acknowledged
+                caughtUp()
+            }
+        }
+    }
+
+    private func lastEvents(after sequence: Int64) -> ListEvents.Parameters {
+        var parameters = ListEvents.Parameters(after: .after(SequenceNumber(sequence)))
+        parameters.sessions = [name]
+        parameters.types = Notice.types
+        parameters.limit = 1000
+        return parameters
+    }
+
+    /// A task of an earlier process.
+    private func revive(_ view: TaskView, _ session: URLSession) -> URLSessionTask {
+        let request = view.request
+        let delegate = TaskCompletion.delegate
+        let number = view.identifier ?? nextIdentifier()
+        let task: URLSessionTask =
+            switch view.spec.kind {
+            case .download: URLSessionDownloadTask(session, number, request, .nothing, delegate, nil)
+            case .upload: URLSessionUploadTask(session, number, request, .nothing, delegate, nil)
+            case .data where view.spec.body?.file != nil:
+                URLSessionUploadTask(session, number, request, .nothing, delegate, nil)
+            case .data: URLSessionDataTask(session, number, request, .nothing, delegate, nil)
+            }
+        task.values.withLock { values in
+            values.suspensions = view.state == .paused ? 1 : 0
+            values.description = view.spec.description
+            values.priority = Float(view.spec.priority?.value ?? 0.5)
+            values.response = view.response.map(Mapping.response)
+            (values.received, values.sent) = (view.bytesReceived, view.bytesSent)
+            (values.expectedToReceive, values.expectedToSend) = (view.bytesExpected, view.bytesToSend)
+        }
+        task.course.destination = view.file ?? view.spec.destination?.path
+        task.course.attach(view.id)
+        courses[view.id] = task.course
+        begins(task)
+        return task
+    }
+
+    /// An event of a background session. Returns the course that it is for.
+    func course(of notice: Notice, _ id: TaskID) -> TaskCourse? {
+        guard let sequence = notice.sequence?.rawValue else { return courses[id] }
+        background.newest = max(background.newest, sequence)
+        if notice.type.isEnd, background.told.contains(id) {
+            acknowledge(forgetting: id)
+            return nil
+        }
+        var course = courses[id]
+        if course == nil, notice.type.isEnd, let view = background.ended.removeValue(forKey: id), let session {
+            course = revive(view, session).course
+        }
+        if let course, notice.type.isEnd, !course.isOver {
+            background.outstanding.insert(sequence)
+            course.finalEvent = sequence
+        }
+        // Questions that were asked before the session was opened have been listed.
+        if notice.type == .taskDecision, sequence <= background.head ?? .max, background.head != nil { course = nil }
+        caughtUp()
+        return course
+    }
+
+    /// The delegate has been told about the end of a task.
+    func delivered(_ id: TaskID?, _ sequence: Int64?) {
+        guard !isVolatile else { return }
+        if let sequence { background.outstanding.remove(sequence) }
+        if let id { background.told.insert(id) }
+        acknowledge(forgetting: id)
+        caughtUp()
+    }
+
+    private func acknowledge(forgetting id: TaskID?) {
+        let delivered = background.delivered
+        guard delivered > background.acknowledged else { return }
+        background.acknowledged = delivered
+        let parameters = AcknowledgeEvents.Parameters(
+            subscriber: SessionOpening.subscriber(of: name), sequence: SequenceNumber(delivered))
+        background.acknowledging += 1
+        call(AcknowledgeEvents.self, parameters) { [self] result in
+            background.acknowledging -= 1
+            if case .success = result, let id { call(RemoveTasks.self, .init(ControlSelection(ids: [id]))) { _ in } }
+            finishInvalidationIfDone()
+        }
+    }
+
+    /// Tells the delegate once everything that was kept for it has been delivered.
+    private func caughtUp() {
+        guard let head = background.head, background.newest >= head, background.outstanding.allSatisfy({ $0 > head })
+        else { return }
+        background.head = nil
+        background.hasCaughtUp = true
+        acknowledge(forgetting: nil)
+        defer { finishInvalidationIfDone() }
+        guard let session, let delegate = session.delegate else { return }
+        delegateQueue.addOperation { delegate.urlSessionDidFinishEvents(forBackgroundURLSession: session) }
+    }
+}
+
+extension EventType {
+    var isEnd: Bool { self == .taskCompleted || self == .taskFailed || self == .taskCancelled }
+}
+
+extension TaskView {
+    /// The task's number in its session.
+    fileprivate var identifier: Int? {
+        spec.tags?.first { $0.hasPrefix(TaskCourse.tag) }.flatMap { Int($0.dropFirst(TaskCourse.tag.count)) }
+    }
+
+    fileprivate var request: URLRequest? {
+        guard let url = spec.url.flatMap({ URL(string: $0) }) else { return nil }
+        var request = URLRequest(url: url)
+        request.httpMethod = spec.method
+        for field in spec.headers ?? [] where field.value != HeaderField.mask {
+            request.addValue(field.value, forHTTPHeaderField: field.name)
+        }
+        return request
+    }
+}

@@ -1,0 +1,278 @@
+import Threading
+import TransferClient
+import TransferModel
+import TransferRPC
+
+/// What a session does with the daemon. Everything but the constants belongs to `queue`, which never waits.
+final class SessionCore: @unchecked Sendable {
+    let queue = DispatchQueue(label: "TransferNetworking.session")
+    let configuration: URLSessionConfiguration
+    let delegateQueue: OperationQueue
+    /// The session's name in the daemon.
+    let name: String
+    let isVolatile: Bool
+    /// It has a connection, for the user's stores, and no session.
+    private let isForStores: Bool
+    private(set) weak var session: URLSession?
+    /// A session with a delegate stays until it is invalidated.
+    private var kept: URLSession?
+    private struct WeakTask {
+        weak var task: URLSessionTask?
+    }
+    /// Tasks that have not been resumed: whoever made them keeps them.
+    private var made: [Int: WeakTask] = [:]
+    private let identifiers: Guarded<Int>
+
+    private enum Link {
+        case none, opening
+        case open(DaemonClient)
+    }
+    private var link = Link.none
+    /// Counts connections: what an earlier one still says is ignored.
+    var generation = 0
+    private var whenOpen: [@Sendable (DaemonClient?) -> Void] = []
+    var submissions: [URLSessionTask] = []
+    var isAdding = false
+    private var active: [Int: URLSessionTask] = [:]
+    var courses: [TaskID: TaskCourse] = [:]
+    /// Notices of tasks whose ids are not known yet.
+    var early: [TaskID: [Notice]] = [:]
+    var dropped: [TaskID] = []
+    var isAsking = false
+    private var isInvalid = false
+    private var isOver = false
+    var background = BackgroundRecord()
+
+    init(_ configuration: URLSessionConfiguration, _ delegateQueue: OperationQueue, isForStores: Bool = false) {
+        self.configuration = configuration
+        self.delegateQueue = delegateQueue
+        self.isForStores = isForStores
+        isVolatile = configuration.kind != .background
+        name = configuration.identifier ?? "urlsession-\(UUID().uuidString)"
+        // Tasks of an earlier process keep their numbers.
+        identifiers = Guarded(isVolatile ? 0 : Int(Date().timeIntervalSince1970 * 1000))
+    }
+
+    func nextIdentifier() -> Int {
+        identifiers.withLock { last in
+            last += 1
+            return last
+        }
+    }
+
+    // MARK: The session's life
+
+    func attach(to session: URLSession) {
+        self.session = session
+        if session.delegate != nil { queue.async { self.kept = session } }
+        configuration.httpCookieStorage?.attach(self)
+        configuration.urlCredentialStorage?.attach(self)
+        if let cache = configuration.urlCache, !cache.isShared { cache.link.attach(self) }
+        if !isVolatile { queue.async { self.open() } }
+    }
+
+    func sessionIsGone() {
+        configuration.httpCookieStorage?.link.detach(self)
+        configuration.urlCredentialStorage?.link.detach(self)
+        configuration.urlCache?.link.detach(self)
+        queue.async { self.close() }
+    }
+
+    private func close() {
+        guard case .open(let client) = link else { return }
+        link = .none
+        generation += 1
+        Task { await client.close() }
+    }
+
+    func register(_ task: URLSessionTask) {
+        queue.async { [self] in
+            guard !isInvalid else {
+                task.course.end(URLError(.cancelled))
+                return
+            }
+            made[task.taskIdentifier] = WeakTask(task: task)
+        }
+        if let session, let delegate = task.course.delegate {
+            delegateQueue.addOperation { delegate.urlSession(session, didCreateTask: task) }
+        }
+    }
+
+    /// A task has been resumed: the session stays until it has ended.
+    func begins(_ task: URLSessionTask) {
+        active[task.taskIdentifier] = task
+        made[task.taskIdentifier] = nil
+    }
+
+    func task(numbered number: Int?) -> URLSessionTask? { number.flatMap { active[$0] } }
+
+    func ended(_ task: URLSessionTask) {
+        active[task.taskIdentifier] = nil
+        made[task.taskIdentifier] = nil
+        task[\.session] = nil
+        finishInvalidationIfDone()
+    }
+
+    func invalidate(cancelling: Bool) {
+        queue.async { [self] in
+            isInvalid = true
+            for task in made.values { task.task?.cancel() }
+            for task in active.values where cancelling { task.cancel() }
+            finishInvalidationIfDone()
+        }
+    }
+
+    /// Ends the session in the daemon once its tasks have ended here and everything is acknowledged.
+    func finishInvalidationIfDone() {
+        guard isInvalid, !isOver, active.isEmpty, background.acknowledging == 0, isVolatile || background.hasCaughtUp
+        else { return }
+        isOver = true
+        guard isVolatile else {
+            return callWhenOpen(InvalidateSession.self, .init(id: name)) { [self] _ in conclude() }
+        }
+        conclude()
+    }
+
+    private func conclude() {
+        close()
+        let session = session
+        kept = nil
+        guard let session, let delegate = session.releaseDelegate() else { return }
+        delegateQueue.addOperation { delegate.urlSession(session, didBecomeInvalidWithError: nil) }
+    }
+
+    var unfinishedTasks: [URLSessionTask] {
+        (active.values + made.values.compactMap(\.task)).filter { $0.state != .completed }.sorted {
+            $0.taskIdentifier < $1.taskIdentifier
+        }
+    }
+
+    /// Runs on `queue`, once the tasks of an earlier process are known.
+    func whenAttached(_ body: @escaping @Sendable () -> Void) {
+        queue.async { [self] in isVolatile ? body() : whenConnected { _ in body() } }
+    }
+
+    // MARK: The connection
+
+    func whenConnected(_ body: @escaping @Sendable (DaemonClient?) -> Void) {
+        if case .open(let client) = link { return body(client) }
+        whenOpen.append(body)
+        open()
+    }
+
+    private func open() {
+        guard case .none = link else { return }
+        link = .opening
+        generation += 1
+        let generation = generation
+        isAsking = session?.delegate != nil
+        let opening = isForStores ? nil : SessionOpening(self, asks: isAsking)
+        let notified: @Sendable (String, [UInt8]) -> Void = { [weak self] method, text in
+            guard let self else { return }
+            queue.async { self.notified(method, text, generation) }
+        }
+        let closed: @Sendable () -> Void = { [weak self] in
+            guard let self else { return }
+            queue.async { self.lost(generation) }
+        }
+        let socket = configuration.daemonSocket
+        Task { [self] in
+            let result: Result<(DaemonClient, SessionOpening.Found?), any Error>
+            do {
+                let client = try await Daemon.connect(to: socket, notified: notified, closed: closed)
+                result = .success((client, try await opening?.run(client)))
+            } catch {
+                result = .failure(error)
+            }
+            queue.async { self.opened(result, generation) }
+        }
+    }
+
+    private func opened(_ result: Result<(DaemonClient, SessionOpening.Found?), any Error>, _ generation: Int) {
+        guard generation == self.generation else { return }
+        switch result {
+        case .success(let (client, found)):
+            link = .open(client)
+            if let found { reattach(found) }
+            let waiting = whenOpen
+            whenOpen = []
+            for body in waiting { body(client) }
+            flush()
+        case .failure(let error):
+            link = .none
+            guard isVolatile else { return tryAgain() }
+            let waiting = whenOpen
+            whenOpen = []
+            for task in submissions { task.course.end(Mapping.error(error, task.originalRequest?.url)) }
+            submissions = []
+            for body in waiting { body(nil) }
+        }
+    }
+
+    /// The daemon is gone. Volatile tasks have ended with the connection; durable ones go on when it is back.
+    private func lost(_ generation: Int) {
+        guard generation == self.generation else { return }
+        link = .none
+        self.generation += 1
+        isAdding = false
+        courses = [:]
+        early = [:]
+        dropped = []
+        guard isVolatile else { return tryAgain() }
+        for task in active.values where task.course.remote != nil { task.course.end(URLError(.networkConnectionLost)) }
+        if !submissions.isEmpty { flush() }
+    }
+
+    private func tryAgain() {
+        guard !isInvalid || !active.isEmpty else { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(250)) { [self] in open() }
+    }
+
+    /// - Parameter then: called on `queue`.
+    func call<M: RPCMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
+    ) {
+        guard case .open(let client) = link else { return then(.failure(URLError(.networkConnectionLost))) }
+        send(client, method, parameters, then)
+    }
+
+    /// The same, on any thread, once there is a connection.
+    func callWhenOpen<M: RPCMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
+    ) {
+        queue.async { [self] in
+            whenConnected { [self] client in
+                guard let client else { return then(.failure(URLError(.networkConnectionLost))) }
+                send(client, method, parameters, then)
+            }
+        }
+    }
+
+    private func send<M: RPCMethod>(
+        _ client: DaemonClient, _ method: M.Type, _ parameters: M.Parameters,
+        _ then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
+    ) {
+        Task { [queue] in
+            let result: Result<M.Result, any Error>
+            do { result = .success(try await client.call(method, parameters)) } catch { result = .failure(error) }
+            queue.async { then(result) }
+        }
+    }
+
+    // MARK: What the daemon says
+
+    private func notified(_ method: String, _ text: [UInt8], _ generation: Int) {
+        guard generation == self.generation else { return }
+        if method == RPCCatalog.dataNotification {
+            guard let piece = try? WireCoding.decode(TaskData.self, from: text), let course = courses[piece.task] else {
+                return
+            }
+            return course.received(.data(Data(base64Encoded: piece.base64) ?? Data()))
+        }
+        guard method == RPCCatalog.eventNotification, let notice = try? WireCoding.decode(Notice.self, from: text),
+            let id = notice.task
+        else { return }
+        if let course = isVolatile ? courses[id] : course(of: notice, id) { return course.received(.notice(notice)) }
+        if isAdding { early[id, default: []].append(notice) }
+    }
+}
