@@ -5,7 +5,24 @@ enum BodyFile {
     /// Longer bodies are sent from a file instead of a message.
     static let longestMessage = 256 << 10
 
-    static var folder: String { FileManager.default.temporaryDirectory.path }
+    /// A folder for this user alone, below the temporary folder, which may be everybody's.
+    static var folder: String {
+        let shared = FileManager.default.temporaryDirectory.path
+        let own = "\(shared)/TransferNetworking-\(geteuid())"
+        var status = stat()
+        if mkdir(own, 0o700) == 0 { return own }
+        // Somebody else may have made it, or a link of that name.
+        if lstat(own, &status) == 0, status.st_mode & (S_IFMT | 0o077) == S_IFDIR, status.st_uid == geteuid() { return own }
+        return privateFolder
+    }
+
+    /// Made once in a process, if the usual one cannot be used.
+    private static let privateFolder: String = {
+        var template = Array("\(FileManager.default.temporaryDirectory.path)/TransferNetworking-XXXXXX".utf8CString)
+        return template.withUnsafeMutableBufferPointer { name in
+            name.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "/nonexistent"
+        }
+    }()
 
     /// An empty file that only this user can read.
     static func create(in folder: String) -> String? {

@@ -6,7 +6,8 @@ enum Mapping {
     // MARK: Requests
 
     static func headers(of request: URLRequest) -> [HeaderField] {
-        (request.allHTTPHeaderFields ?? [:]).filter { $0.key != URLProtocol.propertyField }.sorted { $0.key < $1.key }
+        (request.allHTTPHeaderFields ?? [:]).filter { $0.key.lowercased() != URLProtocol.propertyField.lowercased() }
+            .sorted { $0.key < $1.key }
             .map { HeaderField($0.key, $0.value) }
     }
 

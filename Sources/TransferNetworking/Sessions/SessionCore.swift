@@ -30,6 +30,8 @@ final class SessionCore: @unchecked Sendable {
     private var link = Link.none
     /// Counts connections: what an earlier one still says is ignored.
     var generation = 0
+    /// Connections in a row that failed.
+    private var failures = 0
     private var whenOpen: [@Sendable (DaemonClient?) -> Void] = []
     var submissions: [URLSessionTask] = []
     var isAdding = false
@@ -193,6 +195,7 @@ final class SessionCore: @unchecked Sendable {
         switch result {
         case .success(let (client, found)):
             link = .open(client)
+            failures = 0
             if let found { reattach(found) }
             let waiting = whenOpen
             whenOpen = []
@@ -225,7 +228,9 @@ final class SessionCore: @unchecked Sendable {
 
     private func tryAgain() {
         guard !isInvalid || !active.isEmpty else { return }
-        queue.asyncAfter(deadline: .now() + .milliseconds(250)) { [self] in open() }
+        failures += 1
+        let delay = min(5000, 125 << min(failures, 10))
+        queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [self] in open() }
     }
 
     /// - Parameter then: called on `queue`.

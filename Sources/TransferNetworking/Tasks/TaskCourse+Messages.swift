@@ -3,11 +3,9 @@ import TransferRPC
 
 // What the daemon tells, as messages to handlers and delegates.
 extension TaskCourse {
-    /// The head of the response. It may lack what only the owner may see.
+    /// The head of the response. What only the owner may see is left out of events: cookies, and secrets in URLs.
     func received(_ info: ResponseInfo) {
-        guard let id = remote,
-            info.headers.contains(where: { $0.value == HeaderField.mask }) || info.headersTruncated == true
-        else { return accepted(Mapping.response(info)) }
+        guard let id = remote, info.status != nil else { return accepted(Mapping.response(info)) }
         isHeld = true
         core.call(GetTask.self, .init(id: id, secrets: true)) { [self] result in
             accepted(Mapping.response((try? result.get().response) ?? info))

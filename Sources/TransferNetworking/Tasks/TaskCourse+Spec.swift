@@ -27,7 +27,8 @@ extension TaskCourse {
             spec.tags = ["\(Self.tag)\(task.taskIdentifier)"]
         }
         if spec.kind == .download {
-            guard let path = DownloadFolder.place(in: core) else { throw URLError(.cannotCreateFile) }
+            // A repeated task is the same task: its token says so.
+            guard let path = destination ?? DownloadFolder.place(in: core) else { throw URLError(.cannotCreateFile) }
             destination = path
             spec.destination = Destination(path: path)
             spec.conflictPolicy = .overwrite
