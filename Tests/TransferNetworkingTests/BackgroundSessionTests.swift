@@ -3,48 +3,51 @@ import TestSupport
 import Testing
 import TransferNetworking
 
-/// Sessions whose tasks outlive their process. A process that is gone is a session whose connection is closed, and
-/// `ProcessDeathTests` kills real ones.
-@Suite struct BackgroundSessionTests {
-    private let resource = Resource.version(5, size: 500_000)
+extension TransferNetworkingSuite {
+    /// Sessions whose tasks outlive their process. A process that is gone is a session whose connection is closed, and
+    /// `ProcessDeathTests` kills real ones.
+    @Suite struct BackgroundSessionTests {
+        private let resource = Resource.version(5, size: 500_000)
 
-    @Test func aDownloadIsDeliveredAndAcknowledged() async throws {
-        let scene = try await LibraryScene()
-        scene.origin.serve("/a", .good(resource))
-        let recorder = Recorder()
-        let session = scene.session(.background(withIdentifier: "one"), recorder)
-        session.downloadTask(with: try scene.url("/a")).resume()
-        #expect(await recorder.wait(for: "complete"))
-        #expect(recorder.holds(resource))
-        #expect(recorder.lines.filter { $0 == "file" }.count == 1)
-        #expect(recorder.lines.filter { $0 != "events" }.suffix(3) == ["file", "metrics", "complete 0"])
-        // Its file is gone, and nothing waits to be told.
-        let isDone = await eventually(within: 10) {
-            (try? await scene.daemon.dlctl(["session", "show", "one", "--json"]).output.contains(
-                "\"unacknowledgedEvents\":0"))
-                ?? false
+        @Test func aDownloadIsDeliveredAndAcknowledged() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .good(resource))
+            let recorder = Recorder()
+            let session = scene.session(.background(withIdentifier: "one"), recorder)
+            session.downloadTask(with: try scene.url("/a")).resume()
+            #expect(await recorder.wait(for: "complete"))
+            #expect(recorder.holds(resource))
+            #expect(recorder.lines.filter { $0 == "file" }.count == 1)
+            #expect(recorder.lines.filter { $0 != "events" }.suffix(3) == ["file", "metrics", "complete 0"])
+            // Its file is gone, and nothing waits to be told.
+            let isDone = await eventually(within: 10) {
+                (try? await scene.daemon.dlctl(["session", "show", "one", "--json"]).output.contains(
+                    "\"unacknowledgedEvents\":0"))
+                    ?? false
+            }
+            #expect(isDone)
         }
-        #expect(isDone)
-    }
 
-    @Test func refusesWhatBackgroundSessionsCannotDo() async throws {
-        let scene = try await LibraryScene()
-        let session = scene.session(.background(withIdentifier: "two"))
-        let error = await #expect(throws: URLError.self) { try await session.data(from: scene.url("/a")) }
-        #expect(error?.code == .unknown)
-        #expect(scene.origin.requests().isEmpty)
-    }
+        @Test func refusesWhatBackgroundSessionsCannotDo() async throws {
+            let scene = try await LibraryScene()
+            let session = scene.session(.background(withIdentifier: "two"))
+            let error = await #expect(throws: URLError.self) { try await session.data(from: scene.url("/a")) }
+            #expect(error?.code == .unknown)
+            #expect(scene.origin.requests().isEmpty)
+        }
 
-    @Test func theDaemonsDeathIsOutlived() async throws {
-        let scene = try await LibraryScene()
-        scene.origin.serve("/a", .good(resource, rate: 200_000), .good(resource))
-        let recorder = Recorder()
-        let task = scene.session(.background(withIdentifier: "three"), recorder).downloadTask(with: try scene.url("/a"))
-        task.resume()
-        #expect(await eventually(within: 20) { task.countOfBytesReceived > 50_000 })
-        try await scene.daemon.restart()
-        #expect(await recorder.wait(for: "complete", within: 40))
-        #expect(recorder.lines.last == "complete 0")
-        #expect(recorder.holds(resource))
+        @Test func theDaemonsDeathIsOutlived() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .good(resource, rate: 200_000), .good(resource))
+            let recorder = Recorder()
+            let task = scene.session(.background(withIdentifier: "three"), recorder).downloadTask(
+                with: try scene.url("/a"))
+            task.resume()
+            #expect(await eventually(within: 20) { task.countOfBytesReceived > 50_000 })
+            try await scene.daemon.restart()
+            #expect(await recorder.wait(for: "complete", within: 40))
+            #expect(recorder.lines.last == "complete 0")
+            #expect(recorder.holds(resource))
+        }
     }
 }

@@ -1,7 +1,11 @@
 import Foundation
 import TestSupport
+import Testing
 import Threading
 import TransferNetworking
+
+/// Each test starts a daemon and moves real bytes: one at a time, beside the other suites.
+@Suite(.serialized) struct TransferNetworkingSuite {}
 
 /// A daemon, a server and sessions between them.
 final class LibraryScene: Sendable {
@@ -36,6 +40,8 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     struct Script: Sendable {
         var disposition = URLSession.ResponseDisposition.allow
         var redirects = true
+        /// To the request of a redirect.
+        var addsField = false
         var credential: URLCredential?
         var cancelsAtResponse = false
     }
@@ -70,6 +76,8 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         note("redirect \(response.statusCode) \(request.httpMethod ?? "") \(request.url?.path ?? "")")
+        var request = request
+        if script.addsField { request.setValue("yes", forHTTPHeaderField: "X-Own") }
         completionHandler(script.redirects ? request : nil)
         completionHandler(nil)
     }

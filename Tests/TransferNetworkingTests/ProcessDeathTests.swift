@@ -2,60 +2,63 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Kills the program, the daemon, or both, at each step of a background download, and then runs the program until the
-/// file is there. The program is the example of a background download.
-@Suite(.serialized) struct ProcessDeathTests {
-    enum Victim: CaseIterable, Sendable { case program, daemon, both }
-    /// What the program has printed last when it happens.
-    enum Step: String, CaseIterable, Sendable {
-        case begun = "begins", arriving = "written", offered, taken, told = "complete"
-    }
-
-    private let resource = Resource.version(6, size: 400_000)
-
-    @Test(arguments: Victim.allCases, Step.allCases)
-    func theFileIsOfferedOnceAndNothingIsLost(_ victim: Victim, _ step: Step) async throws {
-        let scene = try await LibraryScene()
-        scene.origin.serveEverything(.good(resource, rate: 400_000))
-        let folder = try TemporaryFolder()
-        let file = folder.file("file")
-        let arguments = [try Binaries.path("background"), "matrix", scene.origin.url("/a"), file]
-        let environment = Program.plainEnvironment.merging([
-            "DLD_SOCKET": scene.daemon.socket, "HOME": folder.path, "XDG_DATA_HOME": folder.file("data"),
-        ]) { $1 }
-        let first = try Program(arguments, environment: environment, output: folder.file("first"))
-        let reached = await eventually(within: 30) {
-            (try? Files.text(folder.file("first")))?.split(separator: "\n").contains { $0.hasPrefix(step.rawValue) }
-                ?? false
+extension TransferNetworkingSuite {
+    /// Kills the program, the daemon, or both, at each step of a background download, and then runs the program until the
+    /// file is there. The program is the example of a background download.
+    @Suite struct ProcessDeathTests {
+        enum Victim: CaseIterable, Sendable { case program, daemon, both }
+        /// What the program has printed last when it happens.
+        enum Step: String, CaseIterable, Sendable {
+            case begun = "begins", arriving = "written", offered, taken, told = "complete"
         }
-        #expect(reached)
-        if victim != .daemon { try await first.killNow() }
-        if victim != .program { try await scene.daemon.restart() }
-        var outputs = ["first"]
-        if victim == .daemon {
-            #expect(try await first.waitForEnd(within: 60) == 0)
-        } else {
-            let second = try Program(arguments, environment: environment, output: folder.file("second"))
-            outputs.append("second")
-            // If the first was told everything before it died, the second has nothing to do.
-            let wasTold = try Files.text(folder.file("first")).contains("complete")
-            let isDone = await eventually(within: 60) {
-                let text = (try? Files.text(folder.file("second"))) ?? ""
-                return text.contains("invalid")
-                    || wasTold && text.contains("events") && !text.contains("known") && !text.contains("offered")
+
+        private let resource = Resource.version(6, size: 400_000)
+
+        @Test(arguments: Victim.allCases, Step.allCases)
+        func theFileIsOfferedOnceAndNothingIsLost(_ victim: Victim, _ step: Step) async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serveEverything(.good(resource, rate: 400_000))
+            let folder = try TemporaryFolder()
+            let file = folder.file("file")
+            let arguments = [try Binaries.path("background"), "matrix", scene.origin.url("/a"), file]
+            let environment = Program.plainEnvironment.merging([
+                "DLD_SOCKET": scene.daemon.socket, "HOME": folder.path, "XDG_DATA_HOME": folder.file("data"),
+            ]) { $1 }
+            let first = try Program(arguments, environment: environment, output: folder.file("first"))
+            let reached = await eventually(within: 30) {
+                (try? Files.text(folder.file("first")))?.split(separator: "\n").contains { $0.hasPrefix(step.rawValue) }
+                    ?? false
             }
-            #expect(isDone)
-            try await second.killNow()
+            #expect(reached)
+            if victim != .daemon { try await first.killNow() }
+            if victim != .program { try await scene.daemon.restart() }
+            var outputs = ["first"]
+            if victim == .daemon {
+                #expect(try await first.waitForEnd(within: 60) == 0)
+            } else {
+                let second = try Program(arguments, environment: environment, output: folder.file("second"))
+                outputs.append("second")
+                // If the first was told everything before it died, the second has nothing to do.
+                let wasTold = try Files.text(folder.file("first")).contains("complete")
+                let isDone = await eventually(within: 60) {
+                    let text = (try? Files.text(folder.file("second"))) ?? ""
+                    return text.contains("invalid")
+                        || wasTold && text.contains("events") && !text.contains("known") && !text.contains("offered")
+                }
+                #expect(isDone)
+                try await second.killNow()
+            }
+            #expect(resource.content.matches(file))
+            let lines = try outputs.flatMap { try Files.text(folder.file($0)).split(separator: "\n").map(String.init) }
+            #expect(
+                lines.filter { $0 == "taken" }.count == 1
+                    || step == .offered && lines.contains { $0.hasPrefix("offered") })
+            #expect(lines.contains { $0 == "complete 0" })
+            #expect(!lines.contains { $0.hasPrefix("not taken") })
+            let left = try FileManager.default.subpathsOfDirectory(atPath: folder.file("data")).filter {
+                $0.hasSuffix(".tmp")
+            }
+            #expect(left.isEmpty)
         }
-        #expect(resource.content.matches(file))
-        let lines = try outputs.flatMap { try Files.text(folder.file($0)).split(separator: "\n").map(String.init) }
-        #expect(
-            lines.filter { $0 == "taken" }.count == 1 || step == .offered && lines.contains { $0.hasPrefix("offered") })
-        #expect(lines.contains { $0 == "complete 0" })
-        #expect(!lines.contains { $0.hasPrefix("not taken") })
-        let left = try FileManager.default.subpathsOfDirectory(atPath: folder.file("data")).filter {
-            $0.hasSuffix(".tmp")
-        }
-        #expect(left.isEmpty)
     }
 }

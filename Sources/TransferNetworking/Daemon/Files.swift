@@ -12,7 +12,8 @@ enum BodyFile {
         var status = stat()
         if mkdir(own, 0o700) == 0 { return own }
         // Somebody else may have made it, or a link of that name.
-        if lstat(own, &status) == 0, status.st_mode & (S_IFMT | 0o077) == S_IFDIR, status.st_uid == geteuid() { return own }
+        let isOwn = lstat(own, &status) == 0 && status.st_uid == geteuid()
+        if isOwn, status.st_mode & (S_IFMT | 0o077) == S_IFDIR { return own }
         return privateFolder
     }
 

@@ -17,11 +17,11 @@ enum Mapping {
         return body
     }
 
-    /// In answers to questions.
+    /// In answers to questions. What is as proposed is left out: the question does not show secrets of URLs.
     static func request(_ request: URLRequest, insteadOf proposed: URLRequest? = nil) -> TaskRequest {
         var result = TaskRequest()
-        result.url = request.url?.absoluteString
-        result.method = request.httpMethod
+        if request.url != proposed?.url { result.url = request.url?.absoluteString }
+        if request.httpMethod != proposed?.httpMethod { result.method = request.httpMethod }
         if proposed == nil || request.allHTTPHeaderFields != proposed?.allHTTPHeaderFields {
             result.headers = headers(of: request)
         }

@@ -61,9 +61,8 @@ extension TaskCourse {
                 return answer(id, .refuse)
             }
             task.values.withLock { $0.currentRequest = request }
-            request == proposed
-                ? answer(id, .follow)
-                : answer(id, .followWith, request: Mapping.request(request, insteadOf: proposed))
+            let change = Mapping.request(request, insteadOf: proposed)
+            change == TaskRequest() ? answer(id, .follow) : answer(id, .followWith, request: change)
         }
     }
 
