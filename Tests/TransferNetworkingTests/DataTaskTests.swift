@@ -80,6 +80,23 @@ extension TransferNetworkingSuite {
             #expect(refuses.lines == ["created", "redirect 302 GET /to", "response 302", "metrics", "complete 0"])
         }
 
+        /// As Foundation: 300 and 304 are responses, all others with a Location are followed.
+        @Test(arguments: [
+            (300, "GET", 300), (301, "GET", 200), (302, "GET", 200), (303, "HEAD", 200), (304, "GET", 304),
+            (305, "GET", 200), (306, "GET", 200), (307, "GET", 200), (308, "GET", 200),
+        ])
+        func redirectsWithoutADelegate(_ status: Int, _ method: String, _ expected: Int) async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/from", .redirect(to: "/to", status: status))
+            scene.origin.serve("/to", .status(200))
+            var request = URLRequest(url: try scene.url("/from"))
+            request.httpMethod = method
+            let (_, response) = try await scene.session().data(for: request)
+            #expect((response as? HTTPURLResponse)?.statusCode == expected)
+            #expect(response.url?.path == (expected == 200 ? "/to" : "/from"))
+            #expect(scene.origin.requests("/to").map(\.request.method) == (expected == 200 ? ["GET"] : []))
+        }
+
         /// The question about the redirect does not show the secrets of its URL.
         @Test func aRedirectWithAChangedFieldKeepsItsURL() async throws {
             let scene = try await LibraryScene()

@@ -38,15 +38,7 @@ extension TransferNetworkingSuite {
             } else {
                 let second = try Program(arguments, environment: environment, output: folder.file("second"))
                 outputs.append("second")
-                // If the first was told everything before it died, the second has nothing to do.
-                let wasTold = try Files.text(folder.file("first")).contains("complete")
-                let isDone = await eventually(within: 60) {
-                    let text = (try? Files.text(folder.file("second"))) ?? ""
-                    return text.contains("invalid")
-                        || wasTold && text.contains("events") && !text.contains("known") && !text.contains("offered")
-                }
-                #expect(isDone)
-                try await second.killNow()
+                #expect(try await second.waitForEnd(within: 60) == 0)
             }
             #expect(resource.content.matches(file))
             let lines = try outputs.flatMap { try Files.text(folder.file($0)).split(separator: "\n").map(String.init) }
@@ -59,6 +51,32 @@ extension TransferNetworkingSuite {
                 $0.hasSuffix(".tmp")
             }
             #expect(left.isEmpty)
+        }
+
+        /// What has ended in the meantime is offered, and not fetched again.
+        @Test func aDownloadThatEndsWithoutItsProgramIsOfferedToTheNext() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serveEverything(.good(resource, rate: 400_000))
+            let folder = try TemporaryFolder()
+            let file = folder.file("file")
+            let arguments = [try Binaries.path("background"), "later", scene.origin.url("/a"), file]
+            let environment = Program.plainEnvironment.merging([
+                "DLD_SOCKET": scene.daemon.socket, "HOME": folder.path, "XDG_DATA_HOME": folder.file("data"),
+            ]) { $1 }
+            let first = try Program(arguments, environment: environment, output: folder.file("first"))
+            #expect(
+                await eventually(within: 30) { (try? Files.text(folder.file("first")))?.contains("written") ?? false })
+            try await first.killNow()
+            let hasEnded = await eventually(within: 30) {
+                (try? await scene.daemon.dlctl(["list", "--all", "--json"]).output.contains("\"completed\"")) ?? false
+            }
+            #expect(hasEnded)
+            let next = try await Program.run(arguments, environment: environment, limit: 60)
+            #expect(next.status == 0)
+            #expect(!next.output.contains("begins"))
+            #expect(next.output.contains("taken\ncomplete 0\n"))
+            #expect(resource.content.matches(file))
+            #expect(scene.origin.requests("/a").count == 1)
         }
     }
 }

@@ -14,16 +14,22 @@ import TransferNetworking
         let keeper = Keeper(file: URL(fileURLWithPath: file))
         let configuration = URLSessionConfiguration.background(withIdentifier: arguments[0])
         let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
+        // A download may have ended while no program ran: its file is offered first.
+        await keeper.hearsEarlierEvents()
         let known = await session.allTasks
         for task in known { say("known \(task.taskIdentifier) \(task.originalRequest?.url?.absoluteString ?? "-")") }
-        if arguments.count == 3, known.isEmpty, !FileManager.default.fileExists(atPath: file) {
-            guard let url = URL(string: arguments[1]) else {
-                say("no URL: \(arguments[1])")
-                exit(2)
-            }
+        if !known.isEmpty {
+            say("waits")
+        } else if FileManager.default.fileExists(atPath: file) || arguments.count == 2 {
+            say("nothing to do")
+            session.finishTasksAndInvalidate()
+        } else if let url = URL(string: arguments[1]) {
             let task = session.downloadTask(with: url)
             say("begins \(task.taskIdentifier)")
             task.resume()
+        } else {
+            say("no URL: \(arguments[1])")
+            exit(2)
         }
         await keeper.ends()
     }
@@ -32,10 +38,12 @@ import TransferNetworking
 final class Keeper: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
     private let file: URL
     private let (ended, end) = AsyncStream<Void>.makeStream()
+    private let (heard, hear) = AsyncStream<Void>.makeStream()
 
     init(file: URL) { self.file = file }
 
     func ends() async { for await _ in ended { return } }
+    func hearsEarlierEvents() async { for await _ in heard { return } }
 
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
@@ -63,7 +71,10 @@ final class Keeper: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
         say("invalid")
         end.finish()
     }
-    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) { say("events") }
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+        say("events")
+        hear.finish()
+    }
 }
 
 /// Writes a line at once: the program may be killed.

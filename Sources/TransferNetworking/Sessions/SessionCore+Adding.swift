@@ -67,12 +67,23 @@ extension SessionCore {
                     course.added(entry.id, paused: specs[index].startPaused == true)
                     for notice in early.removeValue(forKey: entry.id) ?? [] { course.received(.notice(notice)) }
                 }
+            case .failure(let error) where outlives(error):
+                // They are added again over the next connection.
+                submissions = tasks + submissions
+                early = [:]
+                isAdding = false
+                return
             case .failure(let error): refused(tasks, specs, error)
             }
             early = [:]
             isAdding = false
             flush()
         }
+    }
+
+    /// Whether the daemon has not answered, and a background session waits until it is back.
+    func outlives(_ error: any Error) -> Bool {
+        !isVolatile && (error as? TransferError).map { $0.code == .shuttingDown } ?? true
     }
 
     /// One mistake refuses all tasks of a call: the others are added again.

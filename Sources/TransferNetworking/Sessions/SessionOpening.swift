@@ -17,7 +17,9 @@ struct SessionOpening: Sendable {
     init(_ core: SessionCore, asks: Bool) {
         isVolatile = core.isVolatile
         var configuration = Self.configuration(core.configuration)
-        configuration.asks = asks ? isVolatile ? [.challenge, .redirect, .begin] : [.challenge, .begin] : []
+        // Foundation follows more redirects than the daemon does by itself.
+        configuration.asks = isVolatile ? [.redirect] : []
+        if asks { configuration.asks? += [.challenge, .begin] }
         if !isVolatile {
             configuration.subscriber = Self.subscriber(of: core.name)
             if core.configuration.sessionSendsLaunchEvents, let program = Bundle.main.executableURL?.path {

@@ -29,6 +29,8 @@ extension TaskCourse {
                 let data = Data(base64Encoded: piece.data) ?? Data()
                 received(data)
                 piece.eof || data.isEmpty ? end(nil) : fetchBody(of: id, from: offset + Int64(data.count))
+            // The event comes again when the daemon is back.
+            case .failure(let error) where core.outlives(error): break
             case .failure(let error): end(Mapping.error(error, task?.currentRequest?.url))
             }
         }

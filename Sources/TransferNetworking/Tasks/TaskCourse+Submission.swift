@@ -129,8 +129,12 @@ extension TaskCourse {
         guard isDownload, !resumeDataWanted.isEmpty, sink == nil else {
             return core.call(CancelTasks.self, .init(ControlSelection(ids: [id]))) { [self] result in
                 // The event of a durable task is to be acknowledged: it ends the task.
-                if !core.isVolatile, (try? result.get())?.changed.contains(id) == true { return }
-                end(error)
+                switch result {
+                case .success(let done) where !core.isVolatile && done.changed.contains(id): break
+                // It is cancelled when the daemon is back.
+                case .failure(let failure) where core.outlives(failure): break
+                default: end(error)
+                }
             }
         }
         isTakingResumeData = true

@@ -265,7 +265,7 @@ extension ResponseInfo {
     fileprivate var mayBeFollowedByAnother: Bool {
         switch status {
         case 401, 407: true
-        case 301, 302, 303, 307, 308: headers.contains { $0.name.lowercased() == "location" }
+        case 301, 302, 303, 305, 306, 307, 308: headers.contains { $0.name.lowercased() == "location" }
         default: false
         }
     }

@@ -8,7 +8,7 @@ from torture.stage import Result
 
 EACH = 100
 LIMIT = 1200
-PLANTS = ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch", "linger", "gush",
+PLANTS = ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch", "linger", "gush", "count",
           "unpinned"]
 #: Words in the simulator's messages -> promise.
 SUBJECTS = [("subscriber", 5), ("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody wanted", 4), ("its file", 4),
