@@ -7,15 +7,22 @@ enum BodyFile {
 
     /// A folder for this user alone, below the temporary folder, which may be everybody's.
     static var folder: String {
-        let shared = FileManager.default.temporaryDirectory.path
-        let own = "\(shared)/TransferNetworking-\(geteuid())"
+        let own = usualFolder
         var status = stat()
+        _ = removal
         if mkdir(own, 0o700) == 0 { return own }
         // Somebody else may have made it, or a link of that name.
         let isOwn = lstat(own, &status) == 0 && status.st_uid == geteuid()
         if isOwn, status.st_mode & (S_IFMT | 0o077) == S_IFDIR { return own }
         return privateFolder
     }
+
+    private static var usualFolder: String {
+        "\(FileManager.default.temporaryDirectory.path)/TransferNetworking-\(geteuid())"
+    }
+
+    /// The process removes the folder when it ends, if it is empty.
+    private static let removal: Int32 = atexit { rmdir(BodyFile.usualFolder) }
 
     /// Made once in a process, if the usual one cannot be used.
     private static let privateFolder: String = {

@@ -227,7 +227,7 @@ final class SessionCore: @unchecked Sendable {
     }
 
     private func tryAgain() {
-        guard !isInvalid || !active.isEmpty else { return }
+        guard !isInvalid || !active.isEmpty || !whenOpen.isEmpty else { return }
         failures += 1
         let delay = min(5000, 125 << min(failures, 10))
         queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [self] in open() }

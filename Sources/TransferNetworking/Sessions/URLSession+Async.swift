@@ -98,8 +98,9 @@ extension URLSession {
     private static func keeping(_ handler: @escaping Handler<URL>) -> Handler<URL> {
         { file, response, error in
             guard let file else { return handler(nil, response, error) }
-            let kept = file.deletingLastPathComponent().appendingPathComponent("kept-" + file.lastPathComponent)
+            let kept = FileManager.default.temporaryDirectory.appendingPathComponent("kept-" + file.lastPathComponent)
             do {
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
                 try FileManager.default.moveItem(at: file, to: kept)
                 handler(kept, response, nil)
             } catch {
