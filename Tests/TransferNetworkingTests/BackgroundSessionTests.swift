@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Threading
 import TransferNetworking
 
 extension TransferNetworkingSuite {
@@ -48,6 +49,49 @@ extension TransferNetworkingSuite {
             #expect(await recorder.wait(for: "complete", within: 40))
             #expect(recorder.lines.last == "complete 0")
             #expect(recorder.holds(resource))
+        }
+
+        /// A cancellation that overtakes the add reaches the daemon too.
+        @Test func cancelledTasksEndInTheDaemonHoweverEarly() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serveEverything(.silent)
+            let recorder = Recorder()
+            let session = scene.session(.background(withIdentifier: "four"), recorder)
+            for _ in 0..<20 {
+                let task = session.downloadTask(with: try scene.url("/a"))
+                task.resume()
+                task.cancel()
+            }
+            #expect(await eventually(within: 20) { recorder.lines.count { $0 == "complete -999" } == 20 })
+            let hasNone = await eventually(within: 20) {
+                (try? await scene.daemon.dlctl(["list", "--json"]).output).map {
+                    !$0.contains("\"running\"") && !$0.contains("\"queued\"")
+                } ?? false
+            }
+            #expect(hasNone)
+        }
+
+        final class Listener: NSObject, URLSessionTaskDelegate, Sendable {
+            let ends = Guarded(0)
+            func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+                ends.withLock { $0 += 1 }
+            }
+        }
+
+        @Test func aFileThatNoDelegateTakesIsLeftForTheNext() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .good(resource))
+            let listener = Listener()
+            let deaf = scene.session(.background(withIdentifier: "five"), listener)
+            deaf.downloadTask(with: try scene.url("/a")).resume()
+            #expect(await eventually(within: 20) { listener.ends.withLock { $0 } == 1 })
+            let recorder = Recorder()
+            let next = scene.session(.background(withIdentifier: "five"), recorder)
+            #expect(await recorder.wait(for: "events"))
+            #expect(recorder.lines.filter { $0 != "metrics" } == ["file", "complete 0", "events"])
+            #expect(recorder.holds(resource))
+            next.finishTasksAndInvalidate()
+            #expect(await recorder.wait(for: "invalid"))
         }
     }
 }

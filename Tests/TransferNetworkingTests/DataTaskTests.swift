@@ -175,6 +175,18 @@ extension TransferNetworkingSuite {
             #expect(error?.code == .cancelled)
         }
 
+        /// A failure to reach the daemon is no reason to wait for ever with the next task.
+        @Test(.timeLimit(.minutes(1))) func withoutADaemonEachTaskFails() async throws {
+            let scene = try await LibraryScene()
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.daemonSocket = scene.daemon.folder.file("nobody.sock")
+            let (session, url) = (URLSession(configuration: configuration), try scene.url("/a"))
+            for _ in 0..<2 {
+                let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
+                #expect(error?.code == .networkConnectionLost)
+            }
+        }
+
         @Test func refusesABodyWithGET() async throws {
             let scene = try await LibraryScene()
             var request = URLRequest(url: try scene.url("/a"))

@@ -17,7 +17,10 @@ extension SessionCore {
 
     /// What the program has stored is to be in force for its next tasks.
     private func settle(_ stores: ArraySlice<StoreLink>) {
-        guard let first = stores.first else { return whenConnected { [self] client in if client != nil { addAll() } } }
+        guard let first = stores.first else {
+            // Without a daemon, the tasks have ended.
+            return whenConnected { [self] client in client == nil ? isAdding = false : addAll() }
+        }
         first.whenSettled { [self] in queue.async { self.settle(stores.dropFirst()) } }
     }
 

@@ -9,6 +9,8 @@ struct BackgroundRecord {
     var told: Set<TaskID> = []
     /// Events whose delegate methods have not returned.
     var outstanding: Set<Int64> = []
+    /// Events of files that no delegate has taken: they are told again to the next process.
+    var untaken: Set<Int64> = []
     /// The newest event that has come.
     var newest: Int64 = 0
     var acknowledged: Int64 = 0
@@ -19,7 +21,7 @@ struct BackgroundRecord {
     var hasCaughtUp = false
 
     /// Everything up to it has been delivered.
-    var delivered: Int64 { (outstanding.min() ?? newest + 1) - 1 }
+    var delivered: Int64 { (outstanding.union(untaken).min() ?? newest + 1) - 1 }
 }
 
 extension SessionCore {
@@ -52,21 +54,23 @@ extension SessionCore {
                 courses[decision.task]?.received(.notice(Notice(decision)))
             }
             guard !background.hasCaughtUp else { return }
-            // Events are numbered over all sessions: the newest of this one may be older than the head.
-            call(ListEvents.self, lastEvents(after: background.acknowledged)) { [self] result in
-                let last = (try? result.get())?.events.last?.sequence?.rawValue
-                background.head = last ?? background.acknowledged
-                caughtUp()
-            }
+            findHead(after: SequenceNumber(background.acknowledged))
         }
     }
 
-    private func lastEvents(after sequence: Int64) -> ListEvents.Parameters {
-        var parameters = ListEvents.Parameters(after: .after(SequenceNumber(sequence)))
-        parameters.sessions = [name]
-        parameters.types = Notice.types
-        parameters.limit = 1000
-        return parameters
+    /// Events are numbered over all sessions: the newest of this one may be older than the head of the log.
+    private func findHead(after sequence: SequenceNumber) {
+        var page = ListEvents.Parameters(after: .after(sequence))
+        page.sessions = [name]
+        page.types = EventType.allCases.filter(\.isEnd)
+        page.limit = 1000
+        call(ListEvents.self, page) { [self] result in
+            guard case .success(let found) = result else { return }
+            let last = found.events.last?.sequence ?? sequence
+            if let next = found.nextAfter { return findHead(after: next) }
+            background.head = last.rawValue
+            caughtUp()
+        }
     }
 
     /// A task of an earlier process.
@@ -120,11 +124,14 @@ extension SessionCore {
     }
 
     /// The delegate has been told about the end of a task.
-    func delivered(_ id: TaskID?, _ sequence: Int64?) {
+    func delivered(_ id: TaskID?, _ sequence: Int64?, isTaken: Bool) {
         guard !isVolatile else { return }
-        if let sequence { background.outstanding.remove(sequence) }
+        if let sequence {
+            background.outstanding.remove(sequence)
+            if !isTaken { background.untaken.insert(sequence) }
+        }
         if let id { background.told.insert(id) }
-        acknowledge(forgetting: id)
+        acknowledge(forgetting: isTaken ? id : nil)
         caughtUp()
     }
 

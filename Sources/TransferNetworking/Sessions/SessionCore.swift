@@ -80,11 +80,14 @@ final class SessionCore: @unchecked Sendable {
         queue.async { self.close() }
     }
 
+    /// A connection that is being made is closed when it is there.
     private func close() {
-        guard case .open(let client) = link else { return }
-        link = .none
         generation += 1
-        Task { await client.close() }
+        if case .open(let client) = link { Task { await client.close() } }
+        link = .none
+        let waiting = whenOpen
+        whenOpen = []
+        for body in waiting { body(nil) }
     }
 
     func register(_ task: URLSessionTask) {
@@ -191,7 +194,10 @@ final class SessionCore: @unchecked Sendable {
     }
 
     private func opened(_ result: Result<(DaemonClient, SessionOpening.Found?), any Error>, _ generation: Int) {
-        guard generation == self.generation else { return }
+        guard generation == self.generation else {
+            if case .success(let (client, _)) = result { Task { await client.close() } }
+            return
+        }
         switch result {
         case .success(let (client, found)):
             link = .open(client)

@@ -24,7 +24,7 @@ final class StoreLink: @unchecked Sendable {
         isUsers = core != nil
     }
 
-    /// A session has the store from now on. Returns whether it is the store's own.
+    /// A session has the store from now on.
     func attach(_ core: SessionCore) { if !isUsers { values.withLock { $0.cores.append(core) } } }
     func detach(_ core: SessionCore) { if !isUsers { values.withLock { $0.cores.removeAll { $0 === core } } } }
     var cores: [SessionCore] { values.withLock { $0.cores } }
@@ -34,11 +34,8 @@ final class StoreLink: @unchecked Sendable {
     /// Sends a change to each session that has the store.
     func change<M: RPCMethod>(_ method: M.Type, _ parameters: @escaping (String?) -> M.Parameters) {
         for core in cores {
-            let number = values.withLock { values in
-                values.sent += 1
-                return values.sent
-            }
-            core.callWhenOpen(method, parameters(name(of: core))) { [self] _ in arrived(number) }
+            values.withLock { $0.sent += 1 }
+            core.callWhenOpen(method, parameters(name(of: core))) { [self] _ in arrived() }
         }
     }
 
@@ -52,7 +49,7 @@ final class StoreLink: @unchecked Sendable {
         if isSettled { body() }
     }
 
-    private func arrived(_: Int) {
+    private func arrived() {
         let ready = values.withLock { values in
             values.arrived += 1
             let arrived = values.arrived

@@ -115,6 +115,8 @@ extension TaskCourse {
         let file = error == nil ? destination.map { URL(fileURLWithPath: $0) } : nil
         let (session, delegate, downloads) = (core.session, Unchecked(delegate), Unchecked(downloadDelegate))
         let (completion, response, body) = (completion, task.response, body)
+        // A background session whose delegate takes no files leaves them for one that does.
+        let isTaken = core.isVolatile || file == nil || downloads.value != nil
         message { [self] in
             if case .delegate = completion, let download = task as? URLSessionDownloadTask, let file, let session,
                 core.isVolatile || FileManager.default.fileExists(atPath: file.path)
@@ -129,10 +131,10 @@ extension TaskCourse {
             case .file(let handler): handler(file, response, error)
             case .bytes(let feed): feed.ended(error)
             }
-            if let destination = self.destination { unlink(destination) }
+            if isTaken, let destination = self.destination { unlink(destination) }
             if let copy = copiedBody { unlink(copy) }
             core.queue.async { [self] in
-                core.delivered(endedID, finalEvent)
+                core.delivered(endedID, finalEvent, isTaken: isTaken)
                 core.ended(task)
             }
         }

@@ -85,7 +85,10 @@ extension TaskCourse {
 
     /// The daemon has the task.
     func added(_ id: TaskID, paused: Bool) {
-        guard let task, !isOver else { return core.drop(id) }
+        guard let task, !isOver else {
+            // It was cancelled while it was being added.
+            return core.call(CancelTasks.self, .init(ControlSelection(ids: [id]))) { [core] _ in core.drop(id) }
+        }
         stage = .added(id)
         pausedThere = paused
         if task[\.isCancelled] { return cancel(id, with: nil) }
