@@ -261,7 +261,7 @@ extension EndToEnd.Serving {
             let requests: [[String: JSONValue]] = [
                 ["method": "HEAD"], ["method": "POST", "body": ["text": "x"]], ["headers": [["Range", "bytes=0-1"]]],
                 ["headers": [["If-None-Match", "\"a\""]]], ["headers": [["Cache-Control", "no-store"]]],
-                ["body": ["text": "x"]], ["stream": true],
+                ["body": ["text": "x"]], ["stream": true, "method": "POST"],
             ]
             for request in requests {
                 let task = try await add(scene.probe, scene.origin.url("/file"), request)

@@ -93,6 +93,8 @@ extension Transfer {
         self.head = head
         let verdict = exchange.judge.judge(head)
         self.verdict = verdict
+        // A client that is told of the answer may ask what was sent until then.
+        measureSending()
         context.observer.transferResponded(head, verdict: verdict)
         switch verdict {
         case .stop(let reason):

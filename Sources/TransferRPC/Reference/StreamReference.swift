@@ -34,6 +34,8 @@ enum StreamReference {
         A decoded body cannot be continued; if that matters, ask for `Accept-Encoding: identity`. A body with more than \
         \(Bounds.decodedRatio) times the coded bytes so far, and more than \(Bounds.decodedAlways >> 20) MiB, fails with \
         `http.protocol`.
+        - **Cache.** Stored answers are sent like those that arrive, and an answer that may be stored is stored once all of its body \
+        was sent ([cache](cache.md#when-the-cache-is-not-used)).
         - **Ends.** task.pause, task.cancel, session.pause and a higher priority stop a stream like other transfers. When the \
         connection closes, the session and the task end.
         """

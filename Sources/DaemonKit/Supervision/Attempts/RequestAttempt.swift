@@ -30,8 +30,8 @@ final class RequestAttempt: TransferAttempt {
         cache = policy.cache.flatMap { cache in
             tools.cache.map {
                 TaskCache(
-                    $0, record, cache, policy.cookies, of: run.cookies, asking: policy.hold(for: .cache), run,
-                    tools.time)
+                    $0, record, cache, policy.cookies, of: run.cookies, asking: policy.hold(for: .cache),
+                    streams: record.spec.stream == true, run, tools.time)
             }
         }
         self.logger = logger
@@ -107,8 +107,11 @@ final class RequestAttempt: TransferAttempt {
         await .of {
             await begun.recorder.drain()
             guard let answer = try await begun.requests.value() else { return .aborted }
-            // A redirect that the client refused to follow: nothing of it was streamed yet.
-            if let stream, case .answered = policy.redirects { try await stream.send(answer.body) }
+            if let stream {
+                // A stored answer, or a redirect that the client refused to follow: nothing of it was streamed yet.
+                if let stored = current.withLock({ $0 })?.unstreamed { try await stream.send(stored) }
+                if case .answered = policy.redirects { try await stream.send(answer.body) }
+            }
             guard run.enterCommit() else { return .aborted }
             run.set(phase: .finishing)
             let kept = record.spec.kind == .data && stream == nil ? answer.body : nil

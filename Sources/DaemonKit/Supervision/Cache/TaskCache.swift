@@ -8,23 +8,6 @@ import TransferStore
 /// The cache as one attempt at a data task or an upload uses it: it is consulted before the request, and takes the
 /// answer afterwards.
 final class TaskCache: Sendable {
-    /// What happens to a request.
-    enum Way: Sendable {
-        case send(Exchange)
-        /// Answered by a stored answer, as if the exchange had brought it.
-        case answered(ExchangeOutcome)
-        case miss
-    }
-
-    /// The result of an exchange.
-    enum Ending: Sendable {
-        case outcome(ExchangeOutcome)
-        /// The server confirmed another version than the stored one, so it is asked again without conditions.
-        case again(Exchange)
-        /// A client decides where the answer is stored. After that, `decided` must be called.
-        case asks(ExchangeOutcome, HeldAnswer)
-    }
-
     /// The task's part in a flight.
     private enum Flight {
         case none, waits
@@ -61,6 +44,8 @@ final class TaskCache: Sendable {
     private let cookies: TaskCookies?
     private let time: any TimeSource
     private let number: Int
+    /// The body goes to a client as it arrives: nobody waits for it, and what was sent cannot be replaced.
+    private let streams: Bool
     /// The task sends its owner's cookies, like all tasks that share the storage.
     private let sharesCookies: Bool
     /// The answers that a client is asked about before they are stored; nil for none.
@@ -71,8 +56,10 @@ final class TaskCache: Sendable {
 
     init(
         _ keeper: CacheKeeper, _ record: TaskRecord, _ policy: CachePolicy, _ cookies: CookiePolicy,
-        of jar: TaskCookies?, asking asks: ResponseHold? = nil, _ run: TransferRun?, _ time: any TimeSource
+        of jar: TaskCookies?, asking asks: ResponseHold? = nil, streams: Bool = false, _ run: TransferRun?,
+        _ time: any TimeSource
     ) {
+        self.streams = streams
         self.asks = asks
         self.keeper = keeper
         self.run = run
@@ -114,13 +101,9 @@ final class TaskCache: Sendable {
             state.cookies = cookies
             state.plain = exchange
         }
-        find(request, exchange, then)
-    }
-
-    private func find(_ request: CacheRequest, _ exchange: Exchange, _ then: @escaping @Sendable (Way) -> Void) {
         let reading = keeper.reading()
         state.withLock { $0.reading = reading }
-        keeper.find(request, on: shelf, since: reading) { [self] in found($0, for: request, exchange, then) }
+        keeper.find(request, on: shelf, since: reading) { [self] in self.found($0, for: request, exchange, then) }
     }
 
     /// Returns the answer in memory for a task that has not begun, as if the exchange had brought it; nil if a server
@@ -207,7 +190,7 @@ final class TaskCache: Sendable {
             return false
         }
         let mayWait = state.withLock { state in
-            guard case .none = state.flight, !state.isCancelled else { return false }
+            guard !streams, case .none = state.flight, !state.isCancelled else { return false }
             state.flight = .waits
             return true
         }
@@ -273,9 +256,8 @@ final class TaskCache: Sendable {
         guard case .leads(let lead) = known.flight, let request = known.request else { return }
         // Waiting would be pointless: the client may take long, and may say anything.
         if asks?.applies(to: head) == true { return land() }
-        let length = head.values("content-length").last.flatMap { Int($0) } ?? 0
         let isShared =
-            length <= limit && request.isShared(head, requestTime: known.requestTime, responseTime: now)
+            Self.length(head) <= limit && request.isShared(head, requestTime: known.requestTime, responseTime: now)
         let selection =
             head.status == 304 ? known.stored?.response.selection : CacheSelection(head, request.fields)
         guard isShared, let selection else { return land() }
@@ -293,6 +275,23 @@ final class TaskCache: Sendable {
         return fresh.head(of: request.url, age: fresh.age(at: now()))
     }
 
+    /// Whether this header confirms a stored answer, or refuses to.
+    func isConfirmation(_ head: ResponseHead) -> Bool { head.status == 304 && state.withLock { $0.isValidating } }
+
+    /// The most bytes of a streamed body that are worth a copy; 0 if the answer will not be stored.
+    func room(for head: ResponseHead) -> Int {
+        let known = state.withLock { $0 }
+        guard Self.length(head) <= limit, let request = known.request,
+            let response = request.stored(head, requestTime: known.requestTime, responseTime: now()),
+            response.lifetime > 0 || !response.validators.isEmpty
+        else { return 0 }
+        return limit
+    }
+
+    private static func length(_ head: ResponseHead) -> Int {
+        head.values("content-length").last.flatMap { Int($0) } ?? 0
+    }
+
     /// The largest answer that is kept, in bytes.
     private var limit: Int { max(shelf.policy.memoryCapacity, shelf.policy.diskCapacity) / CachePolicy.share }
 
@@ -305,7 +304,9 @@ final class TaskCache: Sendable {
             return validated(outcome, known)
         }
         guard let request = known.request else { return .outcome(outcome) }
-        if let stored = known.stored, request.mayServe(stored.response, inPlaceOf: outcome, at: now()) {
+        if let stored = known.stored, !streams || outcome.head == nil,
+            request.mayServe(stored.response, inPlaceOf: outcome, at: now())
+        {
             return .outcome(self.outcome(stored, age: stored.response.age(at: now()), of: exchange))
         }
         return store(outcome, known, request)

@@ -117,11 +117,17 @@ final class RunRecorder: TransferObserver {
             run.hostAnswered()
         }
         cache?.responded(head)
-        guard keepsAnswers else { return }
+        // The client of a stream gets the stored answer instead.
+        guard keepsAnswers, stream == nil || cache?.isConfirmation(head) != true else { return }
         if case .accept(let acceptance) = verdict {
             let canResume = ResumeProspects.mayResume(record.$spec, head, acceptance)
             run.accepted(at: acceptance.offset, canResume: canResume)
         }
+        tells(of: head, verdict)
+    }
+
+    /// Tells the client of an answer, whose body may follow after that.
+    func tells(of head: ResponseHead, _ verdict: Verdict) {
         let ticket = stream.map { stream -> @Sendable () -> Void in { stream.open() } }
         handle(.observed(.responded(head, verdict, ticket), isUrgent: stream != nil))
     }

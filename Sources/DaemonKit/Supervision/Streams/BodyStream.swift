@@ -6,7 +6,7 @@ import TransferModel
 import TransferRPC
 
 /// Sends the body of one task to the client of its session. Pieces go out as they arrive, as long as the client has
-/// given credit and reads. Nothing of the body is kept except a piece that is being decoded.
+/// given credit and reads. Nothing of the body is kept except a piece that is being decoded, and what a cache would store.
 package final class BodyStream: BodyReceiver {
     private struct State {
         /// The bytes that the client is still ready to receive.
@@ -21,6 +21,10 @@ package final class BodyStream: BodyReceiver {
         var wake: (@Sendable () -> Void)?
         var decodes = false
         var decoding: StreamedDecoding?
+        /// Tells how many bytes of a body a cache would keep; nil without a cache.
+        var room: (@Sendable (ResponseHead) -> Int)?
+        /// What has been sent, for the cache, and the most that it keeps; nil for bodies that it does not.
+        var copy: (bytes: [UInt8], most: Int)?
     }
 
     /// The most bytes decoded before other transfers get a turn.
@@ -81,8 +85,10 @@ package final class BodyStream: BodyReceiver {
     var body: StreamedBody { state.withLock { $0.body } }
 
     /// Prepares for an exchange.
-    /// - Parameter decodes: the body is wanted without its content codings.
-    package func prepare(decodes: Bool) {
+    /// - Parameters:
+    ///   - decodes: the body is wanted without its content codings.
+    ///   - room: how many bytes of the body the outcome is to have, for a cache.
+    package func prepare(decodes: Bool, keeping room: (@Sendable (ResponseHead) -> Int)? = nil) {
         state.withLock { state in
             state.isOpen = false
             state.isHeld = false
@@ -90,6 +96,8 @@ package final class BodyStream: BodyReceiver {
             if state.body.offset == .zero { state.body.acceptance = nil }
             state.decodes = decodes
             state.decoding = nil
+            state.room = room
+            state.copy = nil
         }
     }
 
@@ -103,17 +111,22 @@ package final class BodyStream: BodyReceiver {
     }
 
     /// Ends the exchange: no more of its bytes come.
-    /// - Returns: its outcome, with what the client has received. A coded body must have been complete.
+    /// - Returns: its outcome, with what the client has received. A coded body must have been complete. If a cache has
+    ///   room for the body, the outcome has it.
     func ended(_ outcome: ExchangeOutcome) -> ExchangeOutcome {
-        let decoding = state.withLock { state in
-            defer { (state.wake, state.decoding) = (nil, nil) }
+        let known = state.withLock { state in
+            defer { (state.wake, state.decoding, state.room, state.copy) = (nil, nil, nil, nil) }
             if state.body.acceptance == nil, case .accept(let acceptance)? = outcome.verdict {
                 state.body.acceptance = acceptance
             }
-            return state.decoding
+            return state
         }
+        let decoding = known.decoding
         var outcome = outcome
-        outcome.offset = offset
+        outcome.offset = known.body.offset
+        if known.room != nil {
+            outcome.keep(known.copy.flatMap { Int64($0.bytes.count) == outcome.offset.rawValue ? $0.bytes : nil })
+        }
         guard let decoding, outcome.end == .finished else { return outcome }
         do throws(TransferError) {
             try decoding.end()
@@ -144,8 +157,10 @@ package final class BodyStream: BodyReceiver {
     package var offset: ByteCount { state.withLock { $0.body.offset } }
 
     package func begin(_ head: ResponseHead, wake: @escaping @Sendable () -> Void) {
+        let most = state.withLock { $0.room }?(head) ?? 0
         state.withLock { state in
             state.wake = wake
+            if most > 0, state.body.offset == .zero { state.copy = ([], most) }
             if case .known(let codings)? = StreamCoding(head, decodes: state.decodes) {
                 state.decoding = StreamedDecoding(codings)
             }
@@ -178,7 +193,12 @@ package final class BodyStream: BodyReceiver {
     private func send(_ bytes: UnsafeRawBufferPointer) -> Int {
         var sent = 0
         while sent < bytes.count, let piece = claim(atMost: min(bytes.count - sent, Bounds.streamPiece)) {
-            sink.send(line(UnsafeRawBufferPointer(rebasing: bytes[sent..<sent + piece.count]), at: piece.offset))
+            let part = UnsafeRawBufferPointer(rebasing: bytes[sent..<sent + piece.count])
+            sink.send(line(part, at: piece.offset))
+            state.withLock { state in
+                guard let copy = state.copy else { return }
+                if copy.bytes.count + part.count > copy.most { state.copy = nil } else { state.copy?.bytes += part }
+            }
             sent += piece.count
         }
         return sent

@@ -20,6 +20,8 @@ final class RequestCourse: ExchangeCourse {
         var then: Then?
         /// Set if the client wants the answer as a file.
         var held: RunningExchange?
+        /// A stored answer's body, which the client of a stream has yet to get.
+        var unstreamed: [UInt8]?
     }
 
     private typealias Then = @Sendable (NextStep<UploadResult>) -> Void
@@ -55,8 +57,8 @@ final class RequestCourse: ExchangeCourse {
         guard let cache = attempt.cache, attempt.record.spec.kind == .data, case .success(let step?) = first,
             let exchange = step.exchange
         else { return then(first) }
-        // No cache answers a stream, or a request that must not be repeated.
-        guard attempt.stream == nil, case .run = step else {
+        // No cache answers a request that must not be repeated.
+        guard case .run = step else {
             return then(cache.mayLoad(exchange) ? first : .success(.failed(TaskCache.miss)))
         }
         look(secured(exchange), in: cache, then: then)
@@ -80,17 +82,35 @@ final class RequestCourse: ExchangeCourse {
             case .miss: then(.success(.failed(TaskCache.miss)))
             case .answered(let outcome):
                 guard let head = outcome.head, exchange.hold?.applies(to: head) == true else {
-                    return then(next(after: outcome))
+                    return then(next(after: recalled(outcome, exchange)))
                 }
                 // A client that decides about answers also decides about stored ones.
                 ask(about: .begun(head)) { _ in
-                    then(self.next(after: outcome))
+                    then(self.next(after: self.recalled(outcome, exchange)))
                 } stopped: {
                     then(.success(nil))
                 }
             }
         }
     }
+
+    /// Tells the client of a stream about a stored answer, as about one that arrives. Its body follows.
+    private func recalled(_ stored: ExchangeOutcome, _ exchange: Exchange) -> ExchangeOutcome {
+        guard let stream = attempt.stream, let head = stored.head else { return stored }
+        var outcome = stored
+        let verdict = exchange.judge.judge(head)
+        outcome.verdict = verdict
+        recorder.tells(of: head, verdict)
+        if case .stop(let reason) = verdict {
+            outcome.end = .stopped(reason)
+        } else {
+            state.withLock { $0.unstreamed = stored.body }
+        }
+        stream.prepare(decodes: false)
+        return stream.ended(outcome)
+    }
+
+    var unstreamed: [UInt8]? { state.withLock { $0.unstreamed } }
 
     /// Calls one of the closures once: `then` with the client's decision, or `stopped` if the run must stop first.
     private func ask(
@@ -157,7 +177,8 @@ final class RequestCourse: ExchangeCourse {
         let context = TransferContext(
             task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder,
             receiver: attempt.stream, cookies: attempt.run.cookies, hsts: attempt.run.hsts)
-        attempt.stream?.prepare(decodes: exchange.decodesBody)
+        let room = attempt.cache.map { cache -> @Sendable (ResponseHead) -> Int in { cache.room(for: $0) } }
+        attempt.stream?.prepare(decodes: exchange.decodesBody, keeping: room)
         state.withLock { $0.then = then }
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
             guard let then = self.waiting() else { return }
@@ -196,7 +217,8 @@ final class RequestCourse: ExchangeCourse {
     ) {
         switch attempt.cache?.ended(outcome, of: exchange) {
         case nil: then(next(after: outcome))
-        case .outcome(let outcome): then(next(after: outcome))
+        // Only a stored answer came without a request.
+        case .outcome(let outcome): then(next(after: outcome.wasSent ? outcome : recalled(outcome, exchange)))
         case .again(let exchange): then(.success(.run(exchange)))
         case .asks(let outcome, let answer):
             ask(about: answer) { action in
