@@ -6,7 +6,7 @@ SYSCONFDIR ?= /etc
 # The folder for `make run URL=…`.
 DIR ?= $(HOME)/Downloads
 
-.PHONY: help run test check check-fresh check-instructions check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
+.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -21,12 +21,21 @@ endif
 test: ## Installs what the tests need, builds, runs all tests and check-instructions; FILTER=… runs only matching tests.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,scripts/check-instructions)
+	$(if $(FILTER),,scripts/check-api)
 
 check: lint test ## Runs everything: lint, tests, their long forms, sanitizers, units under a real systemd.
 	DLD_LONG_TESTS=1 scripts/test --filter 'EndToEnd'
 	scripts/check-sanitizers
+	Tests/PackageClient/check
+	scripts/check-documentation
 	scripts/check-units
 	scripts/check-systemd
+
+check-client: ## Builds and runs a package that depends on TransferNetworking alone.
+	Tests/PackageClient/check
+
+check-documentation: ## Builds the pages of TransferNetworking; warnings are errors.
+	scripts/check-documentation
 
 check-fresh: ## Runs `make run` and `make test` in a bare Debian with only Swift; FILTER=… runs only matching tests.
 	CHECK_FRESH_TEST_FILTER='$(FILTER)' scripts/check-fresh

@@ -250,7 +250,7 @@ let package = Package(
             dependencies: [
                 "DaemonKit", "DaemonSetup", "FileKit", "Metalink", "BrowserCookies", "TransferStore", "TransferRPC",
                 "JSONRPC",
-                "CurlEngine", "TransferCore", "TransferModel", "CLinux", "dlctl",
+                "CurlEngine", "TransferCore", "TransferModel", "TransferNetworking", "Threading", "CLinux", "dlctl",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Targets",
@@ -292,4 +292,9 @@ if Context.environment["DLD_FUZZ"] != nil {
         .executableTarget(
             name: "fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver", swiftSettings: strict),
     ]
+}
+
+// The pages of the library (scripts/check-documentation). Packages that depend on this one need no plugin.
+if Context.environment["DLD_DOCC"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

@@ -44,6 +44,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         var addsField = false
         var credential: URLCredential?
         var cancelsAtResponse = false
+        var stores = true
     }
     struct Values: Sendable {
         var lines: [String] = []
@@ -116,6 +117,13 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
             if values.body.isEmpty { values.lines.append("data") }
             values.body.append(data)
         }
+    }
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        note("cache \(proposedResponse.data.count)")
+        completionHandler(script.stores ? proposedResponse : nil)
     }
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,

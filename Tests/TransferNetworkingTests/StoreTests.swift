@@ -61,6 +61,24 @@ extension TransferNetworkingSuite {
             #expect(error?.code == .resourceUnavailable)
         }
 
+        /// As the protocol says, and as the delegate decides.
+        @Test(arguments: [(true, true), (false, true), (true, false)])
+        func answersAreStored(_ stores: Bool, _ hasCache: Bool) async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .status(200, [("Cache-Control", "max-age=600")], body: "one"))
+            let configuration = scene.configuration()
+            if !hasCache { configuration.urlCache = nil }
+            let recorder = Recorder(.init(stores: stores))
+            let session = URLSession(configuration: configuration, delegate: recorder, delegateQueue: nil)
+            session.dataTask(with: try scene.url("/a")).resume()
+            #expect(await recorder.wait(for: "complete"))
+            let question = hasCache ? ["cache 3"] : []
+            #expect(recorder.lines == ["created", "response 200", "data"] + question + ["metrics", "complete 0"])
+            let (data, _) = try await session.data(from: scene.url("/a"))
+            #expect(String(decoding: data, as: UTF8.self) == "one")
+            #expect(scene.origin.requests("/a").count == (stores && hasCache ? 1 : 2))
+        }
+
         final class Greeter: URLProtocol, @unchecked Sendable {
             override class func canInit(with request: URLRequest) -> Bool { request.url?.scheme == "greet" }
             override func startLoading() {

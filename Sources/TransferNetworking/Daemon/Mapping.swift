@@ -88,7 +88,23 @@ enum Mapping {
         }
         var info: [String: Any] = [NSLocalizedDescriptionKey: failure.message]
         if let url { info[NSURLErrorFailingURLErrorKey] = url }
-        return URLError(code(of: failure), userInfo: info)
+        // A scheme that data tasks have, and a URL that is wrong otherwise.
+        let isBad = failure.code == .badURL && url.flatMap { $0.scheme }.map(schemes.contains) == true
+        return URLError(isBad ? .badURL : code(of: failure), userInfo: info)
+    }
+
+    private static let schemes: Set = ["http", "https"]
+
+    /// Foundation's words for errors that this library makes; the daemon's come with its own.
+    static func words(for code: URLError.Code) -> String? {
+        switch code {
+        case .cancelled: "cancelled"
+        case .unsupportedURL: "unsupported URL"
+        case .dataLengthExceedsMaximum: "resource exceeds maximum size"
+        case .httpTooManyRedirects: "too many HTTP redirects"
+        case .networkConnectionLost: "The network connection was lost."
+        default: nil
+        }
     }
 
     private static func code(of error: TransferError) -> URLError.Code {

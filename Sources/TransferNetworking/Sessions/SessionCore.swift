@@ -55,6 +55,11 @@ final class SessionCore: @unchecked Sendable {
         identifiers = Guarded(isVolatile ? 0 : Int(Date().timeIntervalSince1970 * 1000))
     }
 
+    /// The longest body that the session's cache stores: the daemon keeps answers of at most a twentieth of its size.
+    var mostStored: Int64 {
+        configuration.urlCache.map { Int64(max($0.memoryCapacity, $0.diskCapacity)) / 20 } ?? 0
+    }
+
     func nextIdentifier() -> Int {
         identifiers.withLock { last in
             last += 1
@@ -271,6 +276,20 @@ final class SessionCore: @unchecked Sendable {
     }
 
     // MARK: What the daemon says
+
+    /// For fuzzing: takes notifications as if a daemon had the task, and returns when the delegate has been told.
+    func rehearse(_ task: URLSessionTask, _ notifications: [(method: String, text: [UInt8])]) {
+        queue.sync {
+            begins(task)
+            task.course.attach(.firstVolatile)
+            courses[.firstVolatile] = task.course
+            for one in notifications { notified(one.method, one.text, generation) }
+        }
+        repeat {
+            delegateQueue.waitUntilAllOperationsAreFinished()
+            queue.sync {}
+        } while delegateQueue.operationCount > 0
+    }
 
     private func notified(_ method: String, _ text: [UInt8], _ generation: Int) {
         guard generation == self.generation else { return }

@@ -19,7 +19,7 @@ struct SessionOpening: Sendable {
         var configuration = Self.configuration(core.configuration)
         // Foundation follows more redirects than the daemon does by itself.
         configuration.asks = isVolatile ? [.redirect] : []
-        if asks { configuration.asks? += [.challenge, .begin] }
+        if asks { configuration.asks? += isVolatile ? [.challenge, .begin, .cache] : [.challenge, .begin] }
         if !isVolatile {
             configuration.subscriber = Self.subscriber(of: core.name)
             if core.configuration.sessionSendsLaunchEvents, let program = Bundle.main.executableURL?.path {
@@ -96,10 +96,11 @@ struct SessionOpening: Sendable {
         retry.attempts = 1
         configuration.retry = retry
         configuration.connectionsPerDownload = 1
-        if let cache = given.urlCache, !cache.isShared {
+        if given.urlCache?.isShared != true {
             var capacities = CacheCapacities()
-            capacities.memoryCapacity = ByteCount(Int64(cache.memoryCapacity))
-            capacities.diskCapacity = ByteCount(given.kind == .ephemeral ? 0 : Int64(cache.diskCapacity))
+            capacities.memoryCapacity = ByteCount(Int64(given.urlCache?.memoryCapacity ?? 0))
+            let disk = given.kind == .ephemeral ? 0 : given.urlCache?.diskCapacity ?? 0
+            capacities.diskCapacity = ByteCount(Int64(disk))
             configuration.urlCache = capacities
         }
         return configuration

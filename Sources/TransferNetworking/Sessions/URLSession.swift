@@ -33,6 +33,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
 
     /// - Parameters:
+    ///   - configuration: the session keeps a copy.
     ///   - delegate: kept until the session is invalidated.
     ///   - queue: where handlers and delegate methods run; nil: a serial queue of the session's own.
     public init(
@@ -211,11 +212,21 @@ open class URLSession: NSObject, @unchecked Sendable {
     // MARK: Not offered
 
     @available(*, unavailable, message: "dld transfers files and messages; it has no stream tasks.")
-    open func streamTask(withHostName hostname: String, port: Int) -> URLSessionTask {
-        make(URLSessionDataTask.init, nil, .nothing, .delegate)
+    public final func streamTask(withHostName hostname: String, port: Int) -> URLSessionStreamTask {
+        make(URLSessionStreamTask.init, nil, .nothing, .delegate)
     }
     @available(*, unavailable, message: "dld transfers files and messages; it has no web sockets.")
-    open func webSocketTask(with url: URL) -> URLSessionTask { dataTask(with: url) }
+    public final func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
+        make(URLSessionWebSocketTask.init, nil, .nothing, .delegate)
+    }
+    @available(*, unavailable, message: "dld transfers files and messages; it has no web sockets.")
+    public final func webSocketTask(with url: URL, protocols: [String] = []) -> URLSessionWebSocketTask {
+        make(URLSessionWebSocketTask.init, nil, .nothing, .delegate)
+    }
+
+    package func rehearse(_ task: URLSessionTask, _ notifications: [(method: String, text: [UInt8])]) {
+        core.rehearse(task, notifications)
+    }
 
     func make<Kind: URLSessionTask>(
         _ kind: (URLSession, Int, URLRequest?, TaskPayload, TaskCompletion, (any URLSessionTaskDelegate)?) -> Kind,

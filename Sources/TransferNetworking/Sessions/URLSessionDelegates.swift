@@ -1,5 +1,5 @@
 /// What a session tells its delegate about itself. Every method has a default, so a delegate has only the methods that
-/// it needs.
+/// it needs. Of a method with a completion handler, it may have the asynchronous form instead.
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     /// The session is over: `error` is nil after `finishTasksAndInvalidate()` and `invalidateAndCancel()`.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
@@ -7,6 +7,9 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+    func urlSession(
+        _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
     /// All events that a background session kept have been delivered.
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession)
 }
@@ -17,8 +20,14 @@ extension URLSessionDelegate {
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        completionHandler(.performDefaultHandling, .unanswered)
+        Task {
+            let (disposition, credential) = await urlSession(session, didReceive: challenge)
+            completionHandler(disposition, credential)
+        }
     }
+    public func urlSession(
+        _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) { (.performDefaultHandling, .unanswered) }
     public func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
 }
 
@@ -29,18 +38,29 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
         completionHandler: @Sendable @escaping (URLSession.DelayedRequestDisposition, URLRequest?) -> Void)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest
+    ) async -> (URLSession.DelayedRequestDisposition, URLRequest?)
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
     /// A redirect came; nil makes it the task's response.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void)
     func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) async -> URLRequest?
+    func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
     /// A task with a stream needs it, or needs it again.
     func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @Sendable @escaping (InputStream?) -> Void)
+    func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream?
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64)
@@ -58,27 +78,49 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
         completionHandler: @Sendable @escaping (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     ) {
-        completionHandler(.continueLoading, nil)
+        Task {
+            let (disposition, new) = await urlSession(session, task: task, willBeginDelayedRequest: request)
+            completionHandler(disposition, new)
+        }
     }
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest
+    ) async -> (URLSession.DelayedRequestDisposition, URLRequest?) { (.continueLoading, nil) }
     public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
     ) {
-        completionHandler(request)
+        Task {
+            completionHandler(
+                await urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request))
+        }
     }
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) async -> URLRequest? { request }
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        completionHandler(.performDefaultHandling, .unanswered)
+        Task {
+            let (disposition, credential) = await urlSession(session, task: task, didReceive: challenge)
+            completionHandler(disposition, credential)
+        }
     }
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) { (.performDefaultHandling, .unanswered) }
     public func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @Sendable @escaping (InputStream?) -> Void
     ) {
-        completionHandler(nil)
+        Task { completionHandler(await urlSession(session, needNewBodyStreamForTask: task)) }
     }
+    public func urlSession(
+        _ session: URLSession, needNewBodyStreamForTask task: URLSessionTask
+    ) async -> InputStream? { nil }
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
@@ -98,11 +140,17 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @Sendable @escaping (URLSession.ResponseDisposition) -> Void)
     func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
+    ) async -> URLSession.ResponseDisposition
+    func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask)
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @Sendable @escaping (CachedURLResponse?) -> Void)
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse
+    ) async -> CachedURLResponse?
 }
 
 extension URLSessionDataDelegate {
@@ -110,8 +158,11 @@ extension URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @Sendable @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        completionHandler(.allow)
+        Task { completionHandler(await urlSession(session, dataTask: dataTask, didReceive: response)) }
     }
+    public func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
+    ) async -> URLSession.ResponseDisposition { .allow }
     public func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
     ) {}
@@ -120,8 +171,13 @@ extension URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @Sendable @escaping (CachedURLResponse?) -> Void
     ) {
-        completionHandler(proposedResponse)
+        Task {
+            completionHandler(await urlSession(session, dataTask: dataTask, willCacheResponse: proposedResponse))
+        }
     }
+    public func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse
+    ) async -> CachedURLResponse? { proposedResponse }
 }
 
 /// What a session tells about download tasks.
@@ -153,7 +209,20 @@ public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {}
 /// Not offered: a delegate that conforms compiles, and is never called.
 public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {}
 
-@available(*, unavailable, message: "dld transfers files and messages; it has no stream tasks.")
+/// Not offered: nothing makes one. Delegates may name it.
 public final class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {}
-@available(*, unavailable, message: "dld transfers files and messages; it has no web sockets.")
-public final class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {}
+/// Not offered: nothing makes one. Delegates may name it.
+public final class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
+    /// RFC 6455 section 7.4.1.
+    public enum CloseCode: Int, Sendable {
+        case invalid = 0
+        case normalClosure = 1000, goingAway, protocolError, unsupportedData
+        case noStatusReceived = 1005, abnormalClosure, invalidFramePayloadData, policyViolation, messageTooBig
+        case mandatoryExtensionMissing, internalServerError
+        case tlsHandshakeFailure = 1015
+    }
+    public enum Message: Sendable {
+        case data(Data)
+        case string(String)
+    }
+}

@@ -53,12 +53,15 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         link.read(ListCookies.self, { .init(session: $0, secrets: true) }) { [self] result in
             defer { done() }
             guard let result else { return }
-            let cookies = result.cookies.compactMap(HTTPCookie.init(listed:))
+            let listed = result.cookies.compactMap(HTTPCookie.init(listed:))
             let isChanged = values.withLock { values in
                 values.refreshed = Date()
+                // Cookies are equal if they are the same object: what has not changed stays the object that was set.
+                let own = Dictionary(values.cookies.map { ($0.sent, $0) }) { first, _ in first }
+                let cookies = listed.map { own[$0.sent] ?? $0 }
                 defer { (values.cookies, values.isLoaded) = (cookies, true) }
                 for cookie in cookies where values.known[cookie.key] == nil { values.known[cookie.key] = Date() }
-                return values.isLoaded && values.cookies != cookies
+                return values.isLoaded && Set(values.cookies) != Set(cookies)
             }
             if isChanged { tell() }
         }
@@ -80,14 +83,16 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
     open func setCookie(_ cookie: HTTPCookie) { set([cookie]) }
 
+    /// Takes the cookies that the URL's host may set.
     open func setCookies(_ cookies: [HTTPCookie], for url: URL?, mainDocumentURL: URL?) {
-        switch cookieAcceptPolicy {
-        case .never: return
-        case .onlyFromMainDocumentDomain:
-            guard let host = (mainDocumentURL ?? url)?.host?.lowercased() else { return }
-            set(cookies.filter { $0.matches(host: host) })
-        default: set(cookies)
+        let policy = cookieAcceptPolicy
+        guard policy != .never, let host = url?.host?.lowercased() else { return }
+        if policy == .onlyFromMainDocumentDomain, let main = mainDocumentURL?.host?.lowercased(),
+            main != host, !main.hasSuffix("." + host)
+        {
+            return
         }
+        set(cookies.filter { $0.mayBeSet(by: host) })
     }
 
     open func storeCookies(_ cookies: [HTTPCookie], for task: URLSessionTask) {
@@ -148,6 +153,8 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         return NSArray(array: cookies ?? []).sortedArray(using: sortOrder).compactMap { $0 as? HTTPCookie }
     }
 
+    open override var description: String { "<NSHTTPCookieStorage cookies count:\(cookies?.count ?? 0)>" }
+
     open var cookieAcceptPolicy: HTTPCookie.AcceptPolicy {
         get { values.withLock { $0.policy } }
         set { values.withLock { $0.policy = newValue } }
@@ -161,6 +168,11 @@ extension HTTPCookie {
         let domain = plainDomain.lowercased()
         return host == domain || self.domain.hasPrefix(".") && host.hasSuffix("." + domain)
     }
+    /// A host sets cookies for itself and for the domains above it.
+    fileprivate func mayBeSet(by host: String) -> Bool {
+        let domain = plainDomain.lowercased()
+        return host == domain || host.hasSuffix("." + domain)
+    }
     /// RFC 6265bis section 5.1.4.
     fileprivate func matches(path: String) -> Bool {
         path == self.path
@@ -169,8 +181,8 @@ extension HTTPCookie {
 
     fileprivate var sent: Cookie {
         Cookie(
-            name: name, value: value, domain: plainDomain, path: path,
-            expires: expiresDate.map { Timestamp(milliseconds: Int64($0.timeIntervalSince1970 * 1000)) },
+            name: name, value: value, domain: plainDomain.lowercased(), path: path,
+            expires: expiresDate.map { Timestamp(milliseconds: Int64(($0.timeIntervalSince1970 * 1000).rounded())) },
             secure: isSecure, httpOnly: isHTTPOnly, hostOnly: !domain.hasPrefix("."))
     }
 

@@ -13,6 +13,15 @@ open class URLCache: NSObject, @unchecked Sendable {
         var diskCapacity = 20 << 20
         var usage = (memory: 0, disk: 0)
         var asked = Date.distantPast
+
+        /// Drops the oldest answers until the rest fits.
+        mutating func trim() {
+            while responses.values.reduce(0, { $0 + $1.response.data.count }) > memoryCapacity,
+                let oldest = responses.min(by: { $0.value.time < $1.value.time })
+            {
+                responses[oldest.key] = nil
+            }
+        }
     }
 
     private static let current = Guarded(URLCache(isShared: true))
@@ -34,7 +43,10 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     /// A storage of its own for each session that has it.
-    /// - Parameter directory: the daemon keeps answers in its own folder: no files are made here.
+    /// - Parameters:
+    ///   - memoryCapacity: bytes.
+    ///   - diskCapacity: bytes.
+    ///   - directory: the daemon keeps answers in its own folder: no files are made here.
     public init(memoryCapacity: Int, diskCapacity: Int, directory: URL? = nil) {
         isShared = false
         self.directory = directory
@@ -50,7 +62,12 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     open var memoryCapacity: Int {
         get { values.withLock { $0.memoryCapacity } }
-        set { values.withLock { $0.memoryCapacity = max(0, newValue) } }
+        set {
+            values.withLock { values in
+                values.memoryCapacity = max(0, newValue)
+                values.trim()
+            }
+        }
     }
     open var diskCapacity: Int {
         get { values.withLock { $0.diskCapacity } }
@@ -94,11 +111,7 @@ open class URLCache: NSObject, @unchecked Sendable {
             let size = cachedResponse.data.count
             guard size <= values.memoryCapacity / 20 else { return }
             values.responses[Self.key(request)] = (cachedResponse, Date())
-            while values.responses.values.reduce(0, { $0 + $1.response.data.count }) > values.memoryCapacity,
-                let oldest = values.responses.min(by: { $0.value.time < $1.value.time })
-            {
-                values.responses[oldest.key] = nil
-            }
+            values.trim()
         }
     }
     open func removeCachedResponse(for request: URLRequest) {

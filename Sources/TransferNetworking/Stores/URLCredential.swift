@@ -43,6 +43,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     ///   - file: a PEM file with the certificate, or its chain. The daemon reads it.
     ///   - keyFile: its PEM key, if it is in another file.
     ///   - password: the pass phrase of the key.
+    ///   - persistence: how long the daemon keeps it.
     public convenience init(
         certificateFile file: URL, keyFile: URL? = nil, password: String? = nil, persistence: Persistence
     ) {
@@ -188,6 +189,13 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     ]
 
     open override func isProxy() -> Bool { proxyType != nil }
+    open override var description: String {
+        let known = Self.methods.values + [NSURLAuthenticationMethodHTMLForm]
+        let method = known.contains(authenticationMethod) ? authenticationMethod : NSURLAuthenticationMethodDefault
+        return "<\(type(of: self)) \(ObjectIdentifier(self))>: Host:\(host), Server:\(`protocol` ?? "(null)"), "
+            + "Auth-Scheme:\(method), Realm:\(realm ?? "(null)"), Port:\(port), "
+            + "Proxy:\(isProxy() ? "YES" : "NO"), Proxy-Type:\(proxyType ?? "(null)")"
+    }
     /// Whether a password is not sent as it is.
     open var receivesCredentialSecurely: Bool {
         `protocol` == "https" || authenticationMethod == NSURLAuthenticationMethodHTTPDigest || isOfConnection

@@ -74,12 +74,14 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     private func set(_ credential: URLCredential, _ space: URLProtectionSpace, isDefault: Bool) {
         guard credential.persistence != .none, let user = credential.user else { return }
         load()
-        values.withLock { values in
+        let isNew = values.withLock { values in
+            let before = (values.credentials[space]?[user], values.defaults[space])
             values.credentials[space, default: [:]][user] = credential
             if isDefault || values.defaults[space] == nil { values.defaults[space] = credential }
+            return before != (credential, values.defaults[space])
         }
         send(credential, space, isDefault: isDefault)
-        tell()
+        if isNew { tell() }
     }
 
     private func send(_ credential: URLCredential, _ space: URLProtectionSpace, isDefault: Bool = false) {

@@ -6,11 +6,7 @@ extension TaskCourse {
     /// The daemon has everything.
     func completed(_ notice: Notice) {
         guard let task, let id = remote else { return }
-        if task[\.response] == nil, let request = task.currentRequest, let url = request.url {
-            accepted(URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil))
-            if isHeld { return received(.notice(notice)) }
-        }
-        if let file = notice.file {
+        if let file = notice.file, task is URLSessionDownloadTask {
             destination = file
             task.values.withLock { $0.received = notice.bytesReceived ?? $0.received }
             task.progress.completedUnitCount = task.countOfBytesReceived
@@ -54,7 +50,7 @@ extension TaskCourse {
     }
 
     /// The task is over. The last messages follow once the metrics are there.
-    func end(_ error: URLError?, resumeData: Data? = nil) {
+    func end(_ error: (any Error)?, resumeData: Data? = nil) {
         guard let task, !isOver else { return }
         let id = remote
         stage = .over
@@ -63,7 +59,7 @@ extension TaskCourse {
         resumeDataWanted = []
         try? sink?.close()
         sink = nil
-        let error = error.map { described($0, resumeData) }
+        let error = error.map { ($0 as? URLError).map { described($0, resumeData) } ?? $0 }
         endedID = id
         guard let id, delegate != nil else {
             if let id, resumeData == nil { core.drop(id) }
@@ -79,6 +75,7 @@ extension TaskCourse {
     /// The error as it is told: with the URL, and with resume data if there are any.
     private func described(_ error: URLError, _ resumeData: Data?) -> URLError {
         var info = error.userInfo
+        if info[NSLocalizedDescriptionKey] == nil { info[NSLocalizedDescriptionKey] = Mapping.words(for: error.code) }
         if let url = task?.currentRequest?.url ?? task?.originalRequest?.url {
             info[NSURLErrorFailingURLErrorKey] = url
             info["NSErrorFailingURLStringKey"] = url.absoluteString
@@ -94,7 +91,7 @@ extension TaskCourse {
     }
 
     /// The cookies that came with the answers are to be there when the program is told.
-    private func finish(_ error: URLError?, _ metrics: URLSessionTaskMetrics) {
+    private func finish(_ error: (any Error)?, _ metrics: URLSessionTaskMetrics) {
         guard let task else { return }
         let response = task.response as? HTTPURLResponse
         if let storage = core.configuration.httpCookieStorage, endedID != nil, core.isVolatile,
@@ -106,7 +103,7 @@ extension TaskCourse {
         }
     }
 
-    private func tell(_ task: URLSessionTask, _ error: URLError?, _ metrics: URLSessionTaskMetrics) {
+    private func tell(_ task: URLSessionTask, _ error: (any Error)?, _ metrics: URLSessionTaskMetrics) {
         task.values.withLock { values in
             values.error = error
             values.hasEnded = true

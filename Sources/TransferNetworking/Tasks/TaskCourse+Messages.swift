@@ -8,7 +8,11 @@ extension TaskCourse {
         guard let id = remote, info.status != nil else { return accepted(Mapping.response(info)) }
         isHeld = true
         core.call(GetTask.self, .init(id: id, secrets: true)) { [self] result in
-            accepted(Mapping.response((try? result.get().response) ?? info))
+            let view = try? result.get()
+            if let view, let toSend = task?.countOfBytesExpectedToSend, toSend > 0 {
+                sent(min(view.bytesSent, toSend), of: toSend)
+            }
+            accepted(Mapping.response(view?.response ?? info))
             if !isAsking { release() }
         }
     }
@@ -107,6 +111,7 @@ extension TaskCourse {
             consumed(data.count)
         case .delegate:
             guard let task = task as? URLSessionDataTask else { return }
+            if total <= core.mostStored { body.append(data) } else { body = Data() }
             message(to: dataDelegate) { [self] delegate, session in
                 if !task[\.isCancelled] { delegate.urlSession(session, dataTask: task, didReceive: data) }
                 consumed(data.count)

@@ -8,7 +8,7 @@ extension TaskCourse {
         case .challenge: challenged(id, question)
         case .redirect: redirected(id, question)
         case .begin: begins(id, question)
-        case .cache: answer(id, question.default == .memoryOnly ? .memoryOnly : .store)
+        case .cache: stores(id, question.default == .memoryOnly ? .memoryOnly : .store)
         case .response: answer(id, .allow)
         }
     }
@@ -48,6 +48,28 @@ extension TaskCourse {
             }
         } otherwise: {
             answer(id, .continue)
+        }
+    }
+
+    /// - Parameter proposed: where the daemon would store the answer.
+    private func stores(_ id: DecisionID, _ proposed: DecisionAction) {
+        guard let task = task as? URLSessionDataTask, case .delegate = completion, let response = task.response,
+            Int64(body.count) == task.countOfBytesReceived
+        else { return answer(id, proposed) }
+        let proposal = CachedURLResponse(
+            response: response, data: body, storagePolicy: proposed == .memoryOnly ? .allowedInMemoryOnly : .allowed)
+        message(to: dataDelegate) { [self] delegate, session in
+            let once = Once<CachedURLResponse?>()
+            delegate.urlSession(session, dataTask: task, willCacheResponse: proposal) { decided in
+                once.take(decided) { decided in
+                    let policy = decided?.storagePolicy ?? .notAllowed
+                    self.core.queue.async { [self] in
+                        answer(id, policy == .notAllowed ? .doNotStore : policy == .allowed ? proposed : .memoryOnly)
+                    }
+                }
+            }
+        } otherwise: {
+            answer(id, proposed)
         }
     }
 

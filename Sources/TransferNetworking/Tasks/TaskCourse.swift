@@ -33,7 +33,7 @@ final class TaskCourse: @unchecked Sendable {
     private var held: [Incoming] = []
     /// A redirect or a challenge, unless it turns out to be the task's response.
     var provisional: ResponseInfo?
-    /// A body for a handler.
+    /// A body for a handler, or what a delegate has been given of one that may be stored.
     var body = Data()
     /// What a stream of a data task is written to that has become a download.
     var sink: FileHandle?
@@ -75,15 +75,8 @@ final class TaskCourse: @unchecked Sendable {
     /// The body comes in pieces from the daemon.
     var isStreamed: Bool { sink != nil || isStream }
 
-    /// A data task whose body comes as it arrives. Background tasks, and those that may use a stored answer, have a body
-    /// that the daemon keeps.
-    var isStream: Bool {
-        guard task is URLSessionDataTask, core.isVolatile else { return false }
-        switch effectivePolicy {
-        case .useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return true
-        default: return false
-        }
-    }
+    /// A data task whose body comes as it arrives. The daemon keeps the bodies of background tasks.
+    var isStream: Bool { task is URLSessionDataTask && core.isVolatile }
 
     var effectivePolicy: URLRequest.CachePolicy {
         let own = task?.originalRequest?.cachePolicy ?? .useProtocolCachePolicy
@@ -170,10 +163,22 @@ final class TaskCourse: @unchecked Sendable {
             received(provisional)
             return isHeld ? () : release()
         }
+        if incoming.showsThatTheResponseIsFinal, waitsForResponse(incoming) { return }
         switch incoming {
         case .notice(let notice): handle(notice)
         case .data(let data): received(data)
         }
+    }
+
+    /// A body without a header, as of FTP, has a response too.
+    /// - Returns: whether a delegate decides about it first.
+    private func waitsForResponse(_ incoming: Incoming) -> Bool {
+        guard let task, !isOver, !task[\.isCancelled], task.response == nil, let url = task.currentRequest?.url else {
+            return false
+        }
+        accepted(URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil))
+        if isHeld { held.insert(incoming, at: 0) }
+        return isHeld
     }
 
     /// Messages come after those of the course that it continues.

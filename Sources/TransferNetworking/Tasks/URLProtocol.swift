@@ -118,9 +118,8 @@ final class ProtocolLoading: NSObject, URLProtocolClient, @unchecked Sendable {
     /// nil if no class serves the task.
     init?(_ task: URLSessionTask, _ configuration: URLSessionConfiguration) {
         guard task.course.core.isVolatile else { return nil }
-        let classes = (URLProtocol.classes + (configuration.protocolClasses ?? [])).compactMap {
-            $0 as? URLProtocol.Type
-        }
+        let own = (URLProtocol.classes + (configuration.protocolClasses ?? [])).compactMap { $0 as? URLProtocol.Type }
+        let classes = own + [DataURLProtocol.self]
         guard let handler = classes.first(where: { $0.canInit(with: task) }) else { return nil }
         self.handler = handler
         course = task.course
@@ -197,14 +196,16 @@ final class ProtocolLoading: NSObject, URLProtocolClient, @unchecked Sendable {
     func urlProtocolDidFinishLoading(_ protocol: URLProtocol) {
         next { loading in
             loading.stop()
-            loading.course.end(nil)
+            let hasResponse = loading.course.task?.response != nil
+            loading.course.end(hasResponse ? nil : URLError(.badServerResponse))
         }
     }
+    /// As at Foundation's, the error is passed on as it is, and there is no response.
     func urlProtocol(_ protocol: URLProtocol, didFailWithError error: any Error) {
         next { loading in
             loading.stop()
-            let code = (error as? URLError)?.code ?? .unknown
-            loading.course.end(error as? URLError ?? URLError(code, userInfo: [NSUnderlyingErrorKey: error]))
+            loading.course.task?[\.response] = nil
+            loading.course.end(error)
         }
     }
     /// The answer goes to the challenge's sender.

@@ -60,8 +60,9 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
             originalRequest: request, currentRequest: request, delegate: delegate, session: session)
         switch payload {
         case .data(let data): values.expectedToSend = Int64(data.count)
-        case .nothing: values.expectedToSend = Int64(request?.httpBody?.count ?? 0)
-        case .file, .stream, .resume: break
+        case .nothing where request?.httpBodyStream == nil:
+            values.expectedToSend = Int64(request?.httpBody?.count ?? 0)
+        case .nothing, .file, .stream, .resume: break
         }
         self.values = Guarded(values)
         course = TaskCourse(session.core, payload, completion)

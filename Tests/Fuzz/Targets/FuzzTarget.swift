@@ -34,7 +34,7 @@ package struct FuzzTarget: Sendable {
         BrowserProbe.target, GitCredentialProbe.target, CallSequenceProbe.target,
         ListFileProbe.target,
         StoredMetricsProbe.target,
-        CodingProbe.target, HelperProbe.target,
+        CodingProbe.target, HelperProbe.target, NotificationProbe.target,
     ]
 }
 
