@@ -37,6 +37,39 @@ extension TransferNetworkingSuite {
             #expect(scene.origin.requests().isEmpty)
         }
 
+        @Test func aSessionEndsOnceThereIsADaemon() async throws {
+            let scene = try await LibraryScene()
+            try await scene.daemon.kill()
+            let recorder = Recorder()
+            let session = scene.session(.background(withIdentifier: "six"), recorder)
+            session.finishTasksAndInvalidate()
+            try await scene.daemon.start()
+            #expect(await recorder.wait(for: "invalid", within: 30))
+        }
+
+        /// What is stored for a session that has ended does not bring it back.
+        @Test func anInvalidatedSessionStaysAway() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .status(200, body: "x"))
+            let recorder = Recorder()
+            let configuration = scene.configuration(.background(withIdentifier: "seven"))
+            let credentials = try #require(scene.configuration().urlCredentialStorage)
+            configuration.urlCredentialStorage = credentials
+            let session = URLSession(configuration: configuration, delegate: recorder, delegateQueue: nil)
+            session.finishTasksAndInvalidate()
+            #expect(await recorder.wait(for: "invalid"))
+            credentials.set(
+                URLCredential(user: "anna", password: "secret", persistence: .forSession),
+                for: URLProtectionSpace(
+                    host: "h", port: 80, protocol: "http", realm: "r",
+                    authenticationMethod: NSURLAuthenticationMethodHTTPBasic))
+            // Later calls come after one that the session would have made.
+            _ = try await scene.session().data(from: scene.url("/a"))
+            let shown = try await scene.daemon.dlctl(["session", "show", "seven", "--json"]).output
+            #expect(shown.contains("\"state\":\"invalidated\""), "\(shown)")
+            #expect(session.delegate == nil)
+        }
+
         @Test func theDaemonsDeathIsOutlived() async throws {
             let scene = try await LibraryScene()
             scene.origin.serve("/a", .good(resource, rate: 200_000), .good(resource))

@@ -164,6 +164,21 @@ extension TransferNetworkingSuite {
             #expect(count == 3_000_000)
         }
 
+        @Test func bytesThatNobodyCanReadEndTheirTask() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .good(.version(2, size: 30_000_000)))
+            let session = scene.session()
+            func begin() async throws -> URLSessionDataTask {
+                let (bytes, _) = try await session.bytes(from: scene.url("/a"))
+                var iterator = bytes.makeAsyncIterator()
+                #expect(try await iterator.next() != nil)
+                return bytes.task
+            }
+            let task = try await begin()
+            #expect(await eventually(within: 10) { task.state == .completed })
+            #expect((task.error as? URLError)?.code == .cancelled)
+        }
+
         @Test func cancellingTheSwiftTaskCancelsTheTransfer() async throws {
             let scene = try await LibraryScene()
             scene.origin.serve("/a", .silent)

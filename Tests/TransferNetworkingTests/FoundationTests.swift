@@ -236,6 +236,15 @@ extension TransferNetworkingSuite {
             #expect(response.expectedContentLength == Int64(body.utf8.count))
         }
 
+        @Test func aDataURLIsDownloadedToo() async throws {
+            let scene = try await LibraryScene()
+            let recorder = Recorder()
+            scene.session(.ephemeral, recorder).downloadTask(with: try #require(URL(string: "data:,123"))).resume()
+            #expect(await recorder.wait(for: "complete"))
+            #expect(messages(recorder) == ["file", "complete 0"])
+            #expect(recorder.seen.file == Data("123".utf8))
+        }
+
         @Test(arguments: ["data://blah", "data:%2c123", "data:application_json;charset=iso-8859-%31;key=value,123,"])
         func wrongDataURLs(_ text: String) async throws {
             let scene = try await LibraryScene()

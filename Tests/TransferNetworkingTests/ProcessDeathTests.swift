@@ -26,11 +26,11 @@ extension TransferNetworkingSuite {
                 scene.origin.serveEverything(.good(resource, rate: 400_000))
             }
 
-            func program(_ run: String) throws -> Program {
+            func program(_ run: String, _ options: [String] = []) throws -> Program {
                 let environment = Program.plainEnvironment.merging([
                     "DLD_SOCKET": scene.daemon.socket, "HOME": folder.path, "XDG_DATA_HOME": folder.file("data"),
                 ]) { $1 }
-                let arguments = [try Binaries.path("background"), "matrix", scene.origin.url("/a"), file]
+                let arguments = [try Binaries.path("background")] + options + ["matrix", scene.origin.url("/a"), file]
                 return try Program(arguments, environment: environment, output: folder.file(run))
             }
 
@@ -61,6 +61,35 @@ extension TransferNetworkingSuite {
             #expect(!lines.contains { $0.hasPrefix("not taken") })
             let data = try FileManager.default.subpathsOfDirectory(atPath: stage.folder.file("data"))
             #expect(!data.contains { $0.hasSuffix(".tmp") })
+        }
+
+        /// `sessionSendsLaunchEvents`: nobody but the daemon runs the program again.
+        @Test func theDaemonStartsTheProgramThatHasNews() async throws {
+            let stage = try await Stage(resource)
+            let first = try stage.program("first", ["--launch"])
+            #expect(await stage.reaches(.arriving, "first"))
+            try await first.killNow()
+            #expect(await eventually(within: 60) { resource.content.matches(stage.file) })
+            #expect(!stage.lines("first").contains("taken"))
+            // Everything was told, and the launched program has ended its session.
+            let isOver = await eventually(within: 30) {
+                (try? await stage.scene.daemon.dlctl(["list", "--all", "--json"]).output.contains("\"completed\""))
+                    == false
+            }
+            #expect(isOver)
+            #expect(stage.scene.origin.requests("/a").count == 1)
+        }
+
+        @Test func aSecondProcessIsRefused() async throws {
+            let stage = try await Stage(resource)
+            let first = try stage.program("first")
+            #expect(await stage.reaches(.arriving, "first"))
+            #expect(try await stage.program("second").waitForEnd(within: 30) == 0)
+            #expect(stage.lines("second").contains("invalid -996"))
+            #expect(stage.lines("second").contains("complete -996"))
+            #expect(try await first.waitForEnd(within: 60) == 0)
+            #expect(stage.lines("first").contains("taken"))
+            #expect(stage.scene.origin.requests("/a").count == 1)
         }
 
         /// What has ended in the meantime is offered, and not fetched again.

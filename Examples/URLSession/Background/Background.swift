@@ -4,15 +4,21 @@ import TransferNetworking
 ///
 ///     background IDENTIFIER URL FILE    begins the download, unless an earlier run has begun it
 ///     background IDENTIFIER FILE        takes what earlier runs have begun
+///
+/// With --launch before the identifier, the daemon starts this program, with the same arguments, when there is news and it
+/// does not run.
 @main struct Background {
     static func main() async throws {
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        let launches = arguments.first == "--launch"
+        if launches { arguments.removeFirst() }
         guard (2...3).contains(arguments.count), let file = arguments.last else {
-            say("usage: background IDENTIFIER [URL] FILE")
+            say("usage: background [--launch] IDENTIFIER [URL] FILE")
             exit(2)
         }
         let keeper = Keeper(file: URL(fileURLWithPath: file))
         let configuration = URLSessionConfiguration.background(withIdentifier: arguments[0])
+        configuration.sessionSendsLaunchEvents = launches
         let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
         // A download may have ended while no program ran: its file is offered first.
         await keeper.hearsEarlierEvents()
@@ -68,7 +74,8 @@ final class Keeper: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
         session.finishTasksAndInvalidate()
     }
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
-        say("invalid")
+        say("invalid \((error as? URLError)?.code.rawValue ?? 0)")
+        hear.finish()
         end.finish()
     }
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {

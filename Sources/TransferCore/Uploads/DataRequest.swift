@@ -102,6 +102,7 @@ package struct DataRequest: TransferStrategy {
             upload = nil
             return .failed(PlainUpload.unknownAnswer)
         }
+        if let streamed, streamed.isWhole { return finished() }
         if let streamed, streamed.offset > 0 { return rest(of: streamed) }
         guard !RepeatRules.isIdempotent(method) else { return .run(exchange) }
         var begun = progressAtStart

@@ -7,6 +7,8 @@ package struct StreamedBody: Sendable, Hashable {
     package var offset: ByteCount
     /// The answer that they come from; nil if none was accepted yet.
     package var acceptance: Acceptance?
+    /// The client has all of it, or the rest is here: nothing is requested any more.
+    package var isWhole = false
 
     package init(offset: ByteCount = .zero, acceptance: Acceptance? = nil) {
         self.offset = offset

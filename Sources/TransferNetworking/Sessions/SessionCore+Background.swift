@@ -1,3 +1,5 @@
+import Glibc
+import Threading
 import TransferModel
 import TransferRPC
 
@@ -159,6 +161,41 @@ extension SessionCore {
         defer { finishInvalidationIfDone() }
         guard let session, let delegate = session.delegate else { return }
         delegateQueue.addOperation { delegate.urlSessionDidFinishEvents(forBackgroundURLSession: session) }
+    }
+}
+
+/// One process at a time has a background session: it holds a lock in the session's folder, which ends with it.
+enum BackgroundLock {
+    /// What this process holds, with the number of its sessions.
+    private static let held = Guarded<[String: (descriptor: Int32, count: Int)]>([:])
+
+    /// False if another process has it.
+    static func take(_ session: String) -> Bool {
+        held.withLock { held in
+            if let own = held[session] {
+                held[session] = (own.descriptor, own.count + 1)
+                return true
+            }
+            // Without a folder there are no downloads that two could take.
+            guard let folder = DownloadFolder.lasting(session) else { return true }
+            let descriptor = open(folder + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { return true }
+            // A file system without locks cannot tell.
+            if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+                close(descriptor)
+                return false
+            }
+            held[session] = (descriptor, 1)
+            return true
+        }
+    }
+
+    static func release(_ session: String) {
+        held.withLock { held in
+            guard let own = held[session] else { return }
+            held[session] = own.count > 1 ? (own.descriptor, own.count - 1) : nil
+            if own.count == 1 { close(own.descriptor) }
+        }
     }
 }
 

@@ -43,6 +43,10 @@ final class SessionCore: @unchecked Sendable {
     var isAsking = false
     private var isInvalid = false
     private var isOver = false
+    /// It has no connection any more, and makes none.
+    private var isClosed = false
+    /// Another process has the background session.
+    private var isElsewhere = false
     var background = BackgroundRecord()
 
     init(_ configuration: URLSessionConfiguration, _ delegateQueue: OperationQueue, isForStores: Bool = false) {
@@ -72,17 +76,30 @@ final class SessionCore: @unchecked Sendable {
     func attach(to session: URLSession) {
         self.session = session
         if session.delegate != nil { queue.async { self.kept = session } }
+        if !isVolatile { queue.async { self.claim() } }
         configuration.httpCookieStorage?.attach(self)
         configuration.urlCredentialStorage?.attach(self)
         if let cache = configuration.urlCache, !cache.isShared { cache.link.attach(self) }
-        if !isVolatile { queue.async { self.open() } }
     }
 
-    func sessionIsGone() {
+    private func detachStores() {
         configuration.httpCookieStorage?.link.detach(self)
         configuration.urlCredentialStorage?.link.detach(self)
         configuration.urlCache?.link.detach(self)
-        queue.async { self.close() }
+    }
+
+    private func claim() {
+        guard !BackgroundLock.take(name) else { return open() }
+        (isElsewhere, isInvalid, isOver) = (true, true, true)
+        conclude(URLError(.backgroundSessionInUseByAnotherProcess))
+    }
+
+    func sessionIsGone() {
+        detachStores()
+        queue.async { [self] in
+            if !isVolatile, !isOver { BackgroundLock.release(name) }
+            close()
+        }
     }
 
     /// A connection that is being made is closed when it is there.
@@ -98,7 +115,7 @@ final class SessionCore: @unchecked Sendable {
     func register(_ task: URLSessionTask) {
         queue.async { [self] in
             guard !isInvalid else {
-                task.course.end(URLError(.cancelled))
+                task.course.end(URLError(isElsewhere ? .backgroundSessionInUseByAnotherProcess : .cancelled))
                 return
             }
             made[task.taskIdentifier] = WeakTask(task: task)
@@ -143,12 +160,16 @@ final class SessionCore: @unchecked Sendable {
         conclude()
     }
 
-    private func conclude() {
+    private func conclude(_ error: URLError? = nil) {
+        isClosed = true
         close()
+        detachStores()
+        if !isVolatile, !isElsewhere { BackgroundLock.release(name) }
         let session = session
         kept = nil
-        guard let session, let delegate = session.releaseDelegate() else { return }
-        delegateQueue.addOperation { delegate.urlSession(session, didBecomeInvalidWithError: nil) }
+        // Tasks that are made in spite of it are told.
+        guard let session, let delegate = isElsewhere ? session.delegate : session.releaseDelegate() else { return }
+        delegateQueue.addOperation { delegate.urlSession(session, didBecomeInvalidWithError: error) }
     }
 
     var unfinishedTasks: [URLSessionTask] {
@@ -166,6 +187,7 @@ final class SessionCore: @unchecked Sendable {
 
     func whenConnected(_ body: @escaping @Sendable (DaemonClient?) -> Void) {
         if case .open(let client) = link { return body(client) }
+        if isClosed { return body(nil) }
         whenOpen.append(body)
         open()
     }
@@ -214,20 +236,26 @@ final class SessionCore: @unchecked Sendable {
             flush()
         case .failure(let error):
             link = .none
-            guard isVolatile else { return tryAgain() }
-            let waiting = whenOpen
-            whenOpen = []
-            for task in submissions { task.course.end(Mapping.error(error, task.originalRequest?.url)) }
-            submissions = []
-            for body in waiting { body(nil) }
+            isVolatile ? refuseWhatWaits(error) : tryAgain()
         }
+    }
+
+    private func refuseWhatWaits(_ error: any Error) {
+        let waiting = whenOpen
+        whenOpen = []
+        for task in submissions { task.course.end(Mapping.error(error, task.originalRequest?.url)) }
+        submissions = []
+        for body in waiting { body(nil) }
     }
 
     /// The daemon is gone. Volatile tasks have ended with the connection; durable ones go on when it is back.
     private func lost(_ generation: Int) {
         guard generation == self.generation else { return }
-        link = .none
+        // It has closed the connection before it answered.
+        let wasOpening = if case .opening = link { true } else { false }
         self.generation += 1
+        if wasOpening { return opened(.failure(URLError(.networkConnectionLost)), self.generation) }
+        link = .none
         isAdding = false
         courses = [:]
         early = [:]
@@ -238,7 +266,7 @@ final class SessionCore: @unchecked Sendable {
     }
 
     private func tryAgain() {
-        guard !isInvalid || !active.isEmpty || !whenOpen.isEmpty else { return }
+        guard !isOver || !whenOpen.isEmpty else { return }
         failures += 1
         let delay = min(5000, 125 << min(failures, 10))
         queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [self] in open() }

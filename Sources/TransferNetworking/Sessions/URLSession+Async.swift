@@ -109,11 +109,24 @@ extension URLSession {
         }
     }
 
-    /// The bytes of a body, one by one.
+    /// The bytes of a body, one by one. The task is cancelled when nobody can read them any more.
     public struct AsyncBytes: AsyncSequence, Sendable {
         public typealias Element = UInt8
         public let task: URLSessionDataTask
         let feed: AsyncBytesFeed
+        private let readers: Readers
+
+        private final class Readers: Sendable {
+            private let task: URLSessionDataTask
+            init(of task: URLSessionDataTask) { self.task = task }
+            deinit { task.cancel() }
+        }
+
+        init(task: URLSessionDataTask, feed: AsyncBytesFeed) {
+            self.task = task
+            self.feed = feed
+            readers = Readers(of: task)
+        }
 
         public struct AsyncIterator: AsyncIteratorProtocol {
             let bytes: AsyncBytes

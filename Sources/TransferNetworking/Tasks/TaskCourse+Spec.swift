@@ -102,7 +102,7 @@ enum DownloadFolder {
         return "\(folder)/CFNetworkDownload_\(UUID().uuidString).tmp"
     }
 
-    private static func lasting(_ session: String) -> String? {
+    static func lasting(_ session: String) -> String? {
         let environment = ProcessInfo.processInfo.environment
         let data = environment["XDG_DATA_HOME"] ?? environment["HOME"].map { $0 + "/.local/share" }
         let name = session.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

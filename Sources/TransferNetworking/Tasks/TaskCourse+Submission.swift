@@ -97,7 +97,9 @@ extension TaskCourse {
     }
 
     /// Whether a delegate decides about the response.
-    var asksAboutResponses: Bool { if case .delegate = completion { dataDelegate != nil } else { false } }
+    var asksAboutResponses: Bool {
+        if case .delegate = completion { task is URLSessionDataTask && dataDelegate != nil } else { false }
+    }
 
     /// The daemon has it from an earlier connection.
     func attach(_ id: TaskID) {

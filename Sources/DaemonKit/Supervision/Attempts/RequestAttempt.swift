@@ -109,7 +109,7 @@ final class RequestAttempt: TransferAttempt {
             guard let answer = try await begun.requests.value() else { return .aborted }
             if let stream {
                 // A stored answer, or a redirect that the client refused to follow: nothing of it was streamed yet.
-                if let stored = current.withLock({ $0 })?.unstreamed { try await stream.send(stored) }
+                try await stream.sendStored()
                 if case .answered = policy.redirects { try await stream.send(answer.body) }
             }
             guard run.enterCommit() else { return .aborted }

@@ -21,6 +21,8 @@ package final class BodyStream: BodyReceiver {
         var wake: (@Sendable () -> Void)?
         var decodes = false
         var decoding: StreamedDecoding?
+        /// A whole body that is here; the client has yet to get what is beyond the offset.
+        var stored: [UInt8]?
         /// Tells how many bytes of a body a cache would keep; nil without a cache.
         var room: (@Sendable (ResponseHead) -> Int)?
         /// What has been sent, for the cache, and the most that it keeps; nil for bodies that it does not.
@@ -135,6 +137,17 @@ package final class BodyStream: BodyReceiver {
         }
         return outcome
     }
+
+    /// The client gets a stored body, also in later attempts, or has all of the one that arrived.
+    func isWhole(_ stored: [UInt8]? = nil) {
+        state.withLock { state in
+            state.body.isWhole = true
+            state.stored = stored
+        }
+    }
+
+    /// Sends what is left of a stored body, if there is one.
+    func sendStored() async throws { if let stored = state.withLock({ $0.stored }) { try await send(stored) } }
 
     /// Sends a body that is here already, as the client gives credit.
     /// - Throws: `CancellationError` if the run is stopped meanwhile.

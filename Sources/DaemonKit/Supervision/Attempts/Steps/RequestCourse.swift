@@ -20,8 +20,6 @@ final class RequestCourse: ExchangeCourse {
         var then: Then?
         /// Set if the client wants the answer as a file.
         var held: RunningExchange?
-        /// A stored answer's body, which the client of a stream has yet to get.
-        var unstreamed: [UInt8]?
     }
 
     private typealias Then = @Sendable (NextStep<UploadResult>) -> Void
@@ -101,16 +99,10 @@ final class RequestCourse: ExchangeCourse {
         let verdict = exchange.judge.judge(head)
         outcome.verdict = verdict
         recorder.tells(of: head, verdict)
-        if case .stop(let reason) = verdict {
-            outcome.end = .stopped(reason)
-        } else {
-            state.withLock { $0.unstreamed = stored.body }
-        }
         stream.prepare(decodes: false)
+        if case .stop(let reason) = verdict { outcome.end = .stopped(reason) } else { stream.isWhole(stored.body) }
         return stream.ended(outcome)
     }
-
-    var unstreamed: [UInt8]? { state.withLock { $0.unstreamed } }
 
     /// Calls one of the closures once: `then` with the client's decision, or `stopped` if the run must stop first.
     private func ask(
@@ -221,6 +213,7 @@ final class RequestCourse: ExchangeCourse {
         case .outcome(let outcome): then(next(after: outcome.wasSent ? outcome : recalled(outcome, exchange)))
         case .again(let exchange): then(.success(.run(exchange)))
         case .asks(let outcome, let answer):
+            attempt.stream?.isWhole()
             ask(about: answer) { action in
                 self.attempt.cache?.decided(action)
                 then(self.next(after: outcome))
