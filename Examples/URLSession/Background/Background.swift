@@ -70,13 +70,15 @@ final class Keeper: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
     }
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         say("complete \((error as? URLError)?.code.rawValue ?? 0)")
+        // Another process has the session: it is invalid already.
+        if (error as? URLError)?.code == .backgroundSessionInUseByAnotherProcess { end.finish() }
         // The program ends when the daemon knows that it was told.
         session.finishTasksAndInvalidate()
     }
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         say("invalid \((error as? URLError)?.code.rawValue ?? 0)")
         hear.finish()
-        end.finish()
+        if error == nil { end.finish() }
     }
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
         say("events")
