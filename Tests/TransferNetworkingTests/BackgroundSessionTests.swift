@@ -47,6 +47,34 @@ extension TransferNetworkingSuite {
             #expect(await recorder.wait(for: "invalid", within: 30))
         }
 
+        @Test func twoSessionsOfAProcessLoseNoTask() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serveEverything(.good(resource))
+            let recorders = [Recorder(), Recorder()]
+            let sessions = recorders.map { scene.session(.background(withIdentifier: "eight"), $0) }
+            for (index, session) in sessions.enumerated() {
+                session.downloadTask(with: try scene.url("/\(index)")).resume()
+            }
+            let isDone = await eventually(within: 20) {
+                recorders.flatMap(\.lines).filter { $0 == "complete 0" }.count >= 2
+            }
+            #expect(isDone, "\(recorders.map(\.lines))")
+        }
+
+        /// What the daemon refuses is told at once, and not tried for ever.
+        @Test func aRefusedConfigurationEndsTheSession() async throws {
+            let scene = try await LibraryScene()
+            let recorder = Recorder()
+            let configuration = scene.configuration(.background(withIdentifier: "nine"))
+            configuration.httpAdditionalHeaders = ["Connection": "keep-alive"]
+            let session = URLSession(configuration: configuration, delegate: recorder, delegateQueue: nil)
+            session.downloadTask(with: try scene.url("/a")).resume()
+            #expect(await recorder.wait(for: "invalid"))
+            #expect(await recorder.wait(for: "complete"))
+            #expect(!recorder.lines.contains("complete 0"))
+            #expect(await session.allTasks == [])
+        }
+
         /// What is stored for a session that has ended does not bring it back.
         @Test func anInvalidatedSessionStaysAway() async throws {
             let scene = try await LibraryScene()

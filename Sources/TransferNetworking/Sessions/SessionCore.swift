@@ -22,6 +22,8 @@ final class SessionCore: @unchecked Sendable {
     /// Tasks that have not been resumed: whoever made them keeps them.
     private var made: [Int: WeakTask] = [:]
     private let identifiers: Guarded<Int>
+    /// Numbers of background tasks, which no other session of this process, and no earlier process, has given.
+    private static let lasting = Guarded(Int(Date().timeIntervalSince1970 * 1000))
 
     private enum Link {
         case none, opening
@@ -45,8 +47,8 @@ final class SessionCore: @unchecked Sendable {
     private var isOver = false
     /// It has no connection any more, and makes none.
     private var isClosed = false
-    /// Another process has the background session.
-    private var isElsewhere = false
+    /// Why nobody can have the background session: another process has it, or the daemon refuses its configuration.
+    private var refusal: URLError?
     var background = BackgroundRecord()
 
     init(_ configuration: URLSessionConfiguration, _ delegateQueue: OperationQueue, isForStores: Bool = false) {
@@ -56,7 +58,7 @@ final class SessionCore: @unchecked Sendable {
         isVolatile = configuration.kind != .background
         name = configuration.identifier ?? "urlsession-\(UUID().uuidString)"
         // Tasks of an earlier process keep their numbers.
-        identifiers = Guarded(isVolatile ? 0 : Int(Date().timeIntervalSince1970 * 1000))
+        identifiers = isVolatile ? Guarded(0) : Self.lasting
     }
 
     /// The longest body that the session's cache stores: the daemon keeps answers of at most a twentieth of its size.
@@ -90,8 +92,15 @@ final class SessionCore: @unchecked Sendable {
 
     private func claim() {
         guard !BackgroundLock.take(name) else { return open() }
-        (isElsewhere, isInvalid, isOver) = (true, true, true)
-        conclude(URLError(.backgroundSessionInUseByAnotherProcess))
+        refuse(URLError(.backgroundSessionInUseByAnotherProcess), holdsLock: false)
+    }
+
+    /// The background session is over before it began.
+    private func refuse(_ error: URLError, holdsLock: Bool) {
+        (refusal, isInvalid, isOver) = (error, true, true)
+        for task in active.values { task.course.end(error) }
+        refuseWhatWaits(error)
+        conclude(error, holdsLock: holdsLock)
     }
 
     func sessionIsGone() {
@@ -115,7 +124,7 @@ final class SessionCore: @unchecked Sendable {
     func register(_ task: URLSessionTask) {
         queue.async { [self] in
             guard !isInvalid else {
-                task.course.end(URLError(isElsewhere ? .backgroundSessionInUseByAnotherProcess : .cancelled))
+                task.course.end(refusal ?? URLError(.cancelled))
                 return
             }
             made[task.taskIdentifier] = WeakTask(task: task)
@@ -160,15 +169,15 @@ final class SessionCore: @unchecked Sendable {
         conclude()
     }
 
-    private func conclude(_ error: URLError? = nil) {
+    private func conclude(_ error: URLError? = nil, holdsLock: Bool = true) {
         isClosed = true
         close()
         detachStores()
-        if !isVolatile, !isElsewhere { BackgroundLock.release(name) }
+        if !isVolatile, holdsLock { BackgroundLock.release(name) }
         let session = session
         kept = nil
         // Tasks that are made in spite of it are told.
-        guard let session, let delegate = isElsewhere ? session.delegate : session.releaseDelegate() else { return }
+        guard let session, let delegate = refusal != nil ? session.delegate : session.releaseDelegate() else { return }
         delegateQueue.addOperation { delegate.urlSession(session, didBecomeInvalidWithError: error) }
     }
 
@@ -236,7 +245,8 @@ final class SessionCore: @unchecked Sendable {
             flush()
         case .failure(let error):
             link = .none
-            isVolatile ? refuseWhatWaits(error) : tryAgain()
+            if isVolatile { return refuseWhatWaits(error) }
+            if outlives(error) { tryAgain() } else { refuse(Mapping.error(error, nil), holdsLock: true) }
         }
     }
 
