@@ -47,6 +47,20 @@ extension TransferNetworkingSuite {
             #expect(await recorder.wait(for: "invalid", within: 30))
         }
 
+        /// Also those whose end comes before that of an earlier one.
+        @Test func toldTasksAreForgotten() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serveEverything(.status(200, body: "x"))
+            let recorder = Recorder()
+            let session = scene.session(.background(withIdentifier: "ten"), recorder)
+            for _ in 0..<60 { session.downloadTask(with: try scene.url("/a")).resume() }
+            #expect(await eventually(within: 40) { recorder.lines.count { $0 == "complete 0" } == 60 })
+            let isEmpty = await eventually(within: 20) {
+                (try? await scene.daemon.dlctl(["list", "--all", "--json"]).output.contains("\"completed\"")) == false
+            }
+            #expect(isEmpty)
+        }
+
         @Test func twoSessionsOfAProcessLoseNoTask() async throws {
             let scene = try await LibraryScene()
             scene.origin.serveEverything(.good(resource))
@@ -59,6 +73,7 @@ extension TransferNetworkingSuite {
                 recorders.flatMap(\.lines).filter { $0 == "complete 0" }.count >= 2
             }
             #expect(isDone, "\(recorders.map(\.lines))")
+            #expect(Set(scene.origin.requests().map(\.request.path)) == ["/0", "/1"])
         }
 
         /// What the daemon refuses is told at once, and not tried for ever.
@@ -66,11 +81,13 @@ extension TransferNetworkingSuite {
             let scene = try await LibraryScene()
             let recorder = Recorder()
             let configuration = scene.configuration(.background(withIdentifier: "nine"))
-            configuration.httpAdditionalHeaders = ["Connection": "keep-alive"]
+            configuration.httpAdditionalHeaders = ["no field": "x"]
             let session = URLSession(configuration: configuration, delegate: recorder, delegateQueue: nil)
+            let late = session.downloadTask(with: try scene.url("/a"))
             session.downloadTask(with: try scene.url("/a")).resume()
             #expect(await recorder.wait(for: "invalid"))
-            #expect(await recorder.wait(for: "complete"))
+            late.resume()
+            #expect(await eventually(within: 20) { recorder.lines.count { $0.hasPrefix("complete") } == 2 })
             #expect(!recorder.lines.contains("complete 0"))
             #expect(await session.allTasks == [])
         }

@@ -114,6 +114,7 @@ extension TransferNetworkingSuite {
             scene.origin.serveEverything(.redirect { "/\($0)" })
             let error = await #expect(throws: URLError.self) { try await scene.session().data(from: scene.url("/0")) }
             #expect(error?.code == .httpTooManyRedirects)
+            #expect(scene.origin.requests().count == 17)
         }
 
         @Test func aChallengeIsAnsweredByTheDelegate() async throws {

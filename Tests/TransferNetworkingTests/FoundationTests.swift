@@ -212,6 +212,54 @@ extension TransferNetworkingSuite {
             #expect(String(decoding: data, as: UTF8.self) == "own own session")
         }
 
+        /// Programs set these in spite of the documentation; a body is decoded, whoever asked for its coding.
+        @Test(arguments: [true, false]) func fieldsThatTheLoaderSetsAreLeftOut(_ inSession: Bool) async throws {
+            let scene = try await LibraryScene()
+            let coded = try #require(Data(base64Encoded: "H4sIAAAAAAAAA/NIzcnJVwjPL8pJUQQAoxwpHAwAAAA="))
+            scene.origin.serve(
+                "/a",
+                Behaviour { _, reply in
+                    try reply.head(200, "OK", [("Content-Encoding", "gzip"), ("Content-Length", "\(coded.count)")])
+                    try reply.body(Array(coded)[...])
+                })
+            let fields = ["Accept-Encoding": "gzip;q=0.9", "Connection": "close", "Content-Length": "7", "TE": "x"]
+            let configuration = scene.configuration()
+            var request = URLRequest(url: try scene.url("/a"))
+            if inSession { configuration.httpAdditionalHeaders = fields } else { request.allHTTPHeaderFields = fields }
+            let session = URLSession(configuration: configuration)
+            #expect(try await session.data(for: request).0 == Data("Hello World!".utf8))
+            let file = try await session.download(for: request).0
+            defer { try? FileManager.default.removeItem(at: file) }
+            #expect(try Data(contentsOf: file) == Data("Hello World!".utf8))
+            for seen in scene.origin.requests("/a") { #expect(seen.header("Content-Length") == nil) }
+        }
+
+        /// "No timeout" has many spellings.
+        @Test(arguments: [Double.infinity, .greatestFiniteMagnitude, 1e10, 0]) func longTimeouts(_ seconds: Double)
+            async throws
+        {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .status(200, body: "x"))
+            let configuration = scene.configuration()
+            if seconds > 0 { configuration.timeoutIntervalForResource = seconds }
+            var request = URLRequest(url: try scene.url("/a"))
+            request.timeoutInterval = seconds
+            #expect(try await URLSession(configuration: configuration).data(for: request).0 == Data("x".utf8))
+        }
+
+        @Test func metricsCountRedirects() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/0", .redirect(to: "/1"))
+            scene.origin.serve("/1", .redirect(to: "/2"))
+            scene.origin.serve("/2", .status(200, body: "x"))
+            for (redirects, count) in [(true, 2), (false, 0)] {
+                let recorder = Recorder(.init(redirects: redirects))
+                scene.session(.ephemeral, recorder).dataTask(with: try scene.url("/0")).resume()
+                #expect(await recorder.wait(for: "complete"))
+                #expect(recorder.seen.metrics?.redirectCount == count)
+            }
+        }
+
         @Test func aTaskIsItsCopy() throws {
             let task = URLSession(configuration: .ephemeral).dataTask(with: try #require(URL(string: "http://a/")))
             #expect(task.isEqual(task.copy()))

@@ -5,10 +5,28 @@ import TransferRPC
 enum Mapping {
     // MARK: Requests
 
-    static func headers(of request: URLRequest) -> [HeaderField] {
-        (request.allHTTPHeaderFields ?? [:]).filter { $0.key.lowercased() != URLProtocol.propertyField.lowercased() }
-            .sorted { $0.key < $1.key }
-            .map { HeaderField($0.key, $0.value) }
+    /// What programs set although URLSession says that it sets them itself, and properties of a `URLProtocol`.
+    private static let unsent: Set = [
+        "accept-encoding", "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade", URLProtocol.propertyField.lowercased(),
+    ]
+
+    static func headers(of request: URLRequest) -> [HeaderField] { headers(request.allHTTPHeaderFields ?? [:]) }
+    static func headers(_ fields: [AnyHashable: Any]) -> [HeaderField] {
+        fields.map { HeaderField("\($0.key)", "\($0.value)") }.filter { !unsent.contains($0.name.lowercased()) }
+            .sorted { $0.name < $1.name }
+    }
+
+    /// A timeout that the daemon accepts: infinity stands for the longest.
+    static func seconds(_ interval: TimeInterval) -> Seconds {
+        Seconds(rawValue: interval > 0.001 ? min(interval, Bounds.longestTimeout) : 0.001)
+    }
+
+    /// The nearest time in the years 1 to 9999, which can be written.
+    static func time(_ date: Date) -> Timestamp {
+        let (first, last) = (-62_135_769_600_000.0, 253_402_300_799_999.0)
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        return Timestamp(milliseconds: Int64(milliseconds > first ? min(milliseconds, last) : first))
     }
 
     static func body(_ data: Data) -> RequestBody {

@@ -16,8 +16,10 @@ struct BackgroundRecord {
     /// The newest event that has come.
     var newest: Int64 = 0
     var acknowledged: Int64 = 0
-    /// Acknowledgements that are on their way.
+    /// Acknowledgements and removals that are on their way.
     var acknowledging = 0
+    /// Tasks that have been told, with the events that ended them. The daemon forgets them once those are acknowledged.
+    var forgettable: [TaskID: Int64] = [:]
     /// The newest event when this process opened the session; nil once all events up to it have been delivered.
     var head: Int64?
     var hasCaughtUp = false
@@ -108,7 +110,8 @@ extension SessionCore {
         guard let sequence = notice.sequence?.rawValue else { return courses[id] }
         background.newest = max(background.newest, sequence)
         if notice.type.isEnd, background.told.contains(id) {
-            acknowledge(forgetting: id)
+            background.forgettable[id] = sequence
+            acknowledge()
             return nil
         }
         var course = courses[id]
@@ -130,14 +133,14 @@ extension SessionCore {
         guard !isVolatile else { return }
         if let sequence {
             background.outstanding.remove(sequence)
-            if !isTaken { background.untaken.insert(sequence) }
+            if !isTaken { background.untaken.insert(sequence) } else if let id { background.forgettable[id] = sequence }
         }
         if let id { background.told.insert(id) }
-        acknowledge(forgetting: isTaken ? id : nil)
+        acknowledge()
         caughtUp()
     }
 
-    private func acknowledge(forgetting id: TaskID?) {
+    private func acknowledge() {
         let delivered = background.delivered
         guard delivered > background.acknowledged else { return }
         background.acknowledged = delivered
@@ -145,8 +148,19 @@ extension SessionCore {
             subscriber: SessionOpening.subscriber(of: name), sequence: SequenceNumber(delivered))
         background.acknowledging += 1
         call(AcknowledgeEvents.self, parameters) { [self] result in
+            if case .success = result { forget(upTo: delivered) }
             background.acknowledging -= 1
-            if case .success = result, let id { call(RemoveTasks.self, .init(ControlSelection(ids: [id]))) { _ in } }
+            finishInvalidationIfDone()
+        }
+    }
+
+    private func forget(upTo sequence: Int64) {
+        let ids = background.forgettable.filter { $0.value <= sequence }.map(\.key)
+        guard !ids.isEmpty else { return }
+        for id in ids { background.forgettable[id] = nil }
+        background.acknowledging += 1
+        call(RemoveTasks.self, .init(ControlSelection(ids: ids))) { [self] _ in
+            background.acknowledging -= 1
             finishInvalidationIfDone()
         }
     }
@@ -157,7 +171,12 @@ extension SessionCore {
         else { return }
         background.head = nil
         background.hasCaughtUp = true
-        acknowledge(forgetting: nil)
+        // An earlier process acknowledged their ends, and died before it had them forgotten.
+        for (id, view) in background.ended where view.file.map({ access($0, F_OK) != 0 }) ?? true {
+            background.forgettable[id] = 0
+        }
+        acknowledge()
+        forget(upTo: background.acknowledged)
         defer { finishInvalidationIfDone() }
         guard let session, let delegate = session.delegate else { return }
         delegateQueue.addOperation { delegate.urlSessionDidFinishEvents(forBackgroundURLSession: session) }

@@ -98,7 +98,7 @@ final class SessionCore: @unchecked Sendable {
     /// The background session is over before it began.
     private func refuse(_ error: URLError, holdsLock: Bool) {
         (refusal, isInvalid, isOver) = (error, true, true)
-        for task in active.values { task.course.end(error) }
+        for task in unfinishedTasks { task.course.end(error) }
         refuseWhatWaits(error)
         conclude(error, holdsLock: holdsLock)
     }

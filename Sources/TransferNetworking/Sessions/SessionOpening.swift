@@ -60,12 +60,10 @@ struct SessionOpening: Sendable {
 
     private static func configuration(_ given: URLSessionConfiguration) -> SessionConfiguration {
         var configuration = SessionConfiguration()
-        configuration.timeoutIntervalForRequest = Seconds(rawValue: max(given.timeoutIntervalForRequest, 0.001))
-        configuration.timeoutIntervalForResource = Seconds(rawValue: max(given.timeoutIntervalForResource, 0.001))
+        configuration.timeoutIntervalForRequest = Mapping.seconds(given.timeoutIntervalForRequest)
+        configuration.timeoutIntervalForResource = Mapping.seconds(given.timeoutIntervalForResource)
         configuration.httpMaximumConnectionsPerHost = max(1, given.httpMaximumConnectionsPerHost)
-        configuration.httpAdditionalHeaders = (given.httpAdditionalHeaders ?? [:]).map {
-            HeaderField("\($0.key)", "\($0.value)")
-        }.sorted { $0.name < $1.name }
+        configuration.httpAdditionalHeaders = Mapping.headers(given.httpAdditionalHeaders ?? [:])
         configuration.httpShouldSetCookies = given.httpShouldSetCookies
         configuration.acceptsAnyStatus = true
         configuration.tlsMinimumVersion =

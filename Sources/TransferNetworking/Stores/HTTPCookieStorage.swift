@@ -182,7 +182,7 @@ extension HTTPCookie {
     fileprivate var sent: Cookie {
         Cookie(
             name: name, value: value, domain: plainDomain.lowercased(), path: path,
-            expires: expiresDate.map { Timestamp(milliseconds: Int64(($0.timeIntervalSince1970 * 1000).rounded())) },
+            expires: expiresDate.map(Mapping.time),
             secure: isSecure, httpOnly: isHTTPOnly, hostOnly: !domain.hasPrefix("."))
     }
 

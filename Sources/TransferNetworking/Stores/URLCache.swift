@@ -122,7 +122,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     open func removeAllCachedResponses() { removeCachedResponses(since: .distantPast) }
     open func removeCachedResponses(since date: Date) {
         values.withLock { values in values.responses = values.responses.filter { $0.value.time < date } }
-        let since = date == .distantPast ? nil : Timestamp(milliseconds: Int64(date.timeIntervalSince1970 * 1000))
+        let since = date == .distantPast ? nil : Mapping.time(date)
         source.change(RemoveCached.self) { .init(storage: $0 ?? "shared", since: since) }
     }
 

@@ -77,11 +77,13 @@ extension TaskCourse {
         guard let task, let proposed = question.request.flatMap({ Mapping.proposed($0, task.currentRequest) }),
             let response = question.response.map(Mapping.response) as? HTTPURLResponse
         else { return answer(id, .follow) }
+        guard countsRedirect() else { return }
         var offered = proposed
         // Foundation's proposal after 303, also to HEAD.
         if response.statusCode == 303 { offered.httpMethod = "GET" }
         asksToRedirect(response, offered) { [self] request in
             guard let request else {
+                redirects -= 1
                 provisional = question.response
                 return answer(id, .refuse)
             }

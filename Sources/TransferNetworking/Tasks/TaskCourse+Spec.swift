@@ -16,9 +16,11 @@ extension TaskCourse {
         spec.priority = TaskPriority(Double(task.priority))
         spec.description = task.taskDescription
         spec.startPaused = task.state == .suspended ? true : nil
-        spec.earliestBeginAt = task.earliestBeginDate.map(Self.time)
+        spec.earliestBeginAt = task.earliestBeginDate.map(Mapping.time)
         // The session's value holds unless the request has one of its own: 60 s is what every request has.
-        if request.timeoutInterval != 60 { spec.timeoutIntervalForRequest = Seconds(rawValue: request.timeoutInterval) }
+        if request.timeoutInterval != 60, request.timeoutInterval != 0 {
+            spec.timeoutIntervalForRequest = Mapping.seconds(request.timeoutInterval)
+        }
         if !request.httpShouldHandleCookies { spec.cookies = [] }
         if isStream { spec.stream = true }
         if core.isVolatile, spec.kind == .data { spec.requestCachePolicy = Mapping.policy(effectivePolicy) }
@@ -38,10 +40,6 @@ extension TaskCourse {
     }
 
     static let tag = "urlsession-task:"
-
-    private static func time(_ date: Date) -> Timestamp {
-        Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
-    }
 
     private func setBody(of request: URLRequest, in spec: inout TaskSpec) throws {
         switch payload {

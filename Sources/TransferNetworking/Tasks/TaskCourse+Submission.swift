@@ -129,7 +129,8 @@ extension TaskCourse {
 
     /// Cancels it in the daemon and ends it here, with resume data if they are wanted.
     func cancel(_ id: TaskID, with error: URLError?) {
-        let error = error ?? URLError(.cancelled)
+        if let error { endsAs = error }
+        let error = endsAs
         let isDownload = task is URLSessionDownloadTask
         guard isDownload, !resumeDataWanted.isEmpty, sink == nil else {
             return core.call(CancelTasks.self, .init(ControlSelection(ids: [id]))) { [self] result in

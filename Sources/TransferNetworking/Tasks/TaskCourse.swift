@@ -51,7 +51,9 @@ final class TaskCourse: @unchecked Sendable {
     private var owedCredit = 0
     private(set) var hasCredit = false
     var isTakingResumeData = false
-    private var redirects = 0
+    /// The error of a task that is cancelled in the daemon: its event may come before the call's result.
+    var endsAs = URLError(.cancelled)
+    var redirects = 0
     var hasRedirected: Bool { redirects > 0 }
     private var lastMessage: Operation?
     /// Bytes that have been told to the delegate.
@@ -192,7 +194,7 @@ final class TaskCourse: @unchecked Sendable {
         case .taskFailed:
             guard let error = notice.error, !isCancelled else { return end(URLError(.cancelled)) }
             failed(error)
-        case .taskCancelled: if !isTakingResumeData { end(URLError(.cancelled)) }
+        case .taskCancelled: if !isTakingResumeData { end(endsAs) }
         case _ where isCancelled: break
         case .taskResponse:
             guard let response = notice.response else { return }
@@ -217,9 +219,16 @@ final class TaskCourse: @unchecked Sendable {
         }
     }
 
-    private func redirected(_ url: String?) {
+    /// - Returns: false if there are too many, which ends the task.
+    func countsRedirect() -> Bool {
         redirects += 1
-        if redirects > Self.mostRedirects, let id = remote { return cancel(id, with: URLError(.httpTooManyRedirects)) }
+        guard redirects > Self.mostRedirects, let id = remote else { return true }
+        cancel(id, with: URLError(.httpTooManyRedirects))
+        return false
+    }
+
+    private func redirected(_ url: String?) {
+        guard countsRedirect() else { return }
         if let url = url.flatMap({ URL(string: $0) }) { task?.values.withLock { $0.currentRequest?.url = url } }
     }
 

@@ -16,26 +16,19 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
     public let taskInterval: DateInterval
     public let redirectCount: Int
 
-    init(transactions: [URLSessionTaskTransactionMetrics], interval: DateInterval) {
-        transactionMetrics = transactions
-        taskInterval = interval
-        redirectCount = max(
-            0, transactions.count { (300..<400).contains(($0.response as? HTTPURLResponse)?.statusCode ?? 0) })
-    }
-
-    convenience init(_ view: TaskView?, _ task: URLSessionTask) {
+    init(_ view: TaskView?, _ task: URLSessionTask) {
         let count = view?.metrics?.count ?? 0
-        let transactions = (view?.metrics ?? []).enumerated().map { index, exchange in
+        transactionMetrics = (view?.metrics ?? []).enumerated().map { index, exchange in
             URLSessionTaskTransactionMetrics(exchange, task, isLast: index == count - 1)
         }
-        self.init(
-            transactions: transactions,
-            interval: DateInterval(start: task.course.began, end: max(task.course.began, Date())))
+        taskInterval = DateInterval(start: task.course.began, end: max(task.course.began, Date()))
+        redirectCount = task.course.redirects
     }
 }
 
 /// How long one request and its response took.
 open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
+    /// The task's last request.
     public let request: URLRequest
     /// nil for a request whose answer was not the task's last.
     public let response: URLResponse?
