@@ -46,7 +46,9 @@ import Testing
     }
 
     /// `CurlEngine/Files/PartSink` names a source or a folder that still exists.
-    @Test(arguments: ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+    @Test(arguments: [
+        "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/glossary.md", "docs/locks.md", "docs/where-to-add.md",
+    ])
     func pathsInDocumentsExist(_ document: String) throws {
         // Each path has a slash at both ends, so that complete components are compared.
         let sources = (Checkout.files(below: "Sources") + Checkout.files(below: "Tests")).map { path in
@@ -59,6 +61,54 @@ import Testing
             let wanted = "/" + (path.hasSuffix(".swift") ? String(path.dropLast(".swift".count)) : path) + "/"
             #expect(sources.contains { $0.contains(wanted) }, "\(document) names \(path)")
         }
+    }
+
+    /// `Turn.pass` names what the sources still declare.
+    @Test(arguments: ["ARCHITECTURE.md", "docs/glossary.md", "docs/locks.md", "docs/where-to-add.md"])
+    func namesInDocumentsAreDeclared(_ document: String) throws {
+        let names = try Checkout.text(document).matches(of: /`([A-Z]+[a-z][\w+]*(?:\.\w+)*)(?:\([^`]*\))?`/).map {
+            String($0.1)
+        }
+        #expect(names.count > 10)
+        for name in names {
+            let parts = name.split(separator: ".").map(String.init)
+            #expect(parts.allSatisfy(Self.declared.contains), "\(document): \(name)")
+        }
+    }
+
+    /// The names of types, members, files and folders.
+    private static let declared: Set<String> = {
+        let keywords: Set<Substring> = [
+            "struct", "class", "enum", "protocol", "typealias", "func", "let", "var", "case",
+        ]
+        let files = ["Sources", "Tests/Simulation"].flatMap { Checkout.files(below: $0) }
+        var declared = Set(files.flatMap { $0.split(separator: "/") }.map { String($0.prefix { $0 != "." }) })
+        for file in files where file.hasSuffix(".swift") {
+            let text = (try? Checkout.text(file)) ?? ""
+            let words = text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+            for (keyword, name) in zip(words, words.dropFirst()) where keywords.contains(keyword) {
+                declared.insert(String(name))
+            }
+        }
+        return declared
+    }()
+
+    @Test func eachWordOfTheGlossaryHasAName() throws {
+        let rows = try Checkout.text("docs/glossary.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
+        #expect(rows.count > 40)
+        for row in rows.dropFirst() { #expect(row.contains(/\| `[A-Z][\w.]+` \|$/), "\(row)") }
+    }
+
+    /// Each thread that the sources name has its row, and each row its thread.
+    @Test func theThreadsAreThoseOfTheSources() throws {
+        let documented = try Checkout.text("ARCHITECTURE.md").matches(of: /`(dld-[a-z-]+)`/).map { String($0.1) }
+        var started: Set<String> = []
+        for file in Checkout.files(below: "Sources") {
+            let text = try Checkout.text(file)
+            guard text.contains("\"dld-") else { continue }
+            started.formUnion(text.matches(of: /"(dld-[a-z-]+)"/).map { String($0.1) })
+        }
+        #expect(Set(documented) == started.subtracting(["dld-admin"]))
     }
 
     /// Commands, options, settings and journal fields.
