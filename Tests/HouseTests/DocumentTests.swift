@@ -18,6 +18,13 @@ import Testing
         }
     }
 
+    /// A first user sees how to run and to test it, and how long each takes.
+    @Test(arguments: ["make run", "make test"])
+    func theReadmeSaysHowLongItTakes(_ command: String) throws {
+        let lines = try Checkout.text("README.md").split(separator: "\n")
+        #expect(lines.contains { $0.contains("`\(command)`") && $0.contains("minutes") }, "\(command)")
+    }
+
     /// The manual names every option that the program declares.
     @Test func theManualOfTheDaemonNamesEveryOption() throws {
         let source = try Checkout.text("Sources/dld/DaemonCommand.swift")
