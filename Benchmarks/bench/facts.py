@@ -39,6 +39,5 @@ def facts(context):
         f"{context.rounds} rounds{', small sizes' if context.small else ''}",
         "peers: " + ", ".join(f"{peer.name} {peer.version()}" for peer in context.peers)
         + (f"; not found: {', '.join(context.missing)}" if context.missing else ""),
-        "the profiles and limits of bars that are not met: [decision 9](../docs/decisions/0009-small-bodies-from-memory.md) for "
-        "small files, [decision 14](../docs/decisions/0014-no-task-while-a-transfer-waits.md) for slow transfers",
+        "the profiles and limits of bars that are not met: [HISTORY.md](HISTORY.md)",
     ]
