@@ -42,7 +42,7 @@ import Testing
     @Test func linksBetweenDocumentsLeadSomewhere() throws {
         let documents =
             ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "ARCHITECTURE.md"].filter(Checkout.exists)
-            + Checkout.files(below: "docs", suffix: ".md")
+            + ["docs", "Benchmarks"].flatMap { Checkout.files(below: $0, suffix: ".md") }
         for document in documents {
             let folder = document.split(separator: "/").dropLast().joined(separator: "/")
             for link in try Checkout.text(document).matches(of: /\]\(([^)#:]+)(?:#[^)]*)?\)/) {
