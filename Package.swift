@@ -172,6 +172,7 @@ let package = Package(
         .testTarget(
             name: "TransferStoreTests",
             dependencies: ["TransferStore", "TestSupport", "TransferModel", "Threading", "CSQLite"],
+            exclude: ["Fixtures"],
             swiftSettings: strict
         ),
         .testTarget(

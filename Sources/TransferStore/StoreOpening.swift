@@ -5,7 +5,7 @@ import TransferModel
 
 /// Opens the database in the only way that keeps the promises: checked before it is changed, private, durable.
 enum StoreOpening {
-    /// - Returns: the database, migrated, and the store's random name.
+    /// - Returns: the database with the schema of this version, and the store's random name.
     static func open(_ folder: StateFolder) throws -> (Database, String) {
         do {
             try folder.requireFiles()
@@ -23,7 +23,7 @@ enum StoreOpening {
     }
 
     /// Makes a client token remember the session of its removed task, so that it can be forgotten with that session
-    /// (`forgetSession`). Used only for the volatile store, to which no later migration applies.
+    /// (`forgetSession`). Used only for the volatile store, to which no later schema applies.
     private static let tokensEndWithTheirSession = "ALTER TABLE client_token ADD COLUMN session INTEGER"
 
     /// A new database that exists only in memory.
@@ -107,7 +107,7 @@ enum StoreOpening {
     private static func prepare(_ writer: Connection) throws -> String {
         // Deleted content is overwritten, as Debian's SQLite does anyway.
         try writer.execute("PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON")
-        try Schema.migrate(writer)
+        try Schema.update(writer)
         // This connection counts without triggers: see Tallies.
         try writer.enableTriggers(false)
         return try identify(writer)

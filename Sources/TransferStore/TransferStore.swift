@@ -39,7 +39,7 @@ package final class TransferStore: Sendable {
     private let isInPlace: Bool
     private let isClosed = Guarded(false)
 
-    /// Locks `folder/lock`, opens `folder/dld.sqlite` and migrates it; missing folders are created with mode 0700.
+    /// Locks `folder/lock`, opens `folder/dld.sqlite` and updates its schema; missing folders are created with mode 0700.
     /// - Parameter inPlace: the caller does the work, after all other ready tasks had their turn. Each write has its
     ///   own commit, and nothing happens by itself. For simulations, which need a known order of events.
     /// - Throws: `TransferError`: the lock is held (with the pid), the folder or database cannot be used, or a newer

@@ -19,16 +19,6 @@ final class Fixture: Sendable {
     func open() throws -> TransferStore { try TransferStore(folder: folder) }
 
     var database: String { folder + "/dld.sqlite" }
-
-    /// Opens a state folder as a version left it whose last migration was `last`.
-    func open(after last: String) throws -> TransferStore {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        let connection = try Connection(database, .writing)
-        try Schema.migrate(connection, upTo: last)
-        try connection.write { try $0.execute("INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0')") }
-        connection.close()
-        return try open()
-    }
 }
 
 let alice = UserID(1000)

@@ -1,42 +1,34 @@
 import TransferModel
 
-/// The list of migrations, and what a database must look like before this version touches it.
+/// How a database gets its tables, and what it must look like before this version touches it.
 enum Schema {
-    struct Migration: Sendable {
-        var identifier: String
-        var sql: String
-    }
+    /// The `application_id` of dld's databases: "dld" and a zero.
+    static let application: Int64 = 0x646c_6400
+    /// In order. A database's `user_version` is the number of texts that it was given.
+    static let texts = [Schema0001.sql]
+    /// What unreleased builds left whose last schema is that of version 1: they noted migrations in a table.
+    static let convertible = "32 migrations up to 0035"
 
-    /// Runs the migrations that the database does not have yet, each in its own transaction. The table that records
-    /// them has the name and the form that GRDB gave it, which created the first databases.
-    /// - Parameter last: the last one that runs; nil for all.
-    static func migrate(_ connection: Connection, upTo last: String? = nil) throws {
-        try connection.execute("CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
-        let applied = Set(try applied(connection))
-        for migration in migrations {
-            if !applied.contains(migration.identifier) { try run(migration, connection) }
-            if migration.identifier == last { return }
-        }
-    }
-
-    /// A migration may replace a table by another one with the same name: references between tables are checked at the
-    /// end. Source: https://www.sqlite.org/lang_altertable.html#otheralter
-    private static func run(_ migration: Migration, _ connection: Connection) throws {
-        try connection.execute("PRAGMA foreign_keys = OFF")
-        defer { try? connection.execute("PRAGMA foreign_keys = ON") }
+    /// Gives a database the texts that it does not have yet, all or none.
+    static func update(_ connection: Connection) throws {
+        let version = Int(try connection.integer("PRAGMA user_version") ?? 0)
+        guard version < texts.count else { return }
         try connection.writing {
-            try connection.execute(migration.sql)
-            try connection.execute("INSERT INTO grdb_migrations (identifier) VALUES (?)", migration.identifier)
-            if let broken = try connection.text("PRAGMA foreign_key_check") {
-                throw TransferError(
-                    .internal, "Migration \(migration.identifier) leaves a row of \(broken) without what it refers to.")
-            }
+            let isConverted = try migrations(connection) != nil
+            if isConverted { try connection.execute("DROP TABLE grdb_migrations") }
+            for text in texts.dropFirst(isConverted ? 1 : version) { try connection.execute(text) }
+            try connection.execute("PRAGMA application_id = \(application); PRAGMA user_version = \(texts.count)")
             return .commit
         }
     }
 
-    private static func applied(_ connection: Connection) throws -> [String] {
-        try connection.rows("SELECT identifier FROM grdb_migrations ORDER BY rowid").map { $0[0] }
+    /// nil if no unreleased build wrote the database.
+    private static func migrations(_ connection: Connection) throws -> String? {
+        guard try connection.integer("SELECT 1 FROM sqlite_schema WHERE name = 'grdb_migrations'") != nil else {
+            return nil
+        }
+        return try connection.text(
+            "SELECT count(*) || ' migrations up to ' || ifnull(max(identifier), '0000') FROM grdb_migrations")
     }
 
     /// Refuses a database that this version must not write to; reads only.
@@ -44,21 +36,30 @@ enum Schema {
     /// - Throws: `TransferError` that says which file and what to do.
     static func verify(_ connection: Connection, path: String) throws -> Bool {
         guard try connection.integer("SELECT 1 FROM sqlite_schema LIMIT 1") != nil else { return false }
-        let hasNotes = try connection.integer(
-            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'grdb_migrations'")
-        guard hasNotes != nil else {
+        if let found = try migrations(connection) {
+            if found == convertible { return true }
+            throw refusal(
+                "was written by an unreleased dld (\(found)), and this version converts only \(convertible). "
+                    + "Start the last build that has these once, then this version, or choose another state folder.",
+                path, schema: found)
+        }
+        guard try connection.integer("PRAGMA application_id") == application else {
             throw TransferError(
                 .internal, "\(path) is a database of another program; move it away or choose another state folder.",
                 retryable: false, details: ["path": .string(path)])
         }
-        let known = Set(migrations.map(\.identifier))
-        if let unknown = try applied(connection).first(where: { !known.contains($0) }) {
-            throw TransferError(
-                .unsupported,
-                "\(path) was written by a newer dld (schema \(unknown)); start that version or a newer one. "
-                    + "The file was left as it is.",
-                retryable: false, details: ["path": .string(path), "schema": .string(unknown)])
+        let version = try connection.integer("PRAGMA user_version") ?? 0
+        guard version <= texts.count else {
+            throw refusal(
+                "was written by a newer dld (schema \(version)); start that version or a newer one.", path,
+                schema: String(version))
         }
         return true
+    }
+
+    private static func refusal(_ reason: String, _ path: String, schema: String) -> TransferError {
+        TransferError(
+            .unsupported, "\(path) \(reason) The file was left as it is.", retryable: false,
+            details: ["path": .string(path), "schema": .string(schema)])
     }
 }

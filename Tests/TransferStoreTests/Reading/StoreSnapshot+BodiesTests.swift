@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TransferModel
 
@@ -62,5 +63,24 @@ import TransferModel
         // A body that is kept for another reason is not the answer's.
         try await store.write { try $0.setBody(id, .response, body) }
         #expect(try await store.read { try $0.task(id) }?.response?.body == nil)
+    }
+
+    /// An answer of an earlier build has its body in the document too.
+    @Test func earlierAnswersShowTheirBodies() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask(.completed))
+        try await store.write { transaction in
+            try transaction.execute(
+                """
+                INSERT INTO response (task, document) VALUES (1, \
+                '{"url":"u","status":200,"headers":[],"expectedLength":3,"body":{"text":"old"}}')
+                """)
+            try transaction.execute(
+                "INSERT INTO body (task, role, content) VALUES (1, 'response', CAST('old' AS BLOB))")
+        }
+        #expect(try await store.read { try $0.task(id) }?.response?.body == ResponseBody(text: "old"))
+        let page = try await store.read { try $0.page(TaskQuery(owner: alice)) }
+        #expect(page.tasks.first?.responseText?.components(separatedBy: "\"body\"").count == 2)
+        #expect(try page.tasks.first?.whole().response?.body == ResponseBody(text: "old"))
     }
 }

@@ -73,23 +73,4 @@ import TransferModel
         try await store.write { try $0.execute("DELETE FROM event") }
         #expect(try await store.write { try $0.fileEvents(atMost: 30) } == 0)
     }
-
-    /// The index that an earlier version wrote is rebuilt when it is needed.
-    @Test func eventsOfAnEarlierDatabaseAreFiledToo() async throws {
-        let store = try fixture.open()
-        try await append(300, to: store)
-        try await store.write { transaction in
-            try transaction.execute("DROP INDEX event_task")
-            try transaction.execute("ALTER TABLE event DROP COLUMN filed")
-            try transaction.execute("CREATE INDEX event_task ON event (task) WHERE task IS NOT NULL")
-            try transaction.execute("DELETE FROM grdb_migrations WHERE identifier = '0024'")
-        }
-        store.close()
-        let next = try fixture.open()
-        var query = EventQuery()
-        query.tasks = [TaskID(5)]
-        #expect(try await numbers(next, query) == [5, 105, 205])
-        _ = try await next.write { try $0.fileEvents(atMost: 200) }
-        #expect(try await numbers(next, query) == [5, 105, 205])
-    }
 }

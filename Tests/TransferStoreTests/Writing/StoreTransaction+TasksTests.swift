@@ -368,4 +368,33 @@ import TransferModel
             #expect(told?["age"] == 7 && told?["body"] == nil)
         }
     }
+
+    @Test func whatWasShortComesBackHoweverItWasStored() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask())
+        var status = try #require(try await store.read { try $0.status(of: id) })
+        #expect(status.shortBody == nil)
+        status.shortBody = ShortBody(received: 5, announced: 10, times: 3)
+        let first = status
+        let isStored = try await store.write { try $0.update(id, from: .queued, to: first) }
+        #expect(isStored)
+        #expect(try await store.read { try $0.task(id) }?.status == status)
+        #expect(try await store.read { try $0.status(of: id) } == status)
+        #expect(try await store.read { try $0.heads([id]) }.first?.status == status)
+        status.shortBody = ShortBody(received: 6, announced: 10)
+        let change = StatusChange(id, from: .queued, to: status, resourceTimeoutAt: nil)
+        try await store.write { try $0.update([change]) }
+        #expect(try await store.read { try $0.task(id) }?.status == status)
+    }
+
+    /// A file of an earlier build cannot be recognised, so it is never deleted.
+    @Test func earlierResultsHaveNoMark() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask())
+        try await store.write {
+            try $0.execute("UPDATE task SET result_file = '/f', result_bytes = 1, result_verified = 1")
+        }
+        let result = try await store.read { try $0.task(id) }?.result
+        #expect(result == TaskResult(file: "/f", bytes: 1, verified: true))
+    }
 }

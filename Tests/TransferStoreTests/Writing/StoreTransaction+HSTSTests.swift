@@ -3,16 +3,16 @@ import TransferModel
 
 @testable import TransferStore
 
-/// An older state folder knows no hosts, and accepts new ones.
-@Suite struct Migration0029Tests {
-    @Test func anOlderStoreGoesOn() async throws {
+@Suite struct StoreTransactionHSTSTests {
+    private func host(_ domain: String, expires: Int64) -> HSTSHost {
+        HSTSHost(
+            domain: domain, includesSubdomains: domain.hasPrefix("a"), learned: Timestamp(milliseconds: 1),
+            expires: Timestamp(milliseconds: expires))
+    }
+
+    @Test func hostsOfEachOwnerAreKeptUntilTheyExpire() async throws {
         let fixture = Fixture()
-        let store = try fixture.open(after: "0028")
-        @Sendable func host(_ domain: String, expires: Int64) -> HSTSHost {
-            HSTSHost(
-                domain: domain, includesSubdomains: domain.hasPrefix("a"), learned: Timestamp(milliseconds: 1),
-                expires: Timestamp(milliseconds: expires))
-        }
+        let store = try fixture.open()
         let (anna, bert) = (UserID(7), UserID(4_294_967_295))
         #expect(try await store.write { try $0.hstsHosts() }.isEmpty)
         try await store.write { transaction in
