@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import TransferModel
 
@@ -63,7 +64,17 @@ enum LostContent {
         var info = stat()
         guard stat(path, &info) == 0 else { return errno == ENOENT ? .missing : nil }
         guard info.st_mode & S_IFMT == S_IFREG else { return nil }
-        return info.st_size == 0 || BlankDatabase.isBlank(path) ? .empty : nil
+        return info.st_size == 0 || isBlank(path) ? .empty : nil
+    }
+
+    /// Whether a file holds zeros alone, no more than the schema takes: what a disk leaves that failed while the database
+    /// was made.
+    static func isBlank(_ path: String) -> Bool {
+        var info = stat()
+        guard lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, (1...1 << 20).contains(info.st_size) else {
+            return false
+        }
+        return FileManager.default.contents(atPath: path)?.allSatisfy { $0 == 0 } ?? false
     }
 
     private static func hasContent(_ path: String) -> Bool {

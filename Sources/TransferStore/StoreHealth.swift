@@ -7,7 +7,7 @@ package enum StoreTrouble: Hashable, Sendable {
     case full
     /// SQLite cannot read or write the database: a disk that fails.
     case unusable
-    /// SQLite found a damaged page, or the log was damaged at the start. It lasts as long as the daemon runs.
+    /// SQLite found a damaged page. It lasts as long as the daemon runs.
     case damaged
 }
 

@@ -70,17 +70,16 @@ enum StoreOpening {
         var info = stat()
         let hasLog = access(path + "-wal", F_OK) == 0
         guard stat(path, &info) == 0, info.st_size > 0 || hasLog else { return }
-        if !hasLog, BlankDatabase.empty(path) { return }
+        if !hasLog, LostContent.isBlank(path), truncate(path, 0) == 0 { return }
         do {
             let connection = try Connection(path, .reading)
             defer { connection.close() }
             guard try connection.reading({ try Schema.verify(connection, path: path) }) else {
                 return try LostContent.refuseWithoutTables(folder)
             }
-        } catch let error as SQLiteError
-            where error.code == dld_sqlite_has_journal && RollbackJournal.isOfNewDatabase(path)
-        {
-            // Nothing to check: SQLite rolls back to a database without tables once it is opened for writing.
+        } catch let error as SQLiteError where error.code == dld_sqlite_has_journal && info.st_size <= 4096 {
+            // A daemon died while it made the first page, the only time at which it has a rollback journal. SQLite rolls
+            // back to a database without tables once it is opened for writing.
         }
     }
 

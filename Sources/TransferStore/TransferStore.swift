@@ -51,9 +51,7 @@ package final class TransferStore: Sendable {
         let health = StoreHealth()
         let reserve = Reserve(path: folder.reserve, health: health)
         let missingLog = lock.wasOpen && folder.lacksLog ? folder.database + "-wal" : nil
-        let damagedLog = DamagedLog(of: folder.database)
         let (database, identifier) = try StoreOpening.open(folder)
-        if let damagedLog { health.began(.damaged, damagedLog.error(isConsistent: database.isConsistent)) }
         lock.noteOpen()
         reserve.restore()
         let checkpointing = try StoreOpening.checkpoints(folder, of: database, inPlace: inPlace)

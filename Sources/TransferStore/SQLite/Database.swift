@@ -53,9 +53,6 @@ final class Database: Sendable {
         return try reader.reading { try body(reader) }
     }
 
-    /// Whether pages, rows and indexes fit together. Reads the whole database.
-    var isConsistent: Bool { (try? read { try $0.text("PRAGMA integrity_check(1)") }) == "ok" }
-
     /// Opens all files that reading needs: SQLite opens the log at the first read.
     private static func reader(of path: String) throws -> Connection {
         let connection = try Connection(path, .reading)

@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferStore
 
 /// The files that a daemon leaves if it dies while it creates the database.
-@Suite struct RollbackJournalTests {
+@Suite struct CutOffCreationTests {
     private static let pageSize = 4096
     private let fixture = Fixture()
     private var database: String { fixture.folder + "/dld.sqlite" }
@@ -64,12 +64,5 @@ import TransferModel
         let before = try [database, journal].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
         #expect(throws: TransferError.self) { _ = try fixture.open() }
         #expect(try [database, journal].map { try Data(contentsOf: URL(fileURLWithPath: $0)) } == before)
-    }
-
-    @Test func onlyAJournalCounts() throws {
-        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        #expect(!RollbackJournal.isOfNewDatabase(database))
-        try Data(repeating: 0, count: 512).write(to: URL(fileURLWithPath: journal))
-        #expect(!RollbackJournal.isOfNewDatabase(database))
     }
 }
