@@ -244,3 +244,11 @@ package final class TransferStore: Sendable {
         files?.lock.release()
     }
 }
+
+/// What a store on a disk has besides its database.
+struct StoreFiles: Sendable {
+    let folder: StateFolder
+    let lock: InstanceLock
+    let reserve: Reserve
+    let place: DatabasePlace
+}

@@ -1,5 +1,40 @@
 import TransferModel
 
+/// A cookie with its owner and session.
+package struct StoredCookie: Hashable, Sendable {
+    package var owner: UserID
+    /// The session that keeps its own cookies; empty for the owner's shared cookies.
+    package var session: String
+    package var cookie: Cookie
+    /// Grows with each cookie of the owner.
+    package var created: Int64
+
+    package init(owner: UserID, session: String, cookie: Cookie, created: Int64) {
+        self.owner = owner
+        self.session = session
+        self.cookie = cookie
+        self.created = created
+    }
+}
+
+extension StoreSnapshot {
+    /// The cookies of all owners, in the order in which they were set.
+    package func cookies() throws -> [StoredCookie] {
+        try rows(
+            """
+            SELECT owner, session, domain, path, name, host_only, value, expires_at, secure, http_only, same_site, created \
+            FROM cookie ORDER BY created
+            """
+        ).map { row in
+            let cookie = Cookie(
+                name: row[4], value: row[6], domain: row[2], path: row[3],
+                expires: (row[7] as Int64?).map { Timestamp(milliseconds: $0) }, secure: row[8], httpOnly: row[9],
+                sameSite: (row[10] as String?).flatMap { Cookie.SameSite(rawValue: $0) }, hostOnly: row[5])
+            return StoredCookie(owner: UserID(row[0] as UInt32), session: row[1], cookie: cookie, created: row[11])
+        }
+    }
+}
+
 extension StoreTransaction {
     /// Stores a cookie in place of the one with the same key.
     package func put(_ stored: StoredCookie) throws {

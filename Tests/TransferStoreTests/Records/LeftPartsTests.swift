@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct StoreTransactionLeftPartsTests {
+@Suite struct LeftPartsTests {
     let fixture = Fixture()
 
     private func part(_ folder: String, _ name: String, owner: UserID = alice, device: UInt64? = .max) -> LeftPart {

@@ -1,5 +1,39 @@
 import TransferModel
 
+/// An upload that was begun at a server and is no longer wanted: what is needed to tell the server, even if the task is
+/// gone.
+package struct UploadEnding: Hashable, Sendable {
+    package var id: Int64
+    /// The task that began it; it may have been removed since.
+    package var task: TaskID
+    package var session: SessionKey
+    /// How to reach the server: the task's spec as it was.
+    package var spec: TaskSpec
+    package var progress: UploadProgress
+    /// Tries that got no answer, or an answer that asks to try again.
+    package var failures: Int
+    package var recordedAt: Timestamp
+    package var nextAttemptAt: Timestamp
+}
+
+extension StoreSnapshot {
+    /// The uploads to end at their servers, the first due first.
+    package func uploadEndings(limit: Int) throws -> [UploadEnding] {
+        return try rows(
+            """
+            SELECT id, task, owner, session, spec, progress, failures, recorded_at, next_attempt_at \
+            FROM upload_ending ORDER BY next_attempt_at, id LIMIT ?
+            """, limit
+        ).map { row in
+            UploadEnding(
+                id: row[0], task: TaskID(row[1] as Int64),
+                session: SessionKey(owner: UserID(row[2] as UInt32), identifier: row[3]),
+                spec: try JSONColumn.decode(row[4]), progress: try JSONColumn.decode(row[5]), failures: row[6],
+                recordedAt: Timestamp(milliseconds: row[7]), nextAttemptAt: Timestamp(milliseconds: row[8]))
+        }
+    }
+}
+
 extension StoreTransaction {
     /// Notes that the server must be told, in the transaction that makes the upload unwanted; the task forgets the
     /// upload. Does nothing if none was begun.

@@ -1,6 +1,44 @@
 import TransferModel
 
+extension StoreSnapshot {
+    /// Keys that a session trusts.
+    package func trustedKeys(_ session: SessionKey) throws -> [TrustedKey] {
+        try rows(
+            """
+            SELECT origin, key FROM trusted_key \
+            WHERE session = (SELECT id FROM session WHERE owner = ? AND identifier = ?)
+            """, session.owner.rawValue, session.identifier
+        ).map { TrustedKey(origin: $0[0], key: $0[1]) }
+    }
+}
+
 extension StoreTransaction {
+    /// All tasks of the session trust the key from now on, in addition to other keys of the same server.
+    /// - Throws: `limit.reached`; `session.not_found`.
+    package func trust(_ trusted: TrustedKey, in session: SessionKey, at now: Timestamp) throws {
+        let row = try existingSession(session)
+        let known: String? = try rows(
+            "SELECT key FROM trusted_key WHERE session = ? AND origin = ?", row, trusted.origin
+        ).next().map { $0[0] }
+        try execute(
+            "INSERT OR REPLACE INTO trusted_key (session, origin, key, trusted_at) VALUES (?, ?, ?, ?)",
+            row, trusted.origin, TrustedKey.list(known, adding: trusted.key) ?? "", now.rawValue)
+        let count = try integer("SELECT count(*) FROM trusted_key WHERE session = ?", row) ?? 0
+        guard count <= Bounds.trustedKeys else {
+            throw TransferError(
+                .limitReached,
+                "The session trusts the keys of \(Bounds.trustedKeys) servers, which is the limit; say persistence `none`."
+            )
+        }
+    }
+
+    /// The session is over.
+    package func forgetTrust(in session: SessionKey) throws {
+        try execute(
+            "DELETE FROM trusted_key WHERE session = (SELECT id FROM session WHERE owner = ? AND identifier = ?)",
+            session.owner.rawValue, session.identifier)
+    }
+
     /// A user trusts the server's key for good, in addition to other keys of the same server.
     /// - Throws: `limit.reached`.
     package func trust(_ server: TrustedServer, owner: UserID) throws {

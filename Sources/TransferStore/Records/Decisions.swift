@@ -1,5 +1,70 @@
 import TransferModel
 
+extension StoreSnapshot {
+    private static let decisionColumns = """
+        decision.id, task, owner, identifier, decision.state, question, asked_at, answer, settled \
+        FROM decision JOIN task ON task.id = decision.task JOIN session ON session.id = task.session
+        """
+
+    /// The question with this id; nil if it is gone. Of an earlier question of its task, only what recognises a repeated
+    /// answer is left.
+    package func decision(_ id: DecisionID) throws -> DecisionRecord? {
+        if let last = try rows("SELECT \(Self.decisionColumns) WHERE decision.id = ?", id.rawValue).next() {
+            return try Self.decision(last)
+        }
+        return try rows(
+            """
+            SELECT earlier_decision.id, task, owner, identifier, 'answered', question, asked_at, answer, ? \
+            FROM earlier_decision JOIN task ON task.id = earlier_decision.task JOIN session ON session.id = task.session \
+            WHERE earlier_decision.id = ?
+            """, try JSONColumn.encode(SettledDecisions()), id.rawValue
+        ).next().map(Self.decision)
+    }
+
+    /// The last question of a task, open or not.
+    package func decision(of task: TaskID) throws -> DecisionRecord? {
+        try rows("SELECT \(Self.decisionColumns) WHERE task = ?", task.rawValue).next().map(Self.decision)
+    }
+
+    /// Open questions, the oldest first.
+    /// - Parameters:
+    ///   - owner: nil for all owners.
+    ///   - sessions: identifiers; nil for all.
+    package func openDecisions(
+        owner: UserID?, sessions: [String]? = nil, tasks: [TaskID]? = nil, limit: Int
+    ) throws -> [DecisionRecord] {
+        var conditions = ["decision.state = 'open'"]
+        var values: [any Bindable] = []
+        if let owner {
+            conditions.append("owner = ?")
+            values.append(owner.rawValue)
+        }
+        if let sessions {
+            conditions.append("identifier IN (\(placeholders(sessions.count)))")
+            values += sessions
+        }
+        if let tasks {
+            conditions.append("task IN (\(placeholders(tasks.count)))")
+            values += tasks.map(\.rawValue)
+        }
+        values.append(limit)
+        return try rows(
+            """
+            SELECT \(Self.decisionColumns) WHERE \(conditions.joined(separator: " AND ")) ORDER BY decision.id LIMIT ?
+            """, list: values
+        ).map(Self.decision)
+    }
+
+    private static func decision(_ row: Row) throws -> DecisionRecord {
+        DecisionRecord(
+            id: DecisionID(row[0] as Int64), task: TaskID(row[1] as Int64),
+            session: SessionKey(owner: UserID(row[2] as UInt32), identifier: row[3]),
+            state: try JSONColumn.word(row[4]), question: try JSONColumn.decode(row[5]),
+            askedAt: Timestamp(milliseconds: row[6]),
+            answer: try (row[7] as String?).map { try JSONColumn.decode($0) }, settled: try JSONColumn.decode(row[8]))
+    }
+}
+
 extension StoreTransaction {
     /// Stores a question in place of the task's last one.
     /// - Parameter redacted: returns the answer to the last one as it may be kept.
@@ -20,32 +85,6 @@ extension StoreTransaction {
         try execute(
             "UPDATE decision SET state = 'answered', answer = ?, settled = ? WHERE id = ? AND state = 'open'",
             try JSONColumn.encode(answer), try JSONColumn.encode(settled), id.rawValue)
-    }
-
-    /// All tasks of the session trust the key from now on, in addition to other keys of the same server.
-    /// - Throws: `limit.reached`; `session.not_found`.
-    package func trust(_ trusted: TrustedKey, in session: SessionKey, at now: Timestamp) throws {
-        let row = try existingSession(session)
-        let known: String? = try rows(
-            "SELECT key FROM trusted_key WHERE session = ? AND origin = ?", row, trusted.origin
-        ).next().map { $0[0] }
-        try execute(
-            "INSERT OR REPLACE INTO trusted_key (session, origin, key, trusted_at) VALUES (?, ?, ?, ?)",
-            row, trusted.origin, TrustedKey.list(known, adding: trusted.key) ?? "", now.rawValue)
-        let count = try integer("SELECT count(*) FROM trusted_key WHERE session = ?", row) ?? 0
-        guard count <= Bounds.trustedKeys else {
-            throw TransferError(
-                .limitReached,
-                "The session trusts the keys of \(Bounds.trustedKeys) servers, which is the limit; say persistence `none`."
-            )
-        }
-    }
-
-    /// The session is over.
-    package func forgetTrust(in session: SessionKey) throws {
-        try execute(
-            "DELETE FROM trusted_key WHERE session = (SELECT id FROM session WHERE owner = ? AND identifier = ?)",
-            session.owner.rawValue, session.identifier)
     }
 
     /// The task continues another way: its question can no longer be answered. Only a question that its deadline closed

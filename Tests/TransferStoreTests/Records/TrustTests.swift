@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct StoreTransactionTrustTests {
+@Suite struct TrustTests {
     private let fixture = Fixture()
 
     private func server(_ host: String, _ key: String, port: Int = 443) -> TrustedServer {
@@ -63,5 +63,37 @@ import TransferModel
         }
         #expect(refused.code == .limitReached)
         #expect(try await known(store).isEmpty)
+    }
+
+    @Test func aSessionTrustsFewKeysOfEachServerUntilItEnds() async throws {
+        var store = try fixture.open()
+        let (key, other) = (SessionKey.shared(of: alice), SessionKey.shared(of: bob))
+        for (origin, word) in [("https://a:443", "1"), ("https://b:443", "2"), ("https://a:443", "3")] {
+            try await store.write { try $0.trust(TrustedKey(origin: origin, key: word), in: key, at: epoch) }
+        }
+        store.close()
+        store = try fixture.open()
+        let trusted = try await store.read { try $0.trustedKeys(key) }
+        #expect(trusted.map(\.key) == ["1;3", "2"])
+        try await store.write { transaction in
+            for word in ["1", "4", "5", "6", "7", "8", "9", "10", "11"] {
+                try transaction.trust(TrustedKey(origin: "https://a:443", key: word), in: key, at: epoch)
+            }
+        }
+        let most = try await store.read { try $0.trustedKeys(key) }
+        #expect(most.first?.key == "4;5;6;7;8;9;10;11" && Bounds.keysOfServer == 8)
+        #expect(try await store.read { try $0.trustedKeys(other).isEmpty })
+        try await store.write { try $0.forgetTrust(in: other) }
+        #expect(try await store.read { try $0.trustedKeys(key).count } == 2)
+        let refused = try await #require(throws: TransferError.self) {
+            try await store.write {
+                for number in 0..<Bounds.trustedKeys {
+                    try $0.trust(TrustedKey(origin: "https://h\(number):443", key: "k"), in: key, at: epoch)
+                }
+            }
+        }
+        #expect(refused.code == .limitReached)
+        try await store.write { try $0.forgetTrust(in: key) }
+        #expect(try await store.read { try $0.trustedKeys(key).isEmpty })
     }
 }

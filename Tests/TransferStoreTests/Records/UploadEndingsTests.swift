@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct StoreTransactionUploadEndingsTests {
+@Suite struct UploadEndingsTests {
     let fixture = Fixture()
 
     private func begun(_ store: TransferStore, at place: String? = "https://example.org/files/1") async throws

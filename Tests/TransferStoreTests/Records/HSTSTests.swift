@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct StoreTransactionHSTSTests {
+@Suite struct HSTSTests {
     private func host(_ domain: String, expires: Int64) -> HSTSHost {
         HSTSHost(
             domain: domain, includesSubdomains: domain.hasPrefix("a"), learned: Timestamp(milliseconds: 1),

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct StoredMetricsTests {
+@Suite struct MetricsTests {
     private static var full: ExchangeMetrics {
         var entry = ExchangeMetrics(fetchStart: 1_773_146_096_000_123)
         entry.domainLookup = .init(0, 12)
