@@ -50,6 +50,7 @@ let package = Package(
         .target(
             name: "JSONRPC",
             dependencies: [
+                "TransferModel",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -151,7 +152,7 @@ let package = Package(
         .testTarget(name: "MetalinkTests", dependencies: ["Metalink", "TransferModel"], swiftSettings: strict),
         .testTarget(
             name: "TransferRPCTests", dependencies: ["TestSupport", "TransferRPC", "TransferModel"],
-            swiftSettings: strict),
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "JSONRPCTests",
             dependencies: [

@@ -11,7 +11,7 @@ package final class Descriptor: Sendable {
 }
 
 /// Identifies a file: a rename does not change it, but a replacement does.
-package struct FileIdentity: Hashable, Sendable, Codable {
+package struct FileIdentity: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
 
@@ -27,6 +27,13 @@ package struct FileIdentity: Hashable, Sendable, Codable {
 
     /// The identity of the part file in the checkpoint.
     package init(_ checkpoint: Checkpoint) { self.init(device: checkpoint.device, inode: checkpoint.inode) }
+}
+
+extension FileIdentity: WireObject {
+    package static let shape = Shape("FileIdentity", Self(device: 0, inode: 0)) { row in
+        row("device", \.device)
+        row("inode", \.inode)
+    }
 }
 
 // These are functions, because other targets do not reliably see members that this one adds to C types.

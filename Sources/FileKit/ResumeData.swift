@@ -6,7 +6,7 @@ import TransferModel
 /// file even after the daemon's store is gone. It contains no bytes of the file and no secrets.
 ///
 /// It is untrusted, because a client may have written it. `claimablePart` and `openPart` check what it names.
-package struct ResumeData: Hashable, Sendable, Codable {
+package struct ResumeData: Hashable, Sendable {
     static let currentVersion = 1
     /// The most digits of base64, which fit into a line.
     private static let longest = 8 << 20
@@ -36,11 +36,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
     }
 
     /// Base64 of JSON.
-    package func encoded() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self).base64EncodedString()
-    }
+    package func encoded() -> String { JSONCoding.canonical(self).base64 }
 
     /// - Throws: `request.bad_field` for anything that `encoded` cannot produce.
     package init(decoding text: String) throws(TransferError) {
@@ -80,6 +76,22 @@ package struct ResumeData: Hashable, Sendable, Codable {
 
     package static func bad(_ reason: String) -> TransferError {
         TransferError.bad("resumeData", "\(reason).")
+    }
+}
+
+extension ResumeData: WireObject {
+    package static let shape = Shape("ResumeData", Self(url: "", destination: Destination(), checkpoint: nil)) { row in
+        row("version", \.version)
+        row("url", \.url)
+        row("mirrors", \.mirrors)
+        row("destination", \.destination)
+        row("conflictPolicy", \.conflictPolicy)
+        row("checksum", \.checksum)
+        row("size", \.size)
+        row("pieces", \.pieces)
+        row("preserveTime", \.preserveTime)
+        row("description", \.description)
+        row("checkpoint", \.checkpoint)
     }
 }
 

@@ -2,6 +2,7 @@ import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import TransferModel
 
 /// The client's end of a connection: sends requests, matches answers to them, and passes on notifications.
 package final class RPCClientConnection: Sendable {
@@ -195,28 +196,25 @@ private final class ClientChannelHandler: ChannelInboundHandler {
     }
 
     private func dispatch(_ line: [UInt8]) -> Bool {
-        guard let structure = try? JSONStructure(line), case .object(let members) = structure.root else { return false }
-        var values: [String: Range<Int>] = [:]
-        for member in members { values[RPCText.string(line[member.name]) ?? ""] = member.value }
-        if let method = values["method"].flatMap({ RPCText.string(line[$0]) }) {
-            notified(method, values["params"].map { Array(line[$0]) } ?? Array("{}".utf8))
+        guard let message = try? JSONTape(line).root, message.kind == .object else { return false }
+        if let method = message.member("method")?.stringIfAny {
+            notified(method, message.member("params").map { Array($0.text) } ?? Array("{}".utf8))
             return true
         }
-        if let error = values["error"] {
-            let refused = RPCClientConnection.Refusal(text: Array(line[error]))
-            guard let id = values["id"].flatMap({ Int64(String(decoding: line[$0], as: UTF8.self)) }) else {
+        let id = message.member("id")?.integerIfAny(Int64.self)
+        if let error = message.member("error").map({ Array($0.text) }) {
+            let refused = RPCClientConnection.Refusal(text: error)
+            guard let id else {
                 // An error without a request: the daemon refuses the whole connection and closes it.
-                reason = String(decoding: line[error], as: UTF8.self)
+                reason = String(decoding: error, as: UTF8.self)
                 connection.refused(refused)
                 return true
             }
             connection.answered(id, .failure(refused))
             return true
         }
-        guard let result = values["result"], let id = values["id"],
-            let number = Int64(String(decoding: line[id], as: UTF8.self))
-        else { return false }
-        connection.answered(number, .success(Array(line[result])))
+        guard let result = message.find("result"), let id else { return false }
+        connection.answered(id, .success(Array(result.text)))
         return true
     }
 }

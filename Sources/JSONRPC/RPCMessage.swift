@@ -1,4 +1,4 @@
-import FoundationEssentials
+import TransferModel
 
 /// One request, with its parameters still as text.
 package struct RPCRequest: Sendable, Equatable {
@@ -33,52 +33,46 @@ package struct RPCLine: Sendable {
     /// - Throws: `RPCError` if the whole line is unacceptable.
     package init(_ line: [UInt8], batchLimit: Int) throws(RPCError) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .unparsable("it is not UTF-8") }
-        let structure: JSONStructure
-        do throws(JSONStructure.Invalid) {
-            structure = try JSONStructure(line)
+        let root: JSONNode
+        do throws(JSONTape.Invalid) {
+            root = try JSONTape(line).root
         } catch {
             throw .unparsable("\(error.reason), at byte \(error.offset)")
         }
-        switch structure.root {
-        case .scalar: throw .invalidRequest("it is neither an object nor an array")
-        case .object(let members):
+        switch root.kind {
+        case .null, .yes, .no, .number, .string: throw .invalidRequest("it is neither an object nor an array")
+        case .object:
             isBatch = false
-            entries = [Self.entry(members, of: line)]
-        case .array(let elements):
+            entries = [Self.entry(root)]
+        case .array:
             isBatch = true
-            guard !elements.isEmpty else { throw .invalidRequest("the batch is empty") }
-            guard elements.count <= batchLimit else {
+            guard root.count > 0 else { throw .invalidRequest("the batch is empty") }
+            guard root.count <= batchLimit else {
                 throw .tooLarge("A batch holds at most \(batchLimit) requests; send several.")
             }
-            entries = elements.map { Self.entry($0, of: line) }
+            entries = ((try? root.elements()) ?? []).map(Self.entry)
         }
     }
 
-    private static func entry(_ element: Range<Int>, of line: [UInt8]) -> Entry {
-        guard let structure = try? JSONStructure(line, in: element), case .object(let members) = structure.root else {
+    private static func entry(_ node: JSONNode) -> Entry {
+        guard let members = try? node.members() else {
             return .invalid(id: nil, .invalidRequest("a batch holds objects only"))
         }
-        return entry(members, of: line)
-    }
-
-    private static func entry(_ members: [JSONStructure.Member], of line: [UInt8]) -> Entry {
         var id: [UInt8]?
         var version: String?
         var method: String?
-        var parameters: [UInt8]?
+        var parameters: JSONNode?
         var names: Set<String> = []
-        for member in members {
-            let value = Array(line[member.value])
-            let name = RPCText.string(line[member.name])
+        for (name, value) in members.map({ ($0.name.stringIfAny, $0.value) }) {
             if let name, !names.insert(name).inserted {
                 let isID = name == "id"
                 return .invalid(
                     id: isID ? nil : id, .invalidRequest("`\(name.prefix(40))` is there twice; say it once"))
             }
             switch name {
-            case "id": id = value
-            case "jsonrpc": version = RPCText.string(line[member.value])
-            case "method": method = RPCText.string(line[member.value])
+            case "id": id = Array(value.text)
+            case "jsonrpc": version = value.stringIfAny
+            case "method": method = value.stringIfAny
             case "params": parameters = value
             default: break
             }
@@ -89,10 +83,10 @@ package struct RPCLine: Sendable {
         }
         guard version == "2.0" else { return .invalid(id: id, .invalidRequest("`jsonrpc` must be \"2.0\"")) }
         guard let method else { return .invalid(id: id, .invalidRequest("`method` must be a string")) }
-        if let first = parameters?.first, first != UInt8(ascii: "{"), first != UInt8(ascii: "[") {
+        if let parameters, parameters.kind != .object, parameters.kind != .array {
             return .invalid(id: id, .invalidRequest("`params` must be an object"))
         }
-        return .request(RPCRequest(id: id, method: method, parameters: parameters))
+        return .request(RPCRequest(id: id, method: method, parameters: parameters.map { Array($0.text) }))
     }
 
     private static func isAcceptableID(_ id: [UInt8]) -> Bool {
@@ -108,14 +102,6 @@ package struct RPCLine: Sendable {
 
 /// Reads and writes the envelopes of JSON-RPC as text.
 package enum RPCText {
-    /// The JSON string at `slice`, or nil if it is something else.
-    package static func string(_ slice: ArraySlice<UInt8>) -> String? {
-        guard slice.first == UInt8(ascii: "\""), slice.count >= 2 else { return nil }
-        let inner = slice.dropFirst().dropLast()
-        guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
-        return try? JSONDecoder().decode(String.self, from: Data(slice))
-    }
-
     /// `{"jsonrpc":"2.0","id":…,"result":…}`, without the LF.
     package static func answer(id: [UInt8]?, result: [UInt8]) -> [UInt8] {
         head(id) + Array(",\"result\":".utf8) + result + [UInt8(ascii: "}")]
@@ -124,9 +110,9 @@ package enum RPCText {
     /// `{"jsonrpc":"2.0","id":…,"error":{…}}`, without the LF.
     package static func answer(id: [UInt8]?, error: RPCError) -> [UInt8] {
         var bytes = head(id) + Array(",\"error\":{\"code\":\(error.code),\"message\":".utf8)
-        bytes += JSONText.quoted(error.message)
+        bytes += quoted(error.message)
         bytes += Array(",\"data\":{\"code\":".utf8)
-        bytes += JSONText.quoted(error.cause)
+        bytes += quoted(error.cause)
         bytes += Array(",\"retryable\":\(error.retryable),\"details\":".utf8)
         bytes += error.details
         bytes += Array("}}}".utf8)
@@ -135,8 +121,14 @@ package enum RPCText {
 
     /// A request, without the LF.
     package static func request(id: Int64, method: String, parameters: [UInt8]) -> [UInt8] {
-        Array("{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":".utf8) + JSONText.quoted(method)
+        Array("{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":".utf8) + quoted(method)
             + Array(",\"params\":".utf8) + parameters + [UInt8(ascii: "}")]
+    }
+
+    private static func quoted(_ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        JSONEscape.quote(text, into: &bytes)
+        return bytes
     }
 
     private static func head(_ id: [UInt8]?) -> [UInt8] {

@@ -132,7 +132,7 @@ public final class DaemonClient: Sendable {
     private func send<M: RPCMethod>(
         _ method: M.Type, _ parameters: M.Parameters, intercept: (@Sendable ([UInt8]) -> Void)?
     ) async throws -> M.Result {
-        let request = try WireCoding.encode(parameters)
+        let request = WireCoding.encode(parameters)
         let name = M.name
         let watch = patience.map { patience in Task { await self.endAtSilence(of: name, patience) } }
         defer { watch?.cancel() }
@@ -149,7 +149,7 @@ public final class DaemonClient: Sendable {
         do {
             return try WireCoding.decode(M.Result.self, from: answer)
         } catch {
-            throw ClientError.protocolMismatch(method: M.name, reason: TransferError(decoding: error).message)
+            throw ClientError.protocolMismatch(method: M.name, reason: error.message)
         }
     }
 

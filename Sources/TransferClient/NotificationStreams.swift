@@ -4,7 +4,7 @@ import TransferRPC
 
 /// Passes notifications of one kind to the streams that wait for them: events by their subscription, and pieces of
 /// bodies by their task.
-final class NotificationStreams<Key: Hashable & Sendable, Element: Decodable & Sendable>: Sendable {
+final class NotificationStreams<Key: Hashable & Sendable, Element: WireValue>: Sendable {
     typealias Continuation = AsyncThrowingStream<Element, any Error>.Continuation
 
     private struct State {

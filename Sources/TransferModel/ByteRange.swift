@@ -1,5 +1,5 @@
 /// A range of bytes in a file, from `start` up to but not including `end`.
-public struct ByteRange: Hashable, Sendable, Codable {
+public struct ByteRange: Hashable, Sendable {
     public var start: ByteCount
     public var end: ByteCount
 
@@ -10,4 +10,11 @@ public struct ByteRange: Hashable, Sendable, Codable {
 
     public var count: ByteCount { end - start }
     public var isEmpty: Bool { end <= start }
+}
+
+extension ByteRange: WireObject {
+    public static let shape = Shape("ByteRange", Self(0, 0)) { row in
+        row("start", \.start)
+        row("end", \.end)
+    }
 }

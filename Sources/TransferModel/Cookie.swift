@@ -20,7 +20,7 @@ public enum CookieAcceptPolicy: String, Word {
 /// A cookie as a store keeps it (RFC 6265bis section 5.7).
 public struct Cookie: Hashable, Sendable {
     /// Which requests from other sites carry the cookie (RFC 6265bis section 5.6.7).
-    public enum SameSite: String, Sendable, Hashable, CaseIterable {
+    public enum SameSite: String, Hashable, CaseIterable {
         case none, lax, strict
     }
 
@@ -65,32 +65,39 @@ public struct Cookie: Hashable, Sendable {
     public var key: Identity { Identity(name: name, domain: domain, path: path, hostOnly: hostOnly) }
 }
 
-extension Cookie: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case name, value, domain, path, expires, secure, httpOnly, sameSite, hostOnly
+extension Cookie: WireObject {
+    public static let shape = Shape("Cookie", Self(name: "", value: "", domain: "")) { row in
+        row("name", \.name, "May be empty (RFC 6265bis section 5.6).")
+        row("value", \.value, "At most \(Bounds.cookie) bytes together with the name.")
+        row("domain", \.domain, "Host or domain; a dot at its beginning means `hostOnly: false`.")
+        row("path", \.path, "Begins with a slash; default: `/`.", isRequired: false)
+        row("expires", \.expires, "Default: until it is removed.")
+        row("secure", \.secure, "True: it is sent over https only; default: false.", isRequired: false)
+        row(
+            "httpOnly", \.httpOnly, "The attribute of that name, as the server set it; default: false.",
+            isRequired: false)
+        row(
+            "sameSite", \.sameSite,
+            "After a redirect from another site, `strict` ones are not sent, and `lax` ones only with safe methods.",
+            as: SameSite.wireType)
+        row("hostOnly", \.hostOnly, "True: it is not sent to names below `domain`; default: true.", isRequired: false)
     }
 
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        name = try fields.required(.name)
-        value = try fields.required(.value)
-        let domain: String = try fields.required(.domain)
+    public init(json node: JSONNode) throws(TransferError) {
+        self = try Self.shape.read(node)
         let isDotted = domain.utf8.first == UInt8(ascii: ".")
-        self.domain = (isDotted ? String(domain.dropFirst()) : domain).lowercased()
-        path = try fields.value(.path) ?? "/"
-        expires = try fields.value(.expires)
-        secure = try fields.value(.secure) ?? false
-        httpOnly = try fields.value(.httpOnly) ?? false
-        sameSite = try fields.value(.sameSite)
-        hostOnly = try fields.value(.hostOnly) ?? !isDotted
+        domain = (isDotted ? String(domain.dropFirst()) : domain).lowercased()
+        if node.member("hostOnly") == nil { hostOnly = !isDotted }
     }
 }
 
-extension Cookie.SameSite: Codable {
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let value = Self(rawValue: try container.decode(String.self).lowercased()) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "say none, lax or strict.")
+extension Cookie.SameSite: WireValue {
+    public static var wireType: WireType { .choice(allCases.map(\.rawValue)) }
+
+    /// In any case of letters, as browsers export it.
+    public init(json node: JSONNode) throws(TransferError) {
+        guard let value = Self(rawValue: try node.string().lowercased()) else {
+            throw node.refusal("say none, lax or strict.")
         }
         self = value
     }

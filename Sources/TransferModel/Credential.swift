@@ -36,19 +36,23 @@ public struct CredentialSpace: Hashable, Sendable {
     }
 }
 
-extension CredentialSpace: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case host, port, `protocol`, realm, method, isProxy
+extension CredentialSpace: WireObject {
+    public static let shape = Shape("CredentialSpace", Self(host: "", port: 0, protocol: "https")) { row in
+        row("host", \.host, "Host name or address.")
+        row("port", \.port, "Its port; default: that of `protocol`.", isRequired: false)
+        row(
+            "protocol", \.protocol, "Scheme of the URL, or of the proxy's URL; default: `https`.",
+            as: .choice(["http", "https"]), isRequired: false)
+        row("realm", \.realm, "The realm that the server or proxy names; default: every realm.")
+        row(
+            "method", \.method, "The method by which it may be sent; default: every method.",
+            as: .choice([AuthenticationMethod.httpBasic, .httpDigest, .ntlm, .negotiate].map(\.rawValue)))
+        row("isProxy", \.isProxy, "True: it is for a proxy; default: false.", isRequired: false)
     }
 
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        host = try fields.required(.host)
-        `protocol` = try fields.value(.protocol) ?? "https"
-        port = try fields.value(.port) ?? (`protocol` == "http" ? 80 : 443)
-        realm = try fields.value(.realm)
-        method = try fields.value(.method)
-        isProxy = try fields.value(.isProxy) ?? false
+    public init(json node: JSONNode) throws(TransferError) {
+        self = try Self.shape.read(node)
+        if node.member("port") == nil { port = `protocol` == "http" ? 80 : 443 }
     }
 }
 

@@ -1,5 +1,5 @@
 /// A request that replaces the task's own. In an answer, absent members stay as proposed.
-public struct TaskRequest: Hashable, Sendable, Codable {
+public struct TaskRequest: Hashable, Sendable {
     public var url: String?
     public var method: String?
     public var headers: [HeaderField]?
@@ -12,23 +12,26 @@ public struct TaskRequest: Hashable, Sendable, Codable {
         self.headers = headers
         self.body = body
     }
+}
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case url, method, headers, body
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        url = try fields.value(.url)
-        method = try fields.value(.method)
-        headers = try fields.value(.headers)
-        body = try fields.value(.body)
+extension TaskRequest: WireObject {
+    public static let shape = Shape("Request", Self()) { row in
+        row("url", \.url, "Its URL, http or https. Default in answers: the proposed one.")
+        row("method", \.method, "Its method. Default in answers: the proposed one.")
+        row(
+            "headers", \.headers,
+            "Its header fields as [name, value]. In answers they replace the proposed ones; if `url` leads to another origin, only fields that may go there are proposed.",
+            as: .list(.list(.string)))
+        row(
+            "body", \.body,
+            "In answers `text` or `base64`; default: the proposed body, or none with `method` GET or HEAD. Questions do not show it; `currentRequest` does, up to 1 MiB, else its `size`."
+        )
     }
 }
 
 /// The request that a task makes from now on: the target of a redirect, or the request that a client gave instead.
 /// Holds secrets.
-public struct StandingRequest: Hashable, Sendable, Codable {
+public struct StandingRequest: Hashable, Sendable {
     public var request: TaskRequest
     /// It sends the body of the task's own request.
     public var sendsOwnBody: Bool
@@ -57,8 +60,20 @@ public struct StandingRequest: Hashable, Sendable, Codable {
     }
 }
 
+extension StandingRequest: WireObject {
+    public static let shape = Shape("StandingRequest", Self(TaskRequest())) { row in
+        row("request", \.request)
+        row("sendsOwnBody", \.sendsOwnBody)
+        row("isForeign", \.isForeign)
+        row("crossedSites", \.crossedSites)
+        row("redirects", \.redirects)
+        row("mayStepBack", \.mayStepBack)
+        row("losesUpload", \.losesUpload)
+    }
+}
+
 /// What a client decided. Holds secrets; never leaves the daemon.
-public struct DecisionAnswer: Hashable, Sendable, Codable {
+public struct DecisionAnswer: Hashable, Sendable {
     public var action: DecisionAction
     public var credential: DecisionCredential?
     /// How long a key is trusted.
@@ -77,6 +92,17 @@ public struct DecisionAnswer: Hashable, Sendable, Codable {
         self.persistence = persistence
         self.request = request
         self.destination = destination
+    }
+}
+
+extension DecisionAnswer: WireObject {
+    public static let shape = Shape("DecisionAnswer", Self(.cancel)) { row in
+        row("action", \.action)
+        row("credential", \.credential)
+        row("persistence", \.persistence)
+        row("request", \.request)
+        row("destination", \.destination)
+        row("mark", \.mark)
     }
 }
 
@@ -103,9 +129,9 @@ public enum CredentialSource: String, Word {
 }
 
 /// What the questions of a task have settled so far. Holds secrets; never leaves the daemon.
-public struct SettledDecisions: Hashable, Sendable, Codable {
+public struct SettledDecisions: Hashable, Sendable {
     /// What was answered for one server or proxy.
-    public struct Space: Hashable, Sendable, Codable {
+    public struct Space: WireObject, Hashable {
         public var origin: String
         public var isProxy: Bool
         public var failures = 0
@@ -148,6 +174,29 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
             self.origin = origin
             self.isProxy = isProxy
         }
+
+        public static let shape = Shape("Space", Self(origin: "", isProxy: false)) { row in
+            row("origin", \.origin)
+            row("isProxy", \.isProxy)
+            row("failures", \.failures, isRequired: false)
+            row("username", \.username)
+            row("password", \.password)
+            row("method", \.method)
+            row("demand", \.demand)
+            row("persistence", \.persistence)
+            row("answeredAt", \.answeredAt)
+            row("source", \.source)
+            row("attributes", \.attributes)
+            row("isOfRealm", \.isOfRealm)
+            row("urls", \.urls)
+            row("refusesOwn", \.refusesOwn)
+            row("key", \.key)
+            row("declinesTrust", \.declinesTrust)
+            row("certificate", \.certificate)
+            row("declinesCertificate", \.declinesCertificate)
+            row("declinesNegotiate", \.declinesNegotiate)
+            row("declinesTickets", \.declinesTickets)
+        }
     }
 
     /// Questions asked.
@@ -181,4 +230,24 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
     public var hasBegun: Bool?
 
     public init() {}
+}
+
+extension SettledDecisions: WireObject {
+    public static let shape = Shape("SettledDecisions", Self()) { row in
+        row("asked", \.asked, isRequired: false)
+        row("askedAt", \.askedAt)
+        row("spaces", \.spaces, isRequired: false)
+        row("declinesChallenges", \.declinesChallenges, isRequired: false)
+        row("declinesCredentials", \.declinesCredentials)
+        row("standing", \.standing)
+        row("proposed", \.proposed)
+        row("refusedStatus", \.refusedStatus)
+        row("isAnswered", \.isAnswered)
+        row("refusedBody", \.refusedBody)
+        row("responded", \.responded)
+        row("allowed", \.allowed)
+        row("allowsAny", \.allowsAny)
+        row("stored", \.stored)
+        row("hasBegun", \.hasBegun)
+    }
 }

@@ -1,5 +1,5 @@
 /// Identifies a question to a client; never reused within a store.
-public struct DecisionID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+public struct DecisionID: RawRepresentable, WireValue, Hashable, Comparable, CustomStringConvertible {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
@@ -109,7 +109,7 @@ public enum AuthenticationMethod: String, Word {
 }
 
 /// What credentials are for (RFC 9110 section 11.5), or which TLS server is meant.
-public struct ProtectionSpace: Hashable, Sendable, Codable {
+public struct ProtectionSpace: Hashable, Sendable {
     public var host: String
     public var port: Int
     /// Scheme of the URL or of the proxy's URL.
@@ -130,13 +130,28 @@ public struct ProtectionSpace: Hashable, Sendable, Codable {
         self.isProxy = isProxy
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case host, port, `protocol`, realm, method, isProxy
-    }
-
     /// Scheme, name and port, as `https://example.org:443`: what a credential is bound to.
     public var origin: String {
         "\(`protocol`)://\(host.contains(":") ? "[\(host)]" : host)" + (port == 0 ? "" : ":\(port)")
+    }
+}
+
+extension ProtectionSpace: WireObject {
+    public static let shape = Shape(
+        "ProtectionSpace", Self(host: "", port: 0, protocol: "", realm: nil, method: .httpBasic, isProxy: false)
+    ) { row in
+        row("host", \.host, "Host name or address, lower case.")
+        row("port", \.port, "Its port.")
+        row("protocol", \.protocol, "Scheme of the URL, or of the proxy's.", as: .choice(["http", "https"]))
+        row(
+            "realm", \.realm,
+            "The name that the server gives it: up to \(Bounds.realm) characters, without control characters. A server may claim any name."
+        )
+        row(
+            "method", \.method,
+            "How the credentials are sent: of the methods that the server offers, the first of `negotiate` (Kerberos, if the daemon's machine has a realm or nothing else is offered), `httpDigest`, `ntlm` and `httpBasic`. `serverTrust`: a TLS server's certificate is not trusted. `clientCertificate`: a TLS server wants a client certificate."
+        )
+        row("isProxy", \.isProxy, "True: a proxy asks (407).")
     }
 }
 
@@ -148,7 +163,7 @@ public enum CredentialPersistence: String, Word {
 }
 
 /// What a client gives in an answer: a user name and a password, or a certificate with its key.
-public struct DecisionCredential: Hashable, Sendable, Codable {
+public struct DecisionCredential: Hashable, Sendable {
     public var username: String?
     /// The user's password, or the pass phrase of the key.
     public var password: String?
@@ -170,19 +185,6 @@ public struct DecisionCredential: Hashable, Sendable, Codable {
         password = certificate.password
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case username, password, certificate, key, persistence
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        username = try fields.value(.username)
-        password = try fields.value(.password)
-        certificate = try fields.value(.certificate)
-        key = try fields.value(.key)
-        persistence = try fields.value(.persistence)
-    }
-
     /// nil if the credential is a user name and a password.
     public var clientCertificate: ClientCertificate? {
         certificate.map {
@@ -194,8 +196,23 @@ public struct DecisionCredential: Hashable, Sendable, Codable {
     }
 }
 
+extension DecisionCredential: WireObject {
+    public static let shape = Shape("Credential", Self(username: "", password: "")) { row in
+        row("username", \.username, "User name; required with a password, unless a certificate is wanted.")
+        row("password", \.password, "Password, or pass phrase of the key; never shown.")
+        row(
+            "certificate", \.certificate,
+            "`clientCertificate`: absolute path of a PEM certificate (chain), read with the owner's rights.")
+        row("key", \.key, "Path of its PEM key, if the key is in another file.")
+        row(
+            "persistence", \.persistence,
+            "How long it is kept. `none` (default): this task uses it for this scheme, host and port. `session`: once it has worked, all tasks of the session use it for this protection space, until the session ends. `permanent`: like `session`, and the owner's store keeps it (in an `ephemeral` session the same as `session`). A refused credential is not sent again."
+        )
+    }
+}
+
 /// What a client sees of a question; holds no secrets.
-public struct Question: Hashable, Sendable, Codable {
+public struct Question: Hashable, Sendable {
     public var kind: DecisionKind
     public var `default`: DecisionDefault
     /// When the default is taken, by the wall clock as it was when the question was asked.
@@ -222,15 +239,58 @@ public struct Question: Hashable, Sendable, Codable {
     /// The actions that this task accepts, if they are fewer than its kind allows.
     public var offered: [DecisionAction]?
 
-    public enum CodingKeys: String, CodingKey {
-        case kind, `default`, deadline, protectionSpace, previousFailureCount, proposedUser, response, request
-        case certificates, key, reason, keyChanged, distinguishedNames
-        case offered = "actions"
-    }
-
     public init(_ kind: DecisionKind, default: DecisionDefault? = nil) {
         self.kind = kind
         self.default = `default` ?? kind.default
+    }
+}
+
+extension Question: WireObject {
+    public static let shape = Shape("Question", Self(.begin)) { row in
+        row("kind", \.kind, "What it is about.")
+        row(
+            "default", \.default,
+            "What happens if nobody answers. `wait`: the task waits until its `timeoutIntervalForResource` has passed, then fails with `deadline.exceeded`. `reject`: the same, but it fails with `tls.untrusted`. Otherwise the action of this name is taken at `deadline`. With `cache` it is what the daemon proposes: `store`, or `memoryOnly` if the answer is not to reach a disk."
+        )
+        row(
+            "deadline", \.deadline,
+            "When the default is taken: 60 s after the question, on the boot clock. Absent with `wait` and `reject`.")
+        row("protectionSpace", \.protectionSpace, "`challenge`: the server or proxy that the question is about.")
+        row(
+            "previousFailureCount", \.previousFailureCount,
+            "`challenge`: credentials that this server or proxy has refused. After \(Bounds.credentialFailures) nobody is asked again: the task fails with `auth.required`, or with `acceptsAnyStatus` the refusal is its answer."
+        )
+        row(
+            "proposedUser", \.proposedUser,
+            "`challenge`: the user name that was refused last, or that of the stored credential.")
+        row(
+            "response", \.response,
+            "`challenge`, `redirect`, `response`, `cache`: the header of the answer that the question is about, masked as in events."
+        )
+        row(
+            "request", \.request,
+            "`redirect`: the request that would follow. `begin`: the task's own. Masked as in events. Members that an answer leaves out keep their unmasked values."
+        )
+        row(
+            "certificates", \.certificates,
+            "`serverTrust`: the certificates that the server showed, its own first, as DER in Base64, up to 32 KiB.")
+        row(
+            "key", \.key,
+            "`serverTrust`: its public key, which `trust` trusts: `sha256//` and the SHA-256 of the SubjectPublicKeyInfo in Base64, in the form of CURLOPT_PINNEDPUBLICKEY(3)."
+        )
+        row(
+            "reason", \.reason,
+            "`serverTrust`: why the certificate is not trusted, in the verifier's words. `negotiate`, and after it another method: why Kerberos was no help, in its words."
+        )
+        row("keyChanged", \.keyChanged, "`serverTrust`: true if a client trusts another key of this server.")
+        row(
+            "distinguishedNames", \.distinguishedNames,
+            "`clientCertificate`: names of the authorities whose certificates the server accepts, as DER in Base64, up to 32 KiB. A server may name none."
+        )
+        row(
+            "actions", \.offered,
+            "Actions that `decision.answer` accepts. For another user's task, those that administrators may take; `becomeDownload` only for data tasks."
+        )
     }
 }
 

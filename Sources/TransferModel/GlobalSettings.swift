@@ -20,13 +20,13 @@ public struct GlobalSettings: Hashable, Sendable {
     public init() {}
 }
 
-public enum SettingName: String, CaseIterable, Codable, Sendable, CodingKey {
+public enum SettingName: String, Word {
     case maximumConcurrentTasks, maximumConcurrentTasksPerHost, maximumConcurrentTasksPerUser,
         maximumQueuedTasksPerUser, downloadRateLimit, uploadRateLimit, minimumFreeSpace, historyRetention,
         eventRetention, eventRetentionCount, progressInterval, diskPollInterval, credentialHelper
 }
 
 /// Where a setting's value comes from, weakest first.
-public enum SettingOrigin: String, Codable, Sendable, CaseIterable {
+public enum SettingOrigin: String, Word {
     case `default`, systemFile, userFile, runtime, environment, flag
 }

@@ -1,5 +1,6 @@
 /// Identifies a task; unique for ever in one store, even after the task was removed.
-public struct TaskID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+public struct TaskID: RawRepresentable, WireValue, Hashable, Comparable, CustomStringConvertible {
+    public static let wireType = WireType.taskID
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
@@ -16,7 +17,8 @@ extension TaskID {
 }
 
 /// The kernel's user id of a peer or of an object's owner.
-public struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+public struct UserID: RawRepresentable, WireValue, Hashable, Comparable, CustomStringConvertible {
+    public static let wireType = WireType.userID
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     public init(_ rawValue: UInt32) { self.rawValue = rawValue }
@@ -26,7 +28,8 @@ public struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable,
 }
 
 /// Position of an event in the durable log: from 1, without gaps within one store.
-public struct SequenceNumber: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+public struct SequenceNumber: RawRepresentable, WireValue, Hashable, Comparable, CustomStringConvertible {
+    public static let wireType = WireType.sequence
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
@@ -37,7 +40,7 @@ public struct SequenceNumber: RawRepresentable, Hashable, Comparable, Codable, S
 }
 
 /// A session is named by its owner and an identifier the owner chose.
-public struct SessionKey: Hashable, Codable, Sendable, CustomStringConvertible {
+public struct SessionKey: Hashable, Sendable, CustomStringConvertible {
     public var owner: UserID
     public var identifier: String
     public init(owner: UserID, identifier: String) {

@@ -13,22 +13,10 @@ public struct PieceDigests: Hashable, Sendable {
     }
 }
 
-extension PieceDigests: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case algorithm, length, values
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        algorithm = try fields.required(.algorithm)
-        length = try fields.required(.length)
-        values = try fields.required(.values)
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var fields = FieldWriter(encoder, CodingKeys.self)
-        try fields.write(algorithm, .algorithm)
-        try fields.write(length, .length)
-        try fields.write(values, .values)
+extension PieceDigests: WireObject {
+    public static let shape = Shape("Pieces", Self(algorithm: .sha256, length: 0, values: [])) { row in
+        row("algorithm", \.algorithm, "The digest.")
+        row("length", \.length, "Bytes of every piece but the last.")
+        row("values", \.values, "Hexadecimal, in order, \(Bounds.pieces) at most; no answer shows them.")
     }
 }

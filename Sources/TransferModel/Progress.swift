@@ -1,5 +1,5 @@
 /// What proves that two answers carry the same version of a resource (RFC 9110 section 8.8).
-public struct Validators: Hashable, Sendable, Codable {
+public struct Validators: Hashable, Sendable {
     /// The entity tag with its quotes and, if weak, its `W/`.
     public var etag: String?
     /// Last-Modified, as received.
@@ -14,10 +14,18 @@ public struct Validators: Hashable, Sendable, Codable {
     }
 }
 
+extension Validators: WireObject {
+    public static let shape = Shape("Validators", Self()) { row in
+        row("etag", \.etag)
+        row("lastModified", \.lastModified)
+        row("date", \.date)
+    }
+}
+
 /// How much of a download is certainly on disk, and of which version: the row that a download resumes from.
 ///
 /// Written at checkpoints only, after the bytes before `offset` were synced.
-public struct Checkpoint: Hashable, Sendable, Codable {
+public struct Checkpoint: Hashable, Sendable {
     /// Bytes before this offset are durable in the part file.
     public var offset: ByteCount
     /// Durable ranges beyond `offset`, fetched as segments: in order, and with gaps between them and after `offset`.
@@ -57,30 +65,26 @@ public struct Checkpoint: Hashable, Sendable, Codable {
     public var held: ByteCount { ranges.reduce(offset) { $0 + $1.count } }
     /// The part file is at least this long.
     public var reach: ByteCount { ranges.last?.end ?? offset }
+}
 
-    enum CodingKeys: String, CodingKey {
-        case offset, ranges, total, validators, contentCoding, partPath, device, inode, serverDigests, origin
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        self.init(
-            offset: try fields.decode(ByteCount.self, forKey: .offset),
-            total: try fields.decodeIfPresent(ByteCount.self, forKey: .total),
-            validators: try fields.decode(Validators.self, forKey: .validators),
-            contentCoding: try fields.decodeIfPresent(String.self, forKey: .contentCoding),
-            partPath: try fields.decode(String.self, forKey: .partPath),
-            device: try fields.decode(UInt64.self, forKey: .device),
-            inode: try fields.decode(UInt64.self, forKey: .inode),
-            serverDigests: try fields.decode([String: String].self, forKey: .serverDigests),
-            // Resume data from versions without `ranges` has none.
-            ranges: try fields.decodeIfPresent([ByteRange].self, forKey: .ranges) ?? [],
-            origin: try fields.decodeIfPresent(String.self, forKey: .origin))
+extension Checkpoint: WireObject {
+    public static let shape = Shape("Checkpoint", Self(offset: 0, partPath: "", device: 0, inode: 0)) { row in
+        row("offset", \.offset)
+        // Resume data of versions without `ranges` has none.
+        row("ranges", \.ranges, isRequired: false)
+        row("total", \.total)
+        row("validators", \.validators)
+        row("contentCoding", \.contentCoding)
+        row("partPath", \.partPath)
+        row("device", \.device)
+        row("inode", \.inode)
+        row("serverDigests", \.serverDigests)
+        row("origin", \.origin)
     }
 }
 
 /// What `task.get` says of the server's answer, and `task.response` announces.
-public struct ResponseInfo: Hashable, Sendable, Codable {
+public struct ResponseInfo: Hashable, Sendable {
     /// URL after redirects, without user info.
     public var url: String
     public var status: Int?
@@ -103,11 +107,6 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     /// Seconds since the server made or confirmed it, if it was stored (RFC 9111 section 4.2.3).
     public var age: Int64?
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case url, status, statusText, headers, headersTruncated, mimeType, textEncoding, expectedLength,
-            suggestedFilename, resumedFrom, body, fromCache, age
-    }
-
     public init(
         url: String, status: Int? = nil, statusText: String? = nil, headers: [HeaderField] = [],
         mimeType: String? = nil, textEncoding: String? = nil, expectedLength: Int64 = -1,
@@ -123,28 +122,40 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
         self.suggestedFilename = suggestedFilename
         self.resumedFrom = resumedFrom
     }
+}
 
-    public func encode(to encoder: any Encoder) throws {
-        var fields = FieldWriter(encoder, CodingKeys.self)
-        try fields.write(url, .url)
-        try fields.write(status.map { Int64($0) }, .status)
-        try fields.write(statusText, .statusText)
-        try fields.write(headers, .headers)
-        try fields.write(headersTruncated, .headersTruncated)
-        try fields.write(mimeType, .mimeType)
-        try fields.write(textEncoding, .textEncoding)
-        try fields.write(expectedLength, .expectedLength)
-        try fields.write(suggestedFilename, .suggestedFilename)
-        try fields.write(resumedFrom, .resumedFrom)
-        try fields.write(body, .body)
-        try fields.write(fromCache, .fromCache)
-        try fields.write(age, .age)
+extension ResponseInfo: WireObject {
+    public static let shape = Shape("Response", Self(url: "")) { row in
+        row("url", \.url, "The URL after redirects, without user info.")
+        row("status", \.status, "HTTP status.")
+        row("statusText", \.statusText, "The status in words.")
+        row(
+            "headers", \.headers,
+            "[name, value], as received; repeats are joined with commas, but kept apart with `secrets`. Content-Encoding and Content-Length describe the body before it was decoded."
+        )
+        row(
+            "headersTruncated", \.headersTruncated,
+            "True in lists and events: there are more than 16 KiB of headers; `task.get` has all.")
+        row("mimeType", \.mimeType, "Media type without parameters.")
+        row("textEncoding", \.textEncoding, "Its charset.")
+        row("expectedLength", \.expectedLength, "-1 if unknown.", as: .byteCount)
+        row("suggestedFilename", \.suggestedFilename, "Name suggested by the answer and the URL.")
+        row(
+            "resumedFrom", \.resumedFrom, "Offset in the file at which this answer's body began; absent for 0.",
+            as: .byteCount)
+        row(
+            "body", \.body,
+            "First 64 KiB of the answer to an upload or data task; of a data task with `secrets` up to 1 MiB.")
+        row(
+            "fromCache", \.fromCache,
+            "True: the answer was stored; the server was not asked, or confirmed it ([cache](cache.md)).")
+        row("age", \.age, "For a stored answer: seconds since the server made or confirmed it.")
     }
 }
 
 /// The header of an answer as the server sent it: nothing masked, repeats in order. Holds secrets; for the task's owner
 /// alone.
-public struct WholeHead: Hashable, Sendable, Codable {
+public struct WholeHead: Hashable, Sendable {
     /// After redirects, with its query, without user info.
     public var url: String
     public var headers: [HeaderField]
@@ -152,5 +163,12 @@ public struct WholeHead: Hashable, Sendable, Codable {
     public init(url: String, headers: [HeaderField]) {
         self.url = url
         self.headers = headers
+    }
+}
+
+extension WholeHead: WireObject {
+    public static let shape = Shape("WholeHead", Self(url: "", headers: [])) { row in
+        row("url", \.url)
+        row("headers", \.headers)
     }
 }

@@ -1,8 +1,9 @@
 /// A number of bytes, or an offset in a file. Sums and differences saturate at the ends of the range: a server may
 /// announce any length, and none may crash the daemon.
-public struct ByteCount: RawRepresentable, Hashable, Comparable, Codable, Sendable, AdditiveArithmetic,
+public struct ByteCount: RawRepresentable, WireValue, Hashable, Comparable, AdditiveArithmetic,
     ExpressibleByIntegerLiteral, CustomStringConvertible
 {
+    public static let wireType = WireType.byteCount
     public var rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
@@ -23,7 +24,7 @@ public struct ByteCount: RawRepresentable, Hashable, Comparable, Codable, Sendab
 }
 
 /// Bytes per second; 0 means unlimited, as on the wire.
-public struct ByteRate: RawRepresentable, Hashable, Comparable, Codable, Sendable, ExpressibleByIntegerLiteral,
+public struct ByteRate: RawRepresentable, WireValue, Hashable, Comparable, ExpressibleByIntegerLiteral,
     CustomStringConvertible
 {
     public var rawValue: Int64
@@ -31,15 +32,17 @@ public struct ByteRate: RawRepresentable, Hashable, Comparable, Codable, Sendabl
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public init(integerLiteral value: Int64) { rawValue = value }
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public static let wireType = WireType.byteRate
     public static let unlimited = ByteRate(0)
     public var isUnlimited: Bool { rawValue == 0 }
     public var description: String { String(rawValue) }
 }
 
 /// A length of time as the wire writes it: a JSON number of seconds.
-public struct Seconds: RawRepresentable, Hashable, Comparable, Codable, Sendable, ExpressibleByFloatLiteral,
+public struct Seconds: RawRepresentable, WireValue, Hashable, Comparable, ExpressibleByFloatLiteral,
     ExpressibleByIntegerLiteral, CustomStringConvertible
 {
+    public static let wireType = WireType.seconds
     public var rawValue: Double
     public init(rawValue: Double) { self.rawValue = rawValue }
     public init(_ rawValue: Double) { self.rawValue = rawValue }

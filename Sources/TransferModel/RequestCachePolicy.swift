@@ -27,14 +27,11 @@ public struct CacheCapacities: Hashable, Sendable {
     }
 }
 
-extension CacheCapacities: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case memoryCapacity, diskCapacity
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        memoryCapacity = try fields.value(.memoryCapacity)
-        diskCapacity = try fields.value(.diskCapacity)
+extension CacheCapacities: WireObject {
+    public static let shape = Shape("CacheCapacities", Self()) { row in
+        row(
+            "memoryCapacity", \.memoryCapacity, "Bytes in memory; default: 4 MiB. One answer takes a twentieth at most."
+        )
+        row("diskCapacity", \.diskCapacity, "Bytes on the disk; default: 20 MiB. One answer takes a twentieth at most.")
     }
 }

@@ -1,5 +1,5 @@
 /// The beginning of a response body as the task shows it.
-public struct ResponseBody: Hashable, Sendable, Codable {
+public struct ResponseBody: Hashable, Sendable {
     /// The most bytes of a body that a task shows.
     package static let most = 64 << 10
 
@@ -11,10 +11,6 @@ public struct ResponseBody: Hashable, Sendable, Codable {
     public var truncated: Bool?
     /// Bytes of a body that is not shown.
     public var size: ByteCount?
-
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case text, base64, truncated, size
-    }
 
     public init(text: String? = nil, base64: String? = nil, truncated: Bool? = nil, size: ByteCount? = nil) {
         self.text = text
@@ -33,5 +29,16 @@ public struct ResponseBody: Hashable, Sendable, Codable {
             }
         }
         base64 = bytes.base64
+    }
+}
+
+extension ResponseBody: WireObject {
+    public static let shape = Shape("ResponseBody", Self()) { row in
+        row("text", \.text, "The body, if it is UTF-8.")
+        row("base64", \.base64, "The body, if it is not UTF-8.")
+        row("truncated", \.truncated, "True: the body is longer than this.")
+        row(
+            "size", \.size,
+            "Only in `task.get` with `secrets`: length of a body of more than 1 MiB; `task.body` has its bytes.")
     }
 }

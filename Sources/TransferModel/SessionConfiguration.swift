@@ -7,15 +7,10 @@ public struct LaunchSpec: Hashable, Sendable {
     public init() {}
 }
 
-extension LaunchSpec: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case unit, argv
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        unit = try fields.value(.unit)
-        argv = try fields.value(.argv)
+extension LaunchSpec: WireObject {
+    public static let shape = Shape("Launch", Self()) { row in
+        row("unit", \.unit, "A systemd unit; exactly one of the two.")
+        row("argv", \.argv, "Program (absolute path) and arguments; user mode only.")
     }
 }
 
@@ -32,16 +27,11 @@ public struct ScheduleWindow: Hashable, Sendable {
     }
 }
 
-extension ScheduleWindow: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case from, to, days
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        from = try fields.required(.from)
-        to = try fields.required(.to)
-        days = try fields.value(.days)
+extension ScheduleWindow: WireObject {
+    public static let shape = Shape("ScheduleWindow", Self(from: "", to: "")) { row in
+        row("from", \.from, "HH:MM, local time.")
+        row("to", \.to, "HH:MM; past midnight if it is not later than `from`.")
+        row("days", \.days, "Days on which it begins, 0 = Sunday; default: all.")
     }
 }
 
@@ -102,163 +92,153 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var durability: Durability?
 
     /// Members that a message sets to null: a change unsets them.
-    public private(set) var cleared: Set<CodingKeys> = []
+    public private(set) var cleared: Set<String> = []
 
     public init() {}
 }
 
-extension SessionConfiguration: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case timeoutIntervalForRequest, timeoutIntervalForResource, httpMaximumConnectionsPerHost,
-            httpAdditionalHeaders, requestCachePolicy, urlCache, httpCookieStorage, httpCookieAcceptPolicy,
-            httpShouldSetCookies,
-            proxy,
-            tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, exceptionDomains, hsts,
-            acceptsAnyStatus, resumesUnproven,
-            waitsForConnectivity, isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess,
-            sendsLaunchEvents, asks,
-            subscriber, launch, launchInterval, directory, conflictPolicy, maximumConcurrentTasks,
-            downloadRateLimit, uploadRateLimit, schedule, retry, connectionsPerDownload, durability
+extension SessionConfiguration: WireObject {
+    public static let shape = Shape("SessionConfiguration", Self()) { row in
+        row("timeoutIntervalForRequest", \.timeoutIntervalForRequest, "Longest time without a byte; default: 60.")
+        row(
+            "timeoutIntervalForResource", \.timeoutIntervalForResource,
+            "Longest time for the whole task, without paused time; default: 7 days.")
+        row(
+            "httpMaximumConnectionsPerHost", \.httpMaximumConnectionsPerHost,
+            "Tasks on one host; the smaller of this and the global setting applies.")
+        row(
+            "httpAdditionalHeaders", \.httpAdditionalHeaders,
+            "Header fields that are sent with each request that does not set them.")
+        row(
+            "requestCachePolicy", \.requestCachePolicy,
+            """
+            What data tasks do with stored answers ([cache](cache.md)); default: `useProtocolCachePolicy`. Without effect in \
+            a `background` session, which has no cache.
+            """)
+        row(
+            "urlCache", \.urlCache,
+            "A cache of the session's own; default: its owner's. `ephemeral` sessions always have their own, in memory."
+        )
+        row(
+            "httpCookieStorage", \.httpCookieStorage,
+            """
+            Cookies that servers set (RFC 6265bis) and tasks send. `shared`: the owner's, on the disk; `session`: the \
+            session's own, in memory if it is volatile; `task`: of one task, through its redirects and retries; `none`: \
+            neither taken nor sent. Default: `task` for `background`, `shared` for `default`, `session` for `ephemeral`, \
+            which cannot have `shared`.
+            """)
+        row(
+            "httpCookieAcceptPolicy", \.httpCookieAcceptPolicy,
+            """
+            Which cookies are taken: `always` (default), `never`, or `onlyFromMainDocumentDomain`: only from the site \
+            of the task's own URL, wherever redirects lead.
+            """)
+        row(
+            "httpShouldSetCookies", \.httpShouldSetCookies,
+            "False: requests carry no stored cookies, only those of a `Cookie` header; default: true.")
+        row("proxy", \.proxy, "URL with scheme http, https, socks5 or socks5h, or `none`.")
+        row("tlsMinimumVersion", \.tlsMinimumVersion, "Oldest TLS version to accept.")
+        row("caFile", \.caFile, "Path of a PEM file with the authorities to trust, instead of the system's.")
+        row(
+            "clientCertificate", \.clientCertificate,
+            "For servers that ask for one; shown only at the scheme, host and port of the task's own URL.")
+        row(
+            "allowsArbitraryLoads", \.allowsArbitraryLoads,
+            "False: unencrypted transfers fail with `policy.plaintext_refused`; default: true. A task's value wins.")
+        row(
+            "exceptionDomains", \.exceptionDomains,
+            """
+            Rules of their own for domains, by name or address, at most \(Bounds.exceptionDomains). The exception of the host's \
+            name counts, else that of the longest domain above it with `includesSubdomains`. Names beyond ASCII are \
+            compared as A-labels. They hold at each redirect too. What a task says itself goes before.
+            """)
+        row(
+            "hsts", \.hsts,
+            """
+            True: hosts that ask for it in their answers over https (Strict-Transport-Security, RFC 6797) are reached over https \
+            alone, first requests and redirects alike. The owner's sessions share what they learn; an `ephemeral` one learns \
+            for itself, in memory. Default: true, but false for `background`.
+            """)
+        row(
+            "acceptsAnyStatus", \.acceptsAnyStatus,
+            "True: every final HTTP response completes the task, whatever its status, and is not retried; default: false. Its body is delivered or kept like any other, and compared with `checksum` and `size`. Such a download uses one connection. A task's value wins."
+        )
+        row(
+            "resumesUnproven", \.resumesUnproven,
+            "True: when a download resumes, a part (206) that does not repeat the ETag or Last-Modified is taken for the rest of the bytes held; default: false, so the download restarts from 0. Only for servers that never repeat it. A part of another version then goes unnoticed unless `checksum` is given. A task's value wins."
+        )
+        row(
+            "waitsForConnectivity", \.waitsForConnectivity,
+            "False: a task fails at once (`network.*`) if there is no network, no address for the name, or no connection. `background` sessions always wait, regardless of this; others do so if this is true. A task's value wins."
+        )
+        row("isDiscretionary", \.isDiscretionary, "Not built yet.", as: .any, isBuilt: false)
+        row("allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess, "Not built yet.", as: .any, isBuilt: false)
+        row(
+            "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess, "Not built yet.", as: .any,
+            isBuilt: false)
+        row(
+            "sendsLaunchEvents", \.sendsLaunchEvents,
+            "True: `launch` is started for final events, and for open questions, that `subscriber` has not acknowledged. See [services.md](services.md)."
+        )
+        row(
+            "asks", \.asks,
+            "Decisions that are put to a client (`task.decision`, `decision.answer`); others follow their defaults. `cache` concerns data tasks of `default` and `ephemeral` sessions. See `daemon.info.features`: `decisions.*`."
+        )
+        row(
+            "subscriber", \.subscriber,
+            "Durable name that acknowledges for this session; a new one starts at the head when the session is opened.")
+        row("launch", \.launch, "The program or unit to start.")
+        row(
+            "launchInterval", \.launchInterval,
+            "Shortest time between two starts, \(Bounds.words(Bounds.launchInterval)); default: 60. See [services.md](services.md)."
+        )
+        row("directory", \.directory, "Absolute path: folder of downloads without a destination.")
+        row("conflictPolicy", \.conflictPolicy, "What delivery does if a file already has the name; default: `rename`.")
+        row("maximumConcurrentTasks", \.maximumConcurrentTasks, "Tasks of this session that run at the same time.")
+        row("downloadRateLimit", \.downloadRateLimit, "Rate limit of all downloads of this session together.")
+        row("uploadRateLimit", \.uploadRateLimit, "Rate limit of all uploads of this session together.")
+        row("schedule", \.schedule, "Tasks run only inside one of these windows.")
+        row("retry", \.retry, "When the task is tried again after a transient failure.")
+        row(
+            "connectionsPerDownload", \.connectionsPerDownload,
+            "`connections` of its tasks; default: one, and up to 4 while each makes a download faster.")
+        row(
+            "durability", \.durability,
+            """
+            `full` (default): a file and its folder are synced before its task counts as complete. `relaxed`: they are \
+            not; a power loss may remove or truncate files of the last seconds, a killed daemon does not.
+            """)
     }
 
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        timeoutIntervalForRequest = try fields.value(.timeoutIntervalForRequest)
-        timeoutIntervalForResource = try fields.value(.timeoutIntervalForResource)
-        httpMaximumConnectionsPerHost = try fields.value(.httpMaximumConnectionsPerHost)
-        httpAdditionalHeaders = try fields.value(.httpAdditionalHeaders)
-        requestCachePolicy = try fields.value(.requestCachePolicy)
-        urlCache = try fields.value(.urlCache)
-        httpCookieStorage = try fields.value(.httpCookieStorage)
-        httpCookieAcceptPolicy = try fields.value(.httpCookieAcceptPolicy)
-        httpShouldSetCookies = try fields.value(.httpShouldSetCookies)
-        proxy = try fields.value(.proxy)
-        tlsMinimumVersion = try fields.value(.tlsMinimumVersion)
-        caFile = try fields.value(.caFile)
-        clientCertificate = try fields.value(.clientCertificate)
-        allowsArbitraryLoads = try fields.value(.allowsArbitraryLoads)
-        exceptionDomains = try fields.value(.exceptionDomains)
-        hsts = try fields.value(.hsts)
-        acceptsAnyStatus = try fields.value(.acceptsAnyStatus)
-        resumesUnproven = try fields.value(.resumesUnproven)
-        waitsForConnectivity = try fields.value(.waitsForConnectivity)
-        isDiscretionary = try fields.value(.isDiscretionary)
-        allowsExpensiveNetworkAccess = try fields.value(.allowsExpensiveNetworkAccess)
-        allowsConstrainedNetworkAccess = try fields.value(.allowsConstrainedNetworkAccess)
-        sendsLaunchEvents = try fields.value(.sendsLaunchEvents)
-        asks = try fields.value(.asks)
-        subscriber = try fields.value(.subscriber)
-        launch = try fields.value(.launch)
-        launchInterval = try fields.value(.launchInterval)
-        directory = try fields.value(.directory)
-        conflictPolicy = try fields.value(.conflictPolicy)
-        maximumConcurrentTasks = try fields.value(.maximumConcurrentTasks)
-        downloadRateLimit = try fields.value(.downloadRateLimit)
-        uploadRateLimit = try fields.value(.uploadRateLimit)
-        schedule = try fields.value(.schedule)
-        retry = try fields.value(.retry)
-        connectionsPerDownload = try fields.value(.connectionsPerDownload)
-        durability = try fields.value(.durability)
-        cleared = Set(CodingKeys.allCases.filter(fields.isNull))
+    public init(json node: JSONNode) throws(TransferError) {
+        self = try Self.shape.read(node)
+        cleared = Set(Self.shape.rows.map(\.name).filter(node.isNull))
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(timeoutIntervalForRequest, forKey: .timeoutIntervalForRequest)
-        try container.encodeIfPresent(timeoutIntervalForResource, forKey: .timeoutIntervalForResource)
-        try container.encodeIfPresent(httpMaximumConnectionsPerHost, forKey: .httpMaximumConnectionsPerHost)
-        try container.encodeIfPresent(httpAdditionalHeaders, forKey: .httpAdditionalHeaders)
-        try container.encodeIfPresent(requestCachePolicy, forKey: .requestCachePolicy)
-        try container.encodeIfPresent(urlCache, forKey: .urlCache)
-        try container.encodeIfPresent(httpCookieStorage, forKey: .httpCookieStorage)
-        try container.encodeIfPresent(httpCookieAcceptPolicy, forKey: .httpCookieAcceptPolicy)
-        try container.encodeIfPresent(httpShouldSetCookies, forKey: .httpShouldSetCookies)
-        try container.encodeIfPresent(proxy, forKey: .proxy)
-        try container.encodeIfPresent(tlsMinimumVersion, forKey: .tlsMinimumVersion)
-        try container.encodeIfPresent(caFile, forKey: .caFile)
-        try container.encodeIfPresent(clientCertificate, forKey: .clientCertificate)
-        try container.encodeIfPresent(allowsArbitraryLoads, forKey: .allowsArbitraryLoads)
-        try container.encodeIfPresent(exceptionDomains, forKey: .exceptionDomains)
-        try container.encodeIfPresent(hsts, forKey: .hsts)
-        try container.encodeIfPresent(acceptsAnyStatus, forKey: .acceptsAnyStatus)
-        try container.encodeIfPresent(resumesUnproven, forKey: .resumesUnproven)
-        try container.encodeIfPresent(waitsForConnectivity, forKey: .waitsForConnectivity)
-        try container.encodeIfPresent(isDiscretionary, forKey: .isDiscretionary)
-        try container.encodeIfPresent(allowsExpensiveNetworkAccess, forKey: .allowsExpensiveNetworkAccess)
-        try container.encodeIfPresent(allowsConstrainedNetworkAccess, forKey: .allowsConstrainedNetworkAccess)
-        try container.encodeIfPresent(sendsLaunchEvents, forKey: .sendsLaunchEvents)
-        try container.encodeIfPresent(asks, forKey: .asks)
-        try container.encodeIfPresent(subscriber, forKey: .subscriber)
-        try container.encodeIfPresent(launch, forKey: .launch)
-        try container.encodeIfPresent(launchInterval, forKey: .launchInterval)
-        try container.encodeIfPresent(directory, forKey: .directory)
-        try container.encodeIfPresent(conflictPolicy, forKey: .conflictPolicy)
-        try container.encodeIfPresent(maximumConcurrentTasks, forKey: .maximumConcurrentTasks)
-        try container.encodeIfPresent(downloadRateLimit, forKey: .downloadRateLimit)
-        try container.encodeIfPresent(uploadRateLimit, forKey: .uploadRateLimit)
-        try container.encodeIfPresent(schedule, forKey: .schedule)
-        try container.encodeIfPresent(retry, forKey: .retry)
-        try container.encodeIfPresent(connectionsPerDownload, forKey: .connectionsPerDownload)
-        try container.encodeIfPresent(durability, forKey: .durability)
-        for key in cleared { try container.encodeNil(forKey: key) }
+    public func write(to text: inout JSONWriter) {
+        text.object { text in
+            Self.shape.write(self, to: &text)
+            for name in cleared.sorted() {
+                text.name(name)
+                text.null()
+            }
+        }
     }
 }
 
 extension SessionConfiguration {
     /// Unsets a member, as null does in a message.
-    public mutating func clear(_ key: CodingKeys) {
-        var change = SessionConfiguration()
-        change.cleared = [key]
-        self = changed(by: change)
-        cleared.insert(key)
+    public mutating func clear<Value>(_ member: WritableKeyPath<Self, Value?>) {
+        self[keyPath: member] = nil
+        if let row = Self.shape.rows.first(where: { $0.path as AnyKeyPath? == member }) { cleared.insert(row.name) }
     }
 
     /// This configuration with the members that `change` sets, and without those that it sets to null.
     public func changed(by change: SessionConfiguration) -> SessionConfiguration {
         var result = self
-        func take<Value>(_ key: CodingKeys, _ path: WritableKeyPath<Self, Value?>) {
-            if change.cleared.contains(key) { result[keyPath: path] = nil }
-            if let value = change[keyPath: path] { result[keyPath: path] = value }
-        }
-        for key in CodingKeys.allCases {
-            switch key {
-            case .timeoutIntervalForRequest: take(key, \.timeoutIntervalForRequest)
-            case .timeoutIntervalForResource: take(key, \.timeoutIntervalForResource)
-            case .httpMaximumConnectionsPerHost: take(key, \.httpMaximumConnectionsPerHost)
-            case .httpAdditionalHeaders: take(key, \.httpAdditionalHeaders)
-            case .requestCachePolicy: take(key, \.requestCachePolicy)
-            case .urlCache: take(key, \.urlCache)
-            case .httpCookieStorage: take(key, \.httpCookieStorage)
-            case .httpCookieAcceptPolicy: take(key, \.httpCookieAcceptPolicy)
-            case .httpShouldSetCookies: take(key, \.httpShouldSetCookies)
-            case .proxy: take(key, \.proxy)
-            case .tlsMinimumVersion: take(key, \.tlsMinimumVersion)
-            case .caFile: take(key, \.caFile)
-            case .clientCertificate: take(key, \.clientCertificate)
-            case .allowsArbitraryLoads: take(key, \.allowsArbitraryLoads)
-            case .exceptionDomains: take(key, \.exceptionDomains)
-            case .hsts: take(key, \.hsts)
-            case .acceptsAnyStatus: take(key, \.acceptsAnyStatus)
-            case .resumesUnproven: take(key, \.resumesUnproven)
-            case .waitsForConnectivity: take(key, \.waitsForConnectivity)
-            case .isDiscretionary: take(key, \.isDiscretionary)
-            case .allowsExpensiveNetworkAccess: take(key, \.allowsExpensiveNetworkAccess)
-            case .allowsConstrainedNetworkAccess: take(key, \.allowsConstrainedNetworkAccess)
-            case .sendsLaunchEvents: take(key, \.sendsLaunchEvents)
-            case .asks: take(key, \.asks)
-            case .subscriber: take(key, \.subscriber)
-            case .launch: take(key, \.launch)
-            case .launchInterval: take(key, \.launchInterval)
-            case .directory: take(key, \.directory)
-            case .conflictPolicy: take(key, \.conflictPolicy)
-            case .maximumConcurrentTasks: take(key, \.maximumConcurrentTasks)
-            case .downloadRateLimit: take(key, \.downloadRateLimit)
-            case .uploadRateLimit: take(key, \.uploadRateLimit)
-            case .schedule: take(key, \.schedule)
-            case .retry: take(key, \.retry)
-            case .connectionsPerDownload: take(key, \.connectionsPerDownload)
-            case .durability: take(key, \.durability)
-            }
+        for row in Self.shape.rows {
+            if change.cleared.contains(row.name) { row.clear(&result) }
+            row.copy(change, &result)
         }
         result.cleared = []
         return result

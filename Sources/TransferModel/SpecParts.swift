@@ -1,25 +1,11 @@
 /// A header field as the caller wrote it; on the wire `[name, value]`. Order and repeats are kept.
-public struct HeaderField: Hashable, Sendable, Codable {
+public struct HeaderField: Hashable, Sendable {
     public var name: String
     public var value: String
 
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let pair = try decoder.singleValueContainer().decode([String].self)
-        guard pair.count == 2 else {
-            let path = fieldPath(decoder.codingPath)
-            throw TransferError.bad(path, "a header is [name, value].")
-        }
-        self.init(pair[0], pair[1])
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode([name, value])
     }
 
     /// Whether `text` is a token (RFC 9110 section 5.6.2), which names of fields and methods must be.
@@ -38,6 +24,18 @@ public struct HeaderField: Hashable, Sendable, Codable {
     }
 }
 
+extension HeaderField: WireValue {
+    public static let wireType = WireType.list(.string)
+
+    public init(json node: JSONNode) throws(TransferError) {
+        let pair = try [String](json: node)
+        guard pair.count == 2 else { throw node.refusal("a header is [name, value].") }
+        self.init(pair[0], pair[1])
+    }
+
+    public func write(to text: inout JSONWriter) { [name, value].write(to: &text) }
+}
+
 /// The digest that the delivered file must have; `value` in hexadecimal.
 public struct Checksum: Hashable, Sendable {
     public var algorithm: DigestAlgorithm
@@ -49,21 +47,10 @@ public struct Checksum: Hashable, Sendable {
     }
 }
 
-extension Checksum: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case algorithm, value
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        algorithm = try fields.required(.algorithm)
-        value = try fields.required(.value)
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var fields = FieldWriter(encoder, CodingKeys.self)
-        try fields.write(algorithm, .algorithm)
-        try fields.write(value, .value)
+extension Checksum: WireObject {
+    public static let shape = Shape("Checksum", Self(algorithm: .sha256, value: "")) { row in
+        row("algorithm", \.algorithm, "The digest.")
+        row("value", \.value, "Hexadecimal.")
     }
 }
 
@@ -83,23 +70,11 @@ public struct Destination: Hashable, Sendable {
     }
 }
 
-extension Destination: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case path, directory, filename
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        path = try fields.value(.path)
-        directory = try fields.value(.directory)
-        filename = try fields.value(.filename)
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var fields = FieldWriter(encoder, CodingKeys.self)
-        try fields.write(path, .path)
-        try fields.write(directory, .directory)
-        try fields.write(filename, .filename)
+extension Destination: WireObject {
+    public static let shape = Shape("Destination", Self()) { row in
+        row("path", \.path, "Absolute path of the file; excludes the others.")
+        row("directory", \.directory, "Absolute path of the folder.")
+        row("filename", \.filename, "Name in `directory`; default: taken from the server's answer or the URL.")
     }
 }
 
@@ -112,14 +87,9 @@ public struct SourceFile: Hashable, Sendable {
     }
 }
 
-extension SourceFile: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case path
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        path = try fields.required(.path)
+extension SourceFile: WireObject {
+    public static let shape = Shape("Source", Self(path: "")) { row in
+        row("path", \.path, "Absolute path of the file.")
     }
 }
 
@@ -142,17 +112,15 @@ public struct S3Upload: Hashable, Sendable {
     }
 }
 
-extension S3Upload: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case partURLs, partSize, completeURL, abortURL
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        partURLs = try fields.required(.partURLs)
-        partSize = try fields.required(.partSize)
-        completeURL = try fields.required(.completeURL)
-        abortURL = try fields.value(.abortURL)
+extension S3Upload: WireObject {
+    public static let shape = Shape("S3", Self(partURLs: [], partSize: 0, completeURL: "")) { row in
+        row("partURLs", \.partURLs, "Presigned URLs of UploadPart, in order.")
+        row("partSize", \.partSize, "Bytes of every part but the last.")
+        row("completeURL", \.completeURL, "Presigned URL of CompleteMultipartUpload.")
+        row(
+            "abortURL", \.abortURL,
+            "Presigned URL of AbortMultipartUpload, requested when the task is cancelled or removed unfinished. Without it, "
+                + "the parts stay until the store's own rules remove them.")
     }
 }
 
@@ -167,17 +135,12 @@ public struct RequestBody: Hashable, Sendable {
     public init() {}
 }
 
-extension RequestBody: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case text, base64, file, size
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        text = try fields.value(.text)
-        base64 = try fields.value(.base64)
-        file = try fields.value(.file)
-        size = try fields.value(.size)
+extension RequestBody: WireObject {
+    public static let shape = Shape("RequestBody", Self()) { row in
+        row("text", \.text, "UTF-8 text; exactly one of the three.")
+        row("base64", \.base64, "Any bytes, in base64.")
+        row("file", \.file, "Absolute path of a file: copied at once up to 1 MiB, otherwise read when it is sent.")
+        row("size", \.size, "Only in `task.get` with `secrets`: length of a body of more than 1 MiB.")
     }
 }
 
@@ -191,16 +154,13 @@ public struct RetryPolicySpec: Hashable, Sendable {
     public init() {}
 }
 
-extension RetryPolicySpec: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case attempts, firstDelay, longestDelay
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        attempts = try fields.value(.attempts)
-        firstDelay = try fields.value(.firstDelay)
-        longestDelay = try fields.value(.longestDelay)
+extension RetryPolicySpec: WireObject {
+    public static let shape = Shape("RetryPolicy", Self()) { row in
+        row(
+            "attempts", \.attempts,
+            "Failures in a row, without progress in between, after which the task fails; 0 (default) = unlimited.")
+        row("firstDelay", \.firstDelay, "The longest delay after the first failure; default: 1.")
+        row("longestDelay", \.longestDelay, "The longest delay after any failure; default: 600.")
     }
 }
 
@@ -218,21 +178,18 @@ public struct ClientCertificate: Hashable, Sendable {
     }
 }
 
-extension ClientCertificate: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case certificate, key, password
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        certificate = try fields.required(.certificate)
-        key = try fields.value(.key)
-        password = try fields.value(.password)
+extension ClientCertificate: WireObject {
+    public static let shape = Shape("ClientCertificate", Self(certificate: "")) { row in
+        row("certificate", \.certificate, "Absolute path of a PEM certificate or chain.")
+        row("key", \.key, "Absolute path of the PEM key, if it is in another file.")
+        row(
+            "password", \.password, "Pass phrase of the key. Of a task: \(SecretText.shown). Of a session: never shown."
+        )
     }
 }
 
 /// A task's place in the queue: a name (`low`, `normal`, `high`) or a number from 0 to 1, higher first.
-public struct TaskPriority: Hashable, Sendable, Codable, Comparable {
+public struct TaskPriority: Hashable, Sendable, Comparable {
     public var value: Double
     public static let low = TaskPriority(0.25)
     public static let normal = TaskPriority(0.5)
@@ -250,24 +207,18 @@ public struct TaskPriority: Hashable, Sendable, Codable, Comparable {
     }
 
     public static func < (a: Self, b: Self) -> Bool { a.value < b.value }
+}
 
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let parsed: TaskPriority? =
-            if let name = try? container.decode(String.self) {
-                TaskPriority(name: name)
-            } else {
-                (try? container.decode(Double.self)).map { TaskPriority($0) }
-            }
+extension TaskPriority: WireValue {
+    public static let wireType = WireType.either([.choice(["low", "normal", "high"]), .number])
+
+    public init(json node: JSONNode) throws(TransferError) {
+        let parsed = node.stringIfAny.map { TaskPriority(name: $0) } ?? node.doubleIfAny.map { TaskPriority($0) }
         guard let parsed, (0...1).contains(parsed.value) else {
-            let path = fieldPath(decoder.codingPath)
-            throw TransferError.bad(path, "say low, normal, high or a number from 0 to 1.")
+            throw node.refusal("say low, normal, high or a number from 0 to 1.")
         }
         self = parsed
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(value)
-    }
+    public func write(to text: inout JSONWriter) { text.double(value) }
 }

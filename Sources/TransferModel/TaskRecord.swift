@@ -1,5 +1,5 @@
 /// The part of a task that its machine changes: each transition maps one value to another.
-public struct TaskStatus: Hashable, Sendable, Codable {
+public struct TaskStatus: Hashable, Sendable {
     public var state: TaskState
     /// Only while `waiting`.
     public var reason: WaitReason?
@@ -37,9 +37,28 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     }
 }
 
+extension TaskStatus: WireObject {
+    public static let shape = Shape("TaskStatus", Self(state: .queued, createdAt: Timestamp(milliseconds: 0))) { row in
+        row("state", \.state)
+        row("reason", \.reason)
+        row("nextAttemptAt", \.nextAttemptAt)
+        row("error", \.error)
+        row("attempts", \.attempts)
+        row("failuresInRow", \.failuresInRow)
+        row("integrityRestarts", \.integrityRestarts)
+        row("createdAt", \.createdAt)
+        row("startedAt", \.startedAt)
+        row("finishedAt", \.finishedAt)
+        row("budgetUsed", \.budgetUsed)
+        row("budgetMark", \.budgetMark)
+        row("unresolvedSince", \.unresolvedSince)
+        row("shortBody", \.shortBody)
+    }
+}
+
 /// How far bodies came. If one ends before its announced length at the same offset each time, that offset is taken as
 /// the length; otherwise the connection may have broken.
-public struct ShortBody: Hashable, Sendable, Codable {
+public struct ShortBody: Hashable, Sendable {
     public var received: ByteCount
     public var announced: ByteCount
     /// How often it ended like this.
@@ -54,8 +73,17 @@ public struct ShortBody: Hashable, Sendable, Codable {
     }
 }
 
+extension ShortBody: WireObject {
+    public static let shape = Shape("ShortBody", Self(received: 0, announced: 0)) { row in
+        row("received", \.received)
+        row("announced", \.announced)
+        row("times", \.times)
+        row("furthest", \.furthest)
+    }
+}
+
 /// What a finished task leaves behind.
-public struct TaskResult: Hashable, Sendable, Codable {
+public struct TaskResult: Hashable, Sendable {
     /// Final path of the delivered file.
     public var file: String?
     public var bytes: ByteCount
@@ -77,10 +105,20 @@ public struct TaskResult: Hashable, Sendable, Codable {
     }
 }
 
+extension TaskResult: WireObject {
+    public static let shape = Shape("TaskResult", Self(bytes: 0, verified: false)) { row in
+        row("file", \.file)
+        row("bytes", \.bytes)
+        row("sha256", \.sha256)
+        row("verified", \.verified)
+        row("mark", \.mark)
+    }
+}
+
 /// Identifies a delivered file together with its length: it has not been written to since.
 ///
 /// Does not use the device, because the numbers of many file systems change with each mount.
-public struct FileMark: Hashable, Sendable, Codable {
+public struct FileMark: Hashable, Sendable {
     public var inode: UInt64
     /// Change time (inode(7)) at delivery, in nanoseconds since 1970. If `checksum` is set, the daemon changes the file
     /// once more afterwards, to remove its delivery mark. A file created later is another file that reuses the inode
@@ -93,6 +131,14 @@ public struct FileMark: Hashable, Sendable, Codable {
         self.inode = inode
         self.changed = changed
         self.checksum = checksum
+    }
+}
+
+extension FileMark: WireObject {
+    public static let shape = Shape("FileMark", Self(inode: 0)) { row in
+        row("inode", \.inode)
+        row("changed", \.changed)
+        row("checksum", \.checksum)
     }
 }
 

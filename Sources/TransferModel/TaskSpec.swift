@@ -73,133 +73,122 @@ public struct TaskSpec: Hashable, Sendable {
     public init() {}
 }
 
-extension TaskSpec: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case kind, url, mirrors, method, headers, body, destination, conflictPolicy, source, uploadProtocol,
-            formField, formFields, fileName, contentType, uploadMetadata, interopVersion, uploadCreation,
-            uploadChecksum, s3, checksum, size, pieces, priority, startPaused, earliestBeginAt, deadlineAt, rateLimit,
-            connections, proxy, username, password, bearer, netrc, cookies, httpVersion, preserveTime, description,
-            tags, clientToken, resumeData, caFile, clientCertificate, tlsMinimumVersion,
-            timeoutIntervalForRequest, timeoutIntervalForResource, retry, durability, allowsArbitraryLoads,
-            waitsForConnectivity, acceptsAnyStatus, resumesUnproven, stream, requestCachePolicy
+extension TaskSpec: WireObject {
+    public static let shape = Shape("TaskSpec", Self()) { row in
+        row(
+            "kind", \.kind,
+            "`download` to a file (default), `upload` of a file, `data`: a request whose response is kept, or sent to the client as it arrives (`stream`).",
+            isRequired: false)
+        row("url", \.url, "The URL; required unless `resumeData` is given.", secrecy: .userInfo)
+        row(
+            "mirrors", \.mirrors,
+            "Downloads: other URLs of the same file (http, https, ftp, ftps, sftp), tried in order after a failure. With "
+                + "`checksum`, or a SHA-2 digest from the server, parts come from several at once over http and https.",
+            secrecy: .userInfo)
+        row("method", \.method, "HTTP method; default: that of the kind and protocol.")
+        row(
+            "headers", \.headers,
+            "HTTP header fields as [name, value], in order. A data task that sets its own Accept-Encoding gets the body as it was sent. Other data tasks ask for the content codings that dld supports, and keep the decoded body.",
+            secrecy: .whole)
+        row("body", \.body, "HTTP request body; for uploads, instead of `source`.", secrecy: .whole)
+        row(
+            "destination", \.destination,
+            "Downloads: where the file goes; default: the session's `directory`. A coded body (gzip, deflate, br, zstd) is decoded at delivery, unless the name or the media type is that of the format."
+        )
+        row("conflictPolicy", \.conflictPolicy, "What delivery does if a file already has the name.")
+        row("source", \.source, "The file to send; do not change it until it is sent.")
+        row(
+            "uploadProtocol", \.uploadProtocol,
+            "How the file is sent. `auto` asks the server, and uses PUT if it has no upload protocol: to the URL or, if the "
+                + "URL ends in a slash, to the file's name below it. ftp, ftps and sftp have their own protocol and treat "
+                + "a slash in the same way.",
+            as: .choice(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]))
+        row("formField", \.formField, "`multipart`: name of the file's field; default: `file`.")
+        row("formFields", \.formFields, "`multipart`: other fields; \(SecretText.shown).", secrecy: .whole)
+        row("fileName", \.fileName, "Name sent to the server or given to the file; default: the source's.")
+        row("contentType", \.contentType, "Media type of the file.")
+        row("uploadMetadata", \.uploadMetadata, "`tus`: the field Upload-Metadata.")
+        row("interopVersion", \.interopVersion, "`resumable`: 3, 5, 6 or 8 (default).")
+        row(
+            "uploadCreation", \.uploadCreation,
+            "`resumable`: create an empty upload first (default), or send data with the creation and rely on 104.",
+            as: .choice(["careful", "optimistic"]))
+        row("uploadChecksum", \.uploadChecksum, "The digest to send, if the protocol supports one.")
+        row("s3", \.s3, "`s3Multipart`: presigned URLs; \(SecretText.shown).", secrecy: .whole)
+        row("checksum", \.checksum, "Digest of the delivered file.")
+        row(
+            "size", \.size,
+            "Downloads: length of the file. Mirrors with another length are not used; if there is no other, the task "
+                + "fails (`integrity.length`).")
+        row(
+            "pieces", \.pieces,
+            "Downloads: digests of its pieces. Only wrong pieces are fetched again, from another mirror first.",
+            secrecy: .whole)
+        row("priority", \.priority, "`low` (0.25), `normal` (0.5), `high` (0.75), or 0 to 1.")
+        row("startPaused", \.startPaused, "True: the task is added in the state `paused`.")
+        row("earliestBeginAt", \.earliestBeginAt, "The task does not start before this time.")
+        row(
+            "deadlineAt", \.deadlineAt,
+            "The task fails at this time unless it has ended; with a time in the past it fails at once.")
+        row("rateLimit", \.rateLimit, "Rate limit of this task.")
+        row(
+            "connections", \.connections,
+            "Downloads over http and https: connections opened at once, 1 to 64, if the server supports ranges and has a strong validator; default: the session's `connectionsPerDownload`."
+        )
+        row("proxy", \.proxy, "URL with scheme http, https, socks5 or socks5h, or `none`.", secrecy: .userInfo)
+        row("username", \.username, "User name for Basic, Digest, NTLM, Negotiate, FTP and SFTP.")
+        row("password", \.password, "Of `username`; \(SecretText.shown).", secrecy: .whole)
+        row("bearer", \.bearer, "Token for `Authorization: Bearer`; \(SecretText.shown).", secrecy: .whole)
+        row(
+            "netrc", \.netrc,
+            "Path of a netrc file; it is used for the scheme, host and port of the task's own URL only.")
+        row(
+            "cookies", \.cookies,
+            "Up to \(Bounds.cookiesOfTask), as in `cookies.set`; \(SecretText.shown). The task then has a jar of its own, whatever its session's `httpCookieStorage`, and each attempt after a restart of the daemon begins with them anew.",
+            secrecy: .whole)
+        row("httpVersion", \.httpVersion, "Newest version to use.")
+        row("preserveTime", \.preserveTime, "True: the file gets the server's modification time.")
+        row("description", \.description, "Free text.")
+        row("tags", \.tags, "Free words.")
+        row(
+            "clientToken", \.clientToken,
+            "1 to 255 bytes, shown in the task and in its events. If an owner repeats a token within 24 h, the answer is "
+                + "the task it added (`existing`), even if that was removed. With another specification or session it "
+                + "is refused (`request.token_reused`).")
+        row("resumeData", \.resumeData, "The result of task.resumeData.", secrecy: .whole)
+        row(inherited: "caFile", \.caFile)
+        row(inherited: "clientCertificate", \.clientCertificate, secrecy: .whole)
+        row(inherited: "tlsMinimumVersion", \.tlsMinimumVersion)
+        row(inherited: "timeoutIntervalForRequest", \.timeoutIntervalForRequest)
+        row(inherited: "timeoutIntervalForResource", \.timeoutIntervalForResource)
+        row(inherited: "retry", \.retry)
+        row(inherited: "durability", \.durability)
+        row(inherited: "allowsArbitraryLoads", \.allowsArbitraryLoads)
+        row(inherited: "waitsForConnectivity", \.waitsForConnectivity)
+        row(inherited: "acceptsAnyStatus", \.acceptsAnyStatus)
+        row(inherited: "resumesUnproven", \.resumesUnproven)
+        row(
+            "stream", \.stream,
+            "Data tasks of volatile sessions. True: the body is not kept but sent as it arrives ([Streams](#streams)); default: false."
+        )
+        row(
+            "requestCachePolicy", \.requestCachePolicy,
+            "Data tasks of volatile sessions: what is done with stored answers ([cache](cache.md)); default: the session's."
+        )
     }
 
-    public init(from decoder: any Decoder) throws {
-        try StrictFields.each(of: decoder, named: Self.names) { key, field in
-            switch key {
-            case .kind: kind = try field.value() ?? .download
-            case .url: url = try field.value()
-            case .mirrors: mirrors = try field.value()
-            case .method: method = try field.value()
-            case .headers: headers = try field.value()
-            case .body: body = try field.value()
-            case .destination: destination = try field.value()
-            case .conflictPolicy: conflictPolicy = try field.value()
-            case .source: source = try field.value()
-            case .uploadProtocol: uploadProtocol = try field.value()
-            case .formField: formField = try field.value()
-            case .formFields: formFields = try field.value()
-            case .fileName: fileName = try field.value()
-            case .contentType: contentType = try field.value()
-            case .uploadMetadata: uploadMetadata = try field.value()
-            case .interopVersion: interopVersion = try field.value()
-            case .uploadCreation: uploadCreation = try field.value()
-            case .uploadChecksum: uploadChecksum = try field.value()
-            case .s3: s3 = try field.value()
-            case .checksum: checksum = try field.value()
-            case .size: size = try field.value()
-            case .pieces: pieces = try field.value()
-            case .priority: priority = try field.value()
-            case .startPaused: startPaused = try field.value()
-            case .earliestBeginAt: earliestBeginAt = try field.value()
-            case .deadlineAt: deadlineAt = try field.value()
-            case .rateLimit: rateLimit = try field.value()
-            case .connections: connections = try field.value()
-            case .proxy: proxy = try field.value()
-            case .username: username = try field.value()
-            case .password: password = try field.value()
-            case .bearer: bearer = try field.value()
-            case .netrc: netrc = try field.value()
-            case .cookies: cookies = try field.value()
-            case .httpVersion: httpVersion = try field.value()
-            case .preserveTime: preserveTime = try field.value()
-            case .description: description = try field.value()
-            case .tags: tags = try field.value()
-            case .clientToken: clientToken = try field.value()
-            case .resumeData: resumeData = try field.value()
-            case .caFile: caFile = try field.value()
-            case .clientCertificate: clientCertificate = try field.value()
-            case .tlsMinimumVersion: tlsMinimumVersion = try field.value()
-            case .timeoutIntervalForRequest: timeoutIntervalForRequest = try field.value()
-            case .timeoutIntervalForResource: timeoutIntervalForResource = try field.value()
-            case .retry: retry = try field.value()
-            case .durability: durability = try field.value()
-            case .allowsArbitraryLoads: allowsArbitraryLoads = try field.value()
-            case .waitsForConnectivity: waitsForConnectivity = try field.value()
-            case .acceptsAnyStatus: acceptsAnyStatus = try field.value()
-            case .resumesUnproven: resumesUnproven = try field.value()
-            case .stream: stream = try field.value()
-            case .requestCachePolicy: requestCachePolicy = try field.value()
-            }
-        }
-    }
+}
 
-    private static let names = JSONNames(CodingKeys.self)
-
-    public func encode(to encoder: any Encoder) throws {
-        var fields = FieldWriter(encoder, CodingKeys.self)
-        try fields.write(kind, .kind)
-        try fields.write(url, .url)
-        try fields.write(mirrors, .mirrors)
-        try fields.write(method, .method)
-        try fields.write(headers, .headers)
-        try fields.write(body, .body)
-        try fields.write(destination, .destination)
-        try fields.write(conflictPolicy, .conflictPolicy)
-        try fields.write(source, .source)
-        try fields.write(uploadProtocol, .uploadProtocol)
-        try fields.write(formField, .formField)
-        try fields.write(formFields, .formFields)
-        try fields.write(fileName, .fileName)
-        try fields.write(contentType, .contentType)
-        try fields.write(uploadMetadata, .uploadMetadata)
-        try fields.write(interopVersion, .interopVersion)
-        try fields.write(uploadCreation, .uploadCreation)
-        try fields.write(uploadChecksum, .uploadChecksum)
-        try fields.write(s3, .s3)
-        try fields.write(checksum, .checksum)
-        try fields.write(size, .size)
-        try fields.write(pieces, .pieces)
-        try fields.write(priority, .priority)
-        try fields.write(startPaused, .startPaused)
-        try fields.write(earliestBeginAt, .earliestBeginAt)
-        try fields.write(deadlineAt, .deadlineAt)
-        try fields.write(rateLimit, .rateLimit)
-        try fields.write(connections, .connections)
-        try fields.write(proxy, .proxy)
-        try fields.write(username, .username)
-        try fields.write(password, .password)
-        try fields.write(bearer, .bearer)
-        try fields.write(netrc, .netrc)
-        try fields.write(cookies, .cookies)
-        try fields.write(httpVersion, .httpVersion)
-        try fields.write(preserveTime, .preserveTime)
-        try fields.write(description, .description)
-        try fields.write(tags, .tags)
-        try fields.write(clientToken, .clientToken)
-        try fields.write(resumeData, .resumeData)
-        try fields.write(caFile, .caFile)
-        try fields.write(clientCertificate, .clientCertificate)
-        try fields.write(tlsMinimumVersion, .tlsMinimumVersion)
-        try fields.write(timeoutIntervalForRequest, .timeoutIntervalForRequest)
-        try fields.write(timeoutIntervalForResource, .timeoutIntervalForResource)
-        try fields.write(retry, .retry)
-        try fields.write(durability, .durability)
-        try fields.write(allowsArbitraryLoads, .allowsArbitraryLoads)
-        try fields.write(waitsForConnectivity, .waitsForConnectivity)
-        try fields.write(acceptsAnyStatus, .acceptsAnyStatus)
-        try fields.write(resumesUnproven, .resumesUnproven)
-        try fields.write(stream, .stream)
-        try fields.write(requestCachePolicy, .requestCachePolicy)
+extension Rows<TaskSpec> {
+    /// A setting of the session that a task may override is documented once, there.
+    fileprivate mutating func callAsFunction<Value: WireValue>(
+        inherited name: String, _ path: WritableKeyPath<TaskSpec, Value?> & Sendable, secrecy: Secrecy = .none
+    ) {
+        self(name, path, SessionConfiguration.text(name), secrecy: secrecy)
     }
+}
+
+/// What the members of an object say about secrets.
+package enum SecretText {
+    package static let shown = "shown only by `task.get` with `secrets`"
 }

@@ -70,21 +70,15 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     }
 }
 
-extension Timestamp: Codable {
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        guard let value = Timestamp(text) else {
-            throw DecodingError.dataCorruptedError(
-                in: container,
-                debugDescription: "say an RFC 3339 time such as 2026-01-31T08:00:00Z."
-            )
+extension Timestamp: WireValue {
+    public static let wireType = WireType.time
+
+    public init(json node: JSONNode) throws(TransferError) {
+        guard let value = Timestamp(try node.string()) else {
+            throw node.refusal("say an RFC 3339 time such as 2026-01-31T08:00:00Z.")
         }
         self = value
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
-    }
+    public func write(to text: inout JSONWriter) { text.string(description) }
 }

@@ -2,7 +2,7 @@
 ///
 /// One table: the raw value is the stable name, `summary` is its line in docs/errors.md, and `retryable` is what a
 /// client may assume if it knows nothing else.
-public enum ErrorCode: String, Codable, Sendable, CaseIterable {
+public enum ErrorCode: String, Word {
     case badURL = "request.bad_url"
     case badField = "request.bad_field"
     case unknownField = "request.unknown_field"
@@ -247,24 +247,24 @@ extension TransferError {
     }
 }
 
-extension TransferError: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable { case code, message, retryable, resumable, details }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        code = try container.decode(ErrorCode.self, forKey: .code)
-        message = try container.decodeIfPresent(String.self, forKey: .message) ?? code.summary
-        retryable = try container.decodeIfPresent(Bool.self, forKey: .retryable) ?? code.retryable
-        resumable = try container.decodeIfPresent(Bool.self, forKey: .resumable) ?? false
-        details = try container.decodeIfPresent([String: JSONValue].self, forKey: .details) ?? [:]
+extension TransferError: WireObject {
+    public static let shape = Shape("Error", Self(.internal, "")) { row in
+        row("code", \.code, "The cause; see [errors.md](errors.md).", as: .string)
+        row("message", \.message, "What happened and what to do.")
+        row("retryable", \.retryable, "Whether the same request may succeed later.")
+        row(
+            "resumable", \.resumable,
+            "True: the task failed and the bytes it received are kept. `task.retry` continues from them, `task.resumeData` hands them over.",
+            isRequired: false, omitted: { !$0 })
+        row("details", \.details, "Depends on the code.")
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(code, forKey: .code)
-        try container.encode(message, forKey: .message)
-        try container.encode(retryable, forKey: .retryable)
-        if resumable { try container.encode(resumable, forKey: .resumable) }
-        try container.encode(JSONValue.object(details), forKey: .details)
+    /// Of an older daemon, and in the store, only the code is certain.
+    public init(json node: JSONNode) throws(TransferError) {
+        guard let code: ErrorCode = try node.value("code") else { throw node.missing("code") }
+        self.init(code, try node.value("message") ?? code.summary)
+        retryable = try node.value("retryable") ?? code.retryable
+        resumable = try node.value("resumable") ?? false
+        details = try node.value("details") ?? [:]
     }
 }

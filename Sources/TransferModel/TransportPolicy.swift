@@ -17,21 +17,21 @@ public struct DomainException: Hashable, Sendable {
     }
 }
 
-extension DomainException: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case includesSubdomains, allowsInsecureHTTPLoads, minimumTLSVersion
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        includesSubdomains = try fields.value(.includesSubdomains)
-        allowsInsecureHTTPLoads = try fields.value(.allowsInsecureHTTPLoads)
-        minimumTLSVersion = try fields.value(.minimumTLSVersion)
+extension DomainException: WireObject {
+    public static let shape = Shape("DomainException", Self()) { row in
+        row("includesSubdomains", \.includesSubdomains, "True: the names below the domain too; default: false.")
+        row(
+            "allowsInsecureHTTPLoads", \.allowsInsecureHTTPLoads,
+            "True: unencrypted transfers are allowed there. False, the default: they are refused. Either holds whatever `allowsArbitraryLoads` says."
+        )
+        row(
+            "minimumTLSVersion", \.minimumTLSVersion,
+            "Oldest TLS version to accept there; default: `tlsMinimumVersion`.")
     }
 }
 
 /// A host that has asked to be reached over https alone: a Known HSTS Host (RFC 6797 section 8.1).
-public struct HSTSHost: Hashable, Sendable, Codable {
+public struct HSTSHost: Hashable, Sendable {
     /// The name in the form of `HostName.canonical`.
     public var domain: String
     /// The names below the domain are known hosts too.
@@ -46,8 +46,18 @@ public struct HSTSHost: Hashable, Sendable, Codable {
         self.learned = learned
         self.expires = expires
     }
+}
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case domain, includesSubdomains, learned, expires
+extension HSTSHost: WireObject {
+    public static let shape = Shape(
+        "HSTSHost",
+        Self(
+            domain: "", includesSubdomains: false, learned: Timestamp(milliseconds: 0),
+            expires: Timestamp(milliseconds: 0))
+    ) { row in
+        row("domain", \.domain, "In lower case; beyond ASCII as A-labels (`xn--…`).")
+        row("includesSubdomains", \.includesSubdomains, "The names below the domain too.")
+        row("learned", \.learned, "When the host asked for it last.")
+        row("expires", \.expires, "When it is forgotten, unless it asks again.")
     }
 }

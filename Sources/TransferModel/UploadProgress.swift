@@ -1,11 +1,11 @@
 /// How an upload communicates with its server: the wire's `uploadProtocol`, without `auto`, which is resolved to one of
 /// these, and with `file` for FTP and SFTP, which the URL's scheme implies.
-public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
+public enum UploadProtocol: String, Word {
     case put, post, multipart, contentRange, tus, resumable, s3Multipart, file
 }
 
 /// What must not change about a source file while it is uploaded.
-public struct SourceIdentity: Hashable, Sendable, Codable {
+public struct SourceIdentity: Hashable, Sendable {
     public var device: UInt64
     public var inode: UInt64
     public var size: ByteCount
@@ -20,10 +20,19 @@ public struct SourceIdentity: Hashable, Sendable, Codable {
     }
 }
 
+extension SourceIdentity: WireObject {
+    public static let shape = Shape("SourceIdentity", Self(device: 0, inode: 0, size: 0, modified: 0)) { row in
+        row("device", \.device)
+        row("inode", \.inode)
+        row("size", \.size)
+        row("modified", \.modified)
+    }
+}
+
 /// How far an upload is according to its server: the row that an upload resumes from.
 ///
 /// Stored before the first byte is sent and with each confirmed step; the server's offset counts.
-public struct UploadProgress: Hashable, Sendable, Codable {
+public struct UploadProgress: Hashable, Sendable {
     public var uploadProtocol: UploadProtocol
     /// The task's URL when the upload began, without its query; with another URL it is another upload.
     public var target: String?
@@ -66,8 +75,30 @@ public struct UploadProgress: Hashable, Sendable, Codable {
     }
 }
 
+extension UploadProgress: WireObject {
+    public static let shape = Shape(
+        "UploadProgress", Self(uploadProtocol: .put, source: nil, createdAt: Timestamp(milliseconds: 0))
+    ) { row in
+        row("uploadProtocol", \.uploadProtocol)
+        row("target", \.target)
+        row("resourceURL", \.resourceURL)
+        row("offset", \.offset)
+        row("source", \.source)
+        row("partETags", \.partETags, isRequired: false)
+        row("awaitsAnswer", \.awaitsAnswer, isRequired: false)
+        row("interopVersion", \.interopVersion)
+        row("longestAppend", \.longestAppend)
+        row("furthest", \.furthest)
+        row("restarts", \.restarts)
+        row("knowsRanges", \.knowsRanges)
+        row("remoteBefore", \.remoteBefore)
+        row("expiresAt", \.expiresAt)
+        row("createdAt", \.createdAt)
+    }
+}
+
 /// A file on an FTP or SFTP server, as far as the server describes it.
-public struct RemoteFile: Hashable, Sendable, Codable {
+public struct RemoteFile: Hashable, Sendable {
     public var size: ByteCount?
     /// Seconds since 1970.
     public var modificationTime: Int64?
@@ -75,5 +106,12 @@ public struct RemoteFile: Hashable, Sendable, Codable {
     public init(size: ByteCount? = nil, modificationTime: Int64? = nil) {
         self.size = size
         self.modificationTime = modificationTime
+    }
+}
+
+extension RemoteFile: WireObject {
+    public static let shape = Shape("RemoteFile", Self()) { row in
+        row("size", \.size)
+        row("modificationTime", \.modificationTime)
     }
 }

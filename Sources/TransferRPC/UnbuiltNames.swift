@@ -1,42 +1,18 @@
 import TransferModel
 
-/// Names that this version does not support yet: they are refused by name and omitted from the reference.
-public enum UnbuiltNames {
-    /// Fields of a session's configuration that are refused, whatever their value.
-    public static let session = SessionConfiguration.CodingKeys.allCases.filter { !$0.isBuilt }
-
-    /// - Parameter path: of the configuration in the message.
-    /// - Throws: `request.unsupported` that names the field.
-    public static func check(_ configuration: SessionConfiguration, path: String) throws(TransferError) {
-        for key in session where configuration.has(key) {
-            throw unsupported(path, key.stringValue, "this is not built yet")
-        }
-    }
-
-    private static func unsupported(_ path: String, _ name: String, _ why: String) -> TransferError {
-        let field = path.isEmpty ? name : "\(path).\(name)"
-        return TransferError.bad(field, "\(why); daemon.info.features lists what is.", .unsupported)
-    }
+extension WireObject {
+    /// Names of members that this version does not support yet: they are refused by name and omitted from the reference.
+    package static var unbuiltNames: [String] { shape.rows.filter { !$0.isBuilt }.map(\.name) }
 }
 
 extension SessionConfiguration {
-    /// Whether this field, which is not supported yet, has a value.
-    fileprivate func has(_ key: CodingKeys) -> Bool {
-        switch key {
-        case .isDiscretionary: isDiscretionary != nil
-        case .allowsExpensiveNetworkAccess: allowsExpensiveNetworkAccess != nil
-        case .allowsConstrainedNetworkAccess: allowsConstrainedNetworkAccess != nil
-        case .timeoutIntervalForRequest, .timeoutIntervalForResource, .httpMaximumConnectionsPerHost,
-            .httpAdditionalHeaders, .proxy, .tlsMinimumVersion, .caFile, .clientCertificate, .allowsArbitraryLoads,
-            .exceptionDomains, .hsts,
-            .acceptsAnyStatus, .resumesUnproven, .waitsForConnectivity, .sendsLaunchEvents, .asks, .subscriber, .launch,
-            .launchInterval,
-            .directory, .requestCachePolicy, .urlCache, .httpCookieStorage, .httpCookieAcceptPolicy,
-            .httpShouldSetCookies,
-            .conflictPolicy, .maximumConcurrentTasks, .downloadRateLimit, .uploadRateLimit, .schedule, .retry,
-            .connectionsPerDownload, .durability:
-            false
-        }
+    /// - Parameter path: of the configuration in the message.
+    /// - Throws: `request.unsupported` that names a field which is not supported yet.
+    package func checkIsBuilt(path: String) throws(TransferError) {
+        guard let name = Self.shape.present(in: self).first(where: { !$0.isBuilt })?.name else { return }
+        throw TransferError.bad(
+            path.isEmpty ? name : "\(path).\(name)", "this is not built yet; daemon.info.features lists what is.",
+            .unsupported)
     }
 }
 

@@ -2,11 +2,11 @@ import TransferModel
 
 /// How all values are converted to JSON text and back.
 public enum WireCoding {
-    /// Compact, members in no particular order.
-    public static func encode(_ value: some Encodable) throws -> [UInt8] { try JSONCoding.encode(value) }
+    /// Compact, members in the order of the reference.
+    public static func encode(_ value: some WireValue) -> [UInt8] { JSONCoding.encode(value) }
 
     /// Decodes leniently: members that a newer daemon added are ignored.
-    public static func decode<T: Decodable>(_: T.Type, from text: [UInt8]) throws -> T {
+    public static func decode<T: WireValue>(_: T.Type, from text: [UInt8]) throws(TransferError) -> T {
         try JSONCoding.decode(T.self, from: text, lenient: true)
     }
 
@@ -14,11 +14,7 @@ public enum WireCoding {
     /// - Throws: `TransferError` `request.unknown_field` or `request.bad_field`.
     public static func parameters<M: RPCMethod>(of _: M.Type, from text: [UInt8]) throws(TransferError) -> M.Parameters
     {
-        do {
-            return try JSONCoding.decode(StrictParameters<M.Parameters>.self, from: text, refusesDuplicates: true).value
-        } catch {
-            throw TransferError(decoding: error)
-        }
+        try JSONCoding.decode(M.Parameters.self, from: text)
     }
 
     /// The error in an answer's `error` object; a code that this client does not know becomes `internal` and is kept in

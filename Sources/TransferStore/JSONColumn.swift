@@ -2,13 +2,13 @@ import TransferModel
 
 /// Columns that hold a document that no query searches: JSON text of a model value.
 enum JSONColumn {
-    static func encode(_ value: some Encodable) throws -> String {
-        String(decoding: try JSONCoding.encode(value), as: UTF8.self)
+    static func encode(_ value: some WireValue) -> String {
+        String(decoding: JSONCoding.encode(value), as: UTF8.self)
     }
 
-    static func decode<Value: Decodable>(_ text: String, as _: Value.Type = Value.self) throws -> Value {
+    static func decode<Value: WireValue>(_ text: String, as _: Value.Type = Value.self) throws -> Value {
         do {
-            return try JSONCoding.decode(Value.self, from: Array(text.utf8))
+            return try JSONCoding.decode(Value.self, from: Array(text.utf8), lenient: true)
         } catch {
             throw TransferError(.internal, "A stored \(Value.self) cannot be read: \(error).")
         }

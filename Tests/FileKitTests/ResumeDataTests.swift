@@ -40,9 +40,9 @@ struct ResumeDataTests {
         data.checkpoint?.origin = "https://m/a.bin"
         data.size = 100
         data.pieces = PackedDigests(PieceDigests(algorithm: .md5, length: 60, values: [Self.md5, Self.md5]))
-        #expect(try ResumeData(decoding: try data.encoded()) == data)
+        #expect(try ResumeData(decoding: data.encoded()) == data)
         data.checkpoint?.origin = ""
-        #expect(throws: TransferError.self) { try ResumeData(decoding: try data.encoded()) }
+        #expect(throws: TransferError.self) { try ResumeData(decoding: data.encoded()) }
     }
 
     private static let md5 = "0123456789abcdef0123456789abcdef"
@@ -57,7 +57,7 @@ struct ResumeDataTests {
         let digest = String(repeating: "f", count: algorithm.hexLength)
         let values = Array(repeating: digest, count: min(Bounds.pieces, Bounds.pieceDigits / algorithm.hexLength))
         data.pieces = PackedDigests(PieceDigests(algorithm: algorithm, length: 1_048_576, values: values))
-        let text = try data.encoded()
+        let text = data.encoded()
         // The other members of the line are short, except for the URLs.
         #expect(text.utf8.count < RPCLimits().line - (256 << 10))
         #expect(try ResumeData(decoding: text) == data)
@@ -67,8 +67,8 @@ struct ResumeDataTests {
         _ = try fixture.makePart()
         var data = try resumeData()
         data.pieces = PackedDigests(PieceDigests(algorithm: .md5, length: 60, values: [Self.md5]))
-        data.pieces?.digests.removeLast()
-        #expect(code { _ = try ResumeData(decoding: try data.encoded()) } == .badField)
+        data.pieces?.digests = [UInt8](repeating: 7, count: 15).base64
+        #expect(code { _ = try ResumeData(decoding: data.encoded()) } == .badField)
     }
 
     @Test(arguments: ["", "no base64!", "bm90IGpzb24=", "e30="])
@@ -76,7 +76,7 @@ struct ResumeDataTests {
         #expect(code { _ = try ResumeData(decoding: text) } == .badField)
     }
 
-    /// JSONDecoder would crash the process with such a text.
+    /// A recursive reader would crash the process with such a text.
     @Test func whatIsNestedDeeplyIsRefused() {
         let text = Array(("{\"version\":" + String(repeating: "[", count: 512)).utf8).base64
         #expect(code { _ = try ResumeData(decoding: text) } == .badField)
@@ -86,7 +86,7 @@ struct ResumeDataTests {
         _ = try fixture.makePart()
         var data = try resumeData()
         data.version = 2
-        #expect(code { _ = try ResumeData(decoding: try data.encoded()) } == .badField)
+        #expect(code { _ = try ResumeData(decoding: data.encoded()) } == .badField)
         #expect(code { _ = try ResumeData(decoding: try resumeData(offset: -1).encoded()) } == .badField)
         #expect(code { _ = try ResumeData(decoding: try resumeData(offset: 101).encoded()) } == .badField)
     }

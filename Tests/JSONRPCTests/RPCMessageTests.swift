@@ -1,5 +1,6 @@
 import JSONRPC
 import Testing
+import TransferModel
 
 struct RPCMessageTests {
     private func only(_ text: String) throws -> RPCLine.Entry {
@@ -47,11 +48,8 @@ struct RPCMessageTests {
     @Test func writesErrorsThatCanBeRead() throws {
         let error = RPCError(code: -1, message: "\u{0}\"\\é\n", cause: "a.b")
         let text = RPCText.answer(id: nil, error: error)
-        let structure = try JSONStructure(text)
-        guard case .object(let members) = structure.root else {
-            Issue.record("not an object")
-            return
-        }
-        #expect(members.compactMap { RPCText.string(text[$0.name]) } == ["jsonrpc", "id", "error"])
+        let root = try JSONTape(text).root
+        #expect(try root.members().map(\.name.stringIfAny) == ["jsonrpc", "id", "error"])
+        #expect(root.member("error")?.member("message")?.stringIfAny == error.message)
     }
 }

@@ -123,8 +123,10 @@ final class Subscriber: @unchecked Sendable {
 
     private func toldUnnumbered(_ text: [UInt8]) -> Told? {
         let ledger = world.ledger
-        let json = Data([UInt8(ascii: "{")] + text.dropFirst())
-        guard let place = following?.place, let event = try? JSONDecoder().decode(Unnumbered.self, from: json) else {
+        let json = [UInt8(ascii: "{")] + text.dropFirst()
+        guard let place = following?.place,
+            let event = try? JSONCoding.decode(Unnumbered.self, from: json, lenient: true)
+        else {
             return wrong("what is no event")
         }
         switch (event.type, event.task, event.firstSequence) {
@@ -151,10 +153,15 @@ final class Subscriber: @unchecked Sendable {
         }
     }
 
-    private struct Unnumbered: Decodable {
-        var type: String
+    private struct Unnumbered: WireObject {
+        var type = ""
         var task: Int64?
         var firstSequence: Int64?
+        static let shape = Shape("Unnumbered", Self()) { row in
+            row("type", \.type)
+            row("task", \.task)
+            row("firstSequence", \.firstSequence)
+        }
     }
 
     private func wrong(_ what: String) -> Told? {

@@ -1,19 +1,10 @@
 import DaemonKit
 import TestSupport
 import TransferModel
+import TransferRPC
 
 /// The end of the wire that a volatile session is bound to. The daemon's lines wait here until the client reads them.
 final class VolatileConnection: EventSink, @unchecked Sendable {
-    private struct Line: Decodable {
-        struct Data: Decodable {
-            var task: Int64
-            var offset: Int64
-            var base64: String
-        }
-        var method: String
-        var params: Data
-    }
-
     let id: Int
     private unowned let client: VolatileClient
     private(set) var isClosed = false
@@ -30,12 +21,14 @@ final class VolatileConnection: EventSink, @unchecked Sendable {
     func send(_ pieces: [UInt8]...) {
         guard !isClosed else { return client.wrong("something after its connection was closed") }
         let text = pieces.flatMap { $0 }
-        guard let line = try? JSONCoding.decode(Line.self, from: text, lenient: true), line.method == "task.data" else {
+        guard let line = try? JSONTape(text, lenient: true).root, line.member("method")?.stringIfAny == "task.data",
+            let piece = try? line.value("params", as: TaskData.self)
+        else {
             return client.wrong("what is no piece of a stream")
         }
         if isCrowded { client.wrong("more than it reads") }
         queuedBytes += text.count
-        client.took(TaskID(line.params.task), line.params.offset, Base64Text.decode(line.params.base64))
+        client.took(piece.task, piece.offset, Base64Text.decode(piece.base64))
     }
 
     /// The client has read the waiting lines.

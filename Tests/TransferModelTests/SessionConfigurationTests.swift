@@ -4,7 +4,7 @@ import TransferModel
 
 @Suite struct SessionConfigurationTests {
     private func decoded(_ text: String) throws -> SessionConfiguration {
-        try JSONDecoder().decode(SessionConfiguration.self, from: Data(text.utf8))
+        try JSONCoding.decode(SessionConfiguration.self, from: Array(text.utf8))
     }
 
     @Test func aChangeTouchesOnlyWhatItNames() throws {
@@ -19,17 +19,18 @@ import TransferModel
     @Test func nullSurvivesTheWire() throws {
         var change = SessionConfiguration()
         change.directory = "/d"
-        change.clear(.proxy)
-        let back = try JSONDecoder().decode(SessionConfiguration.self, from: JSONEncoder().encode(change))
+        change.clear(\.proxy)
+        let back = try JSONCoding.decode(SessionConfiguration.self, from: JSONCoding.encode(change))
         #expect(back == change)
-        #expect(back.cleared == [.proxy])
+        #expect(back.cleared == ["proxy"])
     }
 
-    @Test(arguments: SessionConfiguration.CodingKeys.allCases)
-    func everyMemberCanBeUnset(key: SessionConfiguration.CodingKeys) throws {
-        var change = SessionConfiguration()
-        change.clear(key)
-        let text = String(decoding: try JSONEncoder().encode(change), as: UTF8.self)
-        #expect(text == "{\"\(key.stringValue)\":null}")
+    @Test(arguments: SessionConfiguration.shape.names)
+    func everyMemberCanBeUnset(name: String) throws {
+        let text = "{\"\(name)\":null}"
+        let change = try decoded(text)
+        #expect(change.cleared == [name])
+        #expect(String(decoding: JSONCoding.encode(change), as: UTF8.self) == text)
+        #expect(SessionConfiguration().changed(by: change) == SessionConfiguration())
     }
 }

@@ -9,7 +9,7 @@ struct SpecPartsTests {
     }
 
     private func priority(_ json: String) throws -> TaskPriority {
-        try JSONDecoder().decode([TaskPriority].self, from: Data("[\(json)]".utf8))[0]
+        try JSONCoding.decode([TaskPriority].self, from: Array("[\(json)]".utf8))[0]
     }
 
     @Test(arguments: [("\"low\"", 0.25), ("\"normal\"", 0.5), ("\"high\"", 0.75), ("0", 0), ("1", 1), ("0.3", 0.3)])
@@ -24,7 +24,7 @@ struct SpecPartsTests {
 
     @Test(arguments: ["[\"a\"]", "[\"a\",\"b\",\"c\"]", "\"a: b\"", "[1,2]"])
     func aHeaderIsAPair(_ json: String) {
-        #expect(throws: (any Error).self) { try JSONDecoder().decode([HeaderField].self, from: Data("[\(json)]".utf8)) }
+        #expect(throws: (any Error).self) { try JSONCoding.decode([HeaderField].self, from: Array("[\(json)]".utf8)) }
     }
 
     @Test func digestsHaveTheirLength() {

@@ -26,7 +26,7 @@ struct TimestampTests {
     @Test func everyMillisecondSurvivesTheWire() throws {
         for offset in 0..<1000 {
             let time = Timestamp(milliseconds: 1_769_846_400_000 + Int64(offset))
-            let again = try JSONDecoder().decode([Timestamp].self, from: JSONEncoder().encode([time]))
+            let again = try JSONCoding.decode([Timestamp].self, from: JSONCoding.encode([time]))
             #expect(again == [time])
         }
     }

@@ -27,14 +27,14 @@ struct TransferErrorTests {
 
     @Test func errorsSurviveARoundTrip() throws {
         var error = TransferError(.httpStatus, "Gone.", retryable: true, details: ["status": 503, "a": [1, "b", nil]])
-        #expect(!String(decoding: try JSONEncoder().encode(error), as: UTF8.self).contains("resumable"))
+        #expect(!String(decoding: JSONCoding.encode(error), as: UTF8.self).contains("resumable"))
         error.resumable = true
-        let again = try JSONDecoder().decode(TransferError.self, from: JSONEncoder().encode(error))
+        let again = try JSONCoding.decode(TransferError.self, from: JSONCoding.encode(error))
         #expect(again == error)
     }
 
     @Test func sparseErrorsAreFilledFromTheTable() throws {
-        let error = try JSONDecoder().decode(TransferError.self, from: Data(#"{"code": "disk.full"}"#.utf8))
+        let error = try JSONCoding.decode(TransferError.self, from: Array(#"{"code": "disk.full"}"#.utf8))
         #expect(error.retryable)
         #expect(error.message == ErrorCode.diskFull.summary)
     }

@@ -14,18 +14,18 @@ struct UploadProgressTests {
         progress.longestAppend = 100
         progress.remoteBefore = RemoteFile(size: 3, modificationTime: 4)
         progress.expiresAt = Timestamp(milliseconds: 1_900_000_000_000)
-        let data = try JSONEncoder().encode(progress)
-        #expect(try JSONDecoder().decode(UploadProgress.self, from: data) == progress)
+        let data = JSONCoding.encode(progress)
+        #expect(try JSONCoding.decode(UploadProgress.self, from: data) == progress)
     }
 
     @Test func s3IsReadStrictly() throws {
         let good = #"{"partURLs":["https://a/1"],"partSize":5,"completeURL":"https://a/2"}"#
-        let read = try JSONDecoder().decode(S3Upload.self, from: Data(good.utf8))
+        let read = try JSONCoding.decode(S3Upload.self, from: Array(good.utf8))
         #expect(read == S3Upload(partURLs: ["https://a/1"], partSize: 5, completeURL: "https://a/2"))
         let odd = #"{"partURLs":[],"partSize":5,"completeURL":"x","region":"eu"}"#
-        #expect(throws: TransferError.self) { try JSONDecoder().decode(S3Upload.self, from: Data(odd.utf8)) }
+        #expect(throws: TransferError.self) { try JSONCoding.decode(S3Upload.self, from: Array(odd.utf8)) }
         #expect(throws: TransferError.self) {
-            try JSONDecoder().decode(S3Upload.self, from: Data(#"{"partURLs":[]}"#.utf8))
+            try JSONCoding.decode(S3Upload.self, from: Array(#"{"partURLs":[]}"#.utf8))
         }
     }
 }

@@ -65,7 +65,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     private func note(_ line: String) { values.withLock { $0.lines.append(line) } }
 
     /// Waits for a line that begins like this.
-    func wait(for line: String, within limit: Double = 20) async -> Bool {
+    func wait(for line: String, within limit: Double = 60) async -> Bool {
         await eventually(within: limit) { self.lines.contains { $0.hasPrefix(line) } }
     }
 

@@ -112,7 +112,7 @@ extension TransferNetworkingSuite {
             #expect(holder.values.withLock { $0.count } == 0)
             #expect(scene.origin.requests("/a").first?.isFinished == false)
             holder.values.withLock { $0.decide }?(.allow)
-            #expect(await eventually(within: 60) { holder.values.withLock { $0.isComplete } })
+            #expect(await eventually(within: 180) { holder.values.withLock { $0.isComplete } })
             #expect(holder.values.withLock { $0.count } == 60_000_000)
         }
 

@@ -45,7 +45,7 @@ struct FieldDocumentationTests {
     /// Checks that each encoded member is documented, that the `wanted` members are encoded, and that the text decodes
     /// to the same value.
     private func expectCoded<Value: WireObject & Equatable>(_ value: Value, encodes wanted: Set<String>) throws {
-        let text = try WireCoding.encode(value)
+        let text = WireCoding.encode(value)
         guard case .object(let members) = try WireCoding.decode(JSONValue.self, from: text) else {
             Issue.record("\(Value.wireName) is no object")
             return

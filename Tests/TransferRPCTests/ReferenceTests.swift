@@ -43,7 +43,7 @@ struct ReferenceTests {
     @Test func whatIsNotBuiltIsNotInTheReference() {
         let texts = [ProtocolReference.markdown(), ProtocolReference.openRPC()]
         for text in texts {
-            for key in UnbuiltNames.session { #expect(!text.contains("`\(key.rawValue)`")) }
+            for name in SessionConfiguration.unbuiltNames { #expect(!text.contains("`\(name)`")) }
             #expect(!text.contains("Not built"))
         }
     }
@@ -60,7 +60,7 @@ struct ReferenceTests {
 
     @Test func openRPCDescribesEveryMethodAndResolvesItsReferences() throws {
         let text = ProtocolReference.openRPC()
-        let document = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        let document = try JSONCoding.decode(JSONValue.self, from: Array(text.utf8))
         #expect(document["methods"]?.arrayValue?.compactMap { $0["name"]?.stringValue } == allMethods.map { $0.name })
         let schemas = try #require(document["components"]?["schemas"])
         for reference in text.matches(of: /"#\/components\/schemas\/([A-Za-z]*)"/) {

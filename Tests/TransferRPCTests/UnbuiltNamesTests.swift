@@ -4,7 +4,7 @@ import TransferRPC
 
 struct UnbuiltNamesTests {
     @Test func everyNameInTheTableIsRefused() {
-        #expect(UnbuiltNames.session.count == 3)
+        #expect(SessionConfiguration.unbuiltNames.count == 3)
     }
 
     @Test(arguments: [
@@ -16,7 +16,7 @@ struct UnbuiltNamesTests {
         let parameters = try WireCoding.parameters(of: OpenSession.self, from: Array(text.utf8))
         let configuration = try #require(parameters.configuration)
         let error = try #require(throws: TransferError.self) {
-            try UnbuiltNames.check(configuration, path: "configuration")
+            try configuration.checkIsBuilt(path: "configuration")
         }
         #expect(error.code == .unsupported)
         #expect(error.message.hasPrefix("configuration.\(member.split(separator: "\"")[0]): "))
@@ -47,6 +47,6 @@ struct UnbuiltNamesTests {
     }
 
     @Test func acceptsWhatIsBuilt() {
-        #expect(throws: Never.self) { try UnbuiltNames.check(SessionConfiguration(), path: "configuration") }
+        #expect(throws: Never.self) { try SessionConfiguration().checkIsBuilt(path: "configuration") }
     }
 }

@@ -128,13 +128,12 @@ struct HandlerTable {
         add(replying: method) { Reply(try await body($0, $1)) }
     }
 
-    /// Adds a method whose result is written by another type, byte for byte as `M.Result` would be.
-    mutating func add<M: RPCMethod, Written: Encodable & Sendable>(
-        _ method: M.Type, writing _: Written.Type,
-        _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> Written
+    /// Adds a method that writes its result itself, byte for byte as `M.Result` would be.
+    mutating func add<M: RPCMethod>(
+        writing method: M.Type, _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> [UInt8]
     ) {
         handlers[M.name] = { text, context in
-            Reply(try WireCoding.encode(try await body(try WireCoding.parameters(of: method, from: text), context)))
+            Reply(try await body(try WireCoding.parameters(of: method, from: text), context))
         }
     }
 
@@ -144,8 +143,8 @@ struct HandlerTable {
         handlers[M.name] = { text, _ in
             _ = try WireCoding.parameters(of: method, from: text)
             return Reply(
-                try written.withLock { written in
-                    let answer = try written ?? WireCoding.encode(body())
+                written.withLock { written in
+                    let answer = written ?? WireCoding.encode(body())
                     written = answer
                     return answer
                 })
@@ -159,7 +158,7 @@ struct HandlerTable {
     ) {
         handlers[M.name] = { text, context in
             let reply = try await body(try WireCoding.parameters(of: method, from: text), context)
-            return Reply(try WireCoding.encode(reply.value), afterwards: reply.afterwards)
+            return Reply(WireCoding.encode(reply.value), afterwards: reply.afterwards)
         }
     }
 }
@@ -173,7 +172,7 @@ extension RPCError {
         let repeated = error.details.mapValues { value in
             value.stringValue.map { .string(Self.shortened($0, to: 4096)) } ?? value
         }
-        let details = (try? WireCoding.encode(JSONValue.object(repeated))) ?? Array("{}".utf8)
+        let details = WireCoding.encode(JSONValue.object(repeated))
         self.init(
             code: error.code.rpcCode, message: Self.shortened(error.message, to: 8192), cause: error.code.rawValue,
             retryable: error.retryable,

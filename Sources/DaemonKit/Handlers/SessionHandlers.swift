@@ -14,11 +14,11 @@ struct SessionHandlers {
             try Self.check(identifier: parameters.id)
             await services.volatile.waitForEnd(of: key, by: context.connection)
             if let configuration = parameters.configuration {
-                let members = try WireCoding.decode(JSONValue.self, from: WireCoding.encode(configuration)).objectValue
                 try context.peer.require(
-                    owner: key.owner, toChange: members?.keys.sorted() ?? [], in: "configuration.",
+                    owner: key.owner, toChange: SessionConfiguration.shape.present(in: configuration).map(\.name),
+                    in: "configuration.",
                     except: Self.fieldsOfAdministrators)
-                try UnbuiltNames.check(configuration, path: "configuration")
+                try configuration.checkIsBuilt(path: "configuration")
                 if let name = configuration.subscriber { try Self.check(name: name, field: "configuration.subscriber") }
             }
             return try await Self.open(key, parameters, context, services)

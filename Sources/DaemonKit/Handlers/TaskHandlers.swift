@@ -35,7 +35,7 @@ struct TaskHandlers {
             }
             return view
         }
-        table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
+        table.add(writing: ListTasks.self) { parameters, context in
             let page = try await Self.page(parameters, context, services)
             var views: [ListedTaskView] = []
             views.reserveCapacity(page.tasks.count)
@@ -54,7 +54,7 @@ struct TaskHandlers {
                     }
                 }
             }
-            return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor)
+            return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor).text
         }
         table.add(UpdateTask.self) { parameters, context in
             let services = try await services.tasks(of: parameters.id, context)

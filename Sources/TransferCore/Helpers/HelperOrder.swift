@@ -72,7 +72,7 @@ package struct HelperOrder: Sendable, Hashable {
     private static func line(_ type: String, _ members: [String: JSONValue]) -> [UInt8] {
         let object = JSONValue.object(members.merging(["type": .string(type)]) { $1 })
         // This cannot fail, because the values are strings and integers.
-        return ((try? JSONCoding.encode(object)) ?? []) + [UInt8(ascii: "\n")]
+        return JSONCoding.encode(object) + [UInt8(ascii: "\n")]
     }
 
     // MARK: Answers

@@ -2,7 +2,7 @@ import TransferModel
 import TransferRPC
 
 /// A notification about a task, with the members that this library uses.
-struct Notice: Decodable, Sendable {
+struct Notice: Sendable {
     var type: EventType
     var sequence: SequenceNumber?
     var task: TaskID?
@@ -20,35 +20,33 @@ struct Notice: Decodable, Sendable {
     var decision: DecisionID?
     var question: Question?
 
-    private enum CodingKeys: String, CodingKey {
-        case type, sequence, task, response, error, reason, file, url, offset, expected, bytesReceived, bytesExpected,
-            bytesSent, bytesToSend, decision, bytes
-    }
+    /// - Throws: `TransferError` for what is not an event.
+    init(_ text: [UInt8]) throws {
+        let node = try JSONTape(text, lenient: true).root
 
-    init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        type = try fields.decode(EventType.self, forKey: .type)
-        sequence = try fields.decodeIfPresent(SequenceNumber.self, forKey: .sequence)
-        task = try fields.decodeIfPresent(TaskID.self, forKey: .task)
+        guard let type: EventType = try node.value("type") else { throw node.missing("type") }
+        self.type = type
+        sequence = try node.value("sequence")
+        task = try node.value("task")
         switch type {
-        case .taskResponse: response = try fields.decodeIfPresent(ResponseInfo.self, forKey: .response)
-        case .taskFailed: error = try fields.decodeIfPresent(TransferError.self, forKey: .error)
-        case .taskWaiting: reason = try fields.decodeIfPresent(WaitReason.self, forKey: .reason)
-        case .taskRedirected: url = try fields.decodeIfPresent(String.self, forKey: .url)
+        case .taskResponse: response = try node.value("response")
+        case .taskFailed: error = try node.value("error")
+        case .taskWaiting: reason = try node.value("reason")
+        case .taskRedirected: url = try node.value("url")
         case .taskCompleted:
-            file = try fields.decodeIfPresent(String.self, forKey: .file)
-            bytesReceived = try fields.decodeIfPresent(Int64.self, forKey: .bytes)
+            file = try node.value("file")
+            bytesReceived = try node.value("bytes")
         case .taskResumed:
-            offset = try fields.decodeIfPresent(Int64.self, forKey: .offset)
-            expected = try fields.decodeIfPresent(Int64.self, forKey: .expected)
+            offset = try node.value("offset")
+            expected = try node.value("expected")
         case .taskProgress:
-            bytesReceived = try fields.decodeIfPresent(Int64.self, forKey: .bytesReceived)
-            bytesExpected = try fields.decodeIfPresent(Int64.self, forKey: .bytesExpected)
-            bytesSent = try fields.decodeIfPresent(Int64.self, forKey: .bytesSent)
-            bytesToSend = try fields.decodeIfPresent(Int64.self, forKey: .bytesToSend)
+            bytesReceived = try node.value("bytesReceived")
+            bytesExpected = try node.value("bytesExpected")
+            bytesSent = try node.value("bytesSent")
+            bytesToSend = try node.value("bytesToSend")
         case .taskDecision:
-            decision = try fields.decodeIfPresent(DecisionID.self, forKey: .decision)
-            question = try Question(from: decoder)
+            decision = try node.value("decision")
+            question = try Question.shape.read(node, ignoringOthers: true)
         default: break
         }
     }

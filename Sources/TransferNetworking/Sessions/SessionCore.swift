@@ -337,7 +337,7 @@ final class SessionCore: @unchecked Sendable {
             }
             return course.received(.data(Data(base64Encoded: piece.base64) ?? Data()))
         }
-        guard method == RPCCatalog.eventNotification, let notice = try? WireCoding.decode(Notice.self, from: text),
+        guard method == RPCCatalog.eventNotification, let notice = try? Notice(text),
             let id = notice.task
         else { return }
         if let course = isVolatile ? courses[id] : course(of: notice, id) { return course.received(.notice(notice)) }

@@ -1,31 +1,33 @@
 import TransferModel
 
 /// The owner whose objects a request is about, named by root or an administrator: a user id, or `"*"` for all.
-public enum OwnerScope: Hashable, Sendable, Codable {
+public enum OwnerScope: WireValue, Hashable {
     case user(UserID)
     case everyone
 
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let uid = try? container.decode(UInt32.self) {
-            self = .user(UserID(uid))
-        } else if (try? container.decode(String.self)) == "*" {
+    public static let wireType = WireType.either([.userID, .choice(["*"])])
+
+    public init(json node: JSONNode) throws(TransferError) {
+        if node.stringIfAny == "*" {
             self = .everyone
+        } else if let uid = node.integerIfAny(UInt32.self) {
+            self = .user(UserID(uid))
         } else {
-            let path = fieldPath(decoder.codingPath)
-            throw TransferError.bad(path, "give a user id or \"*\".")
+            throw node.refusal("give a user id or \"*\".")
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
+    public func write(to text: inout JSONWriter) {
         switch self {
-        case .user(let uid): try container.encode(uid)
-        case .everyone: try container.encode("*")
+        case .user(let uid): uid.write(to: &text)
+        case .everyone: text.string("*")
         }
     }
+}
 
-    static let wireType = WireType.either([.userID, .choice(["*"])])
-    static let field = Field.optional(
-        wireType, "The user whose objects are meant, for administrators only; default: the peer.")
+extension Rows {
+    /// The member `owner` of requests about several users' objects.
+    mutating func owner(_ path: WritableKeyPath<Root, OwnerScope?> & Sendable) {
+        self("owner", path, "The user whose objects are meant, for administrators only; default: the peer.")
+    }
 }

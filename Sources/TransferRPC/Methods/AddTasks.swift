@@ -24,33 +24,17 @@ public enum AddTasks: RPCMethod {
             self.tasks = tasks
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, tasks
+        public static let shape = Shape("AddTasks", Self(tasks: [])) { row in
+            row("session", \.session, "One of the peer's sessions; default: `shared`.")
+            row("tasks", \.tasks, "1 to \(Bounds.tasks).")
         }
 
         /// - Throws: `request.too_large` before memory is spent on too many tasks.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            session = try container.decodeIfPresent(String.self, forKey: .session)
-            guard var list = try? container.nestedUnkeyedContainer(forKey: .tasks), let count = list.count else {
-                tasks = try container.decode([TaskSpec].self, forKey: .tasks)
-                return
+        public init(json node: JSONNode) throws(TransferError) {
+            if let tasks = node.member("tasks"), tasks.count > Bounds.tasks {
+                throw tasks.refusal("at most \(Bounds.tasks) in one call; add the rest with another.", .tooLarge)
             }
-            guard count <= Bounds.tasks else {
-                throw TransferError.bad(
-                    "tasks", "at most \(Bounds.tasks) in one call; add the rest with another.", .tooLarge)
-            }
-            tasks = []
-            tasks.reserveCapacity(count)
-            while !list.isAtEnd { tasks.append(try list.decode(TaskSpec.self)) }
-        }
-
-        public static let wireName = "AddTasks"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, "One of the peer's sessions; default: `shared`.")
-            case .tasks: .required(.list(.object(TaskSpec.self)), "1 to \(Bounds.tasks).")
-            }
+            self = try Self.shape.read(node)
         }
     }
 
@@ -73,38 +57,18 @@ public enum AddTasks: RPCMethod {
             self.duplicateOf = duplicateOf
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, state, existing, removed, duplicateOf
-        }
-
-        public func encode(to encoder: any Encoder) throws {
-            var fields = FieldWriter(encoder, CodingKeys.self)
-            try fields.write(id, .id)
-            try fields.write(state, .state)
-            try fields.write(existing, .existing)
-            try fields.write(removed, .removed)
-            try fields.write(duplicateOf, .duplicateOf)
-        }
-
-        public static let wireName = "AddedTask"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.taskID, "The new task, or the task that its `clientToken` added before.")
-            case .state:
-                .required(
-                    .oneOf(TaskState.self),
-                    "Its state: `completed` if the [cache](cache.md) had the answer; for a removed task, its final state."
-                )
-            case .existing: .optional(.boolean, "True: its `clientToken` added it before; nothing was added now.")
-            case .removed:
-                .optional(.boolean, "True: it has been removed since; its token is still remembered for 24 h.")
-            case .duplicateOf:
-                .optional(
-                    .taskID,
-                    "An unfinished download of the same URL in the session. The new task is added nevertheless; task.cancel "
-                        + "drops it. Not every earlier task is found: not those of calls with more than 100 unordered URLs, "
-                        + "nor those with a URL of more than 2048 bytes.")
-            }
+        public static let shape = Shape("AddedTask", Self(id: TaskID(0), state: .queued)) { row in
+            row("id", \.id, "The new task, or the task that its `clientToken` added before.")
+            row(
+                "state", \.state,
+                "Its state: `completed` if the [cache](cache.md) had the answer; for a removed task, its final state.")
+            row("existing", \.existing, "True: its `clientToken` added it before; nothing was added now.")
+            row("removed", \.removed, "True: it has been removed since; its token is still remembered for 24 h.")
+            row(
+                "duplicateOf", \.duplicateOf,
+                "An unfinished download of the same URL in the session. The new task is added nevertheless; task.cancel "
+                    + "drops it. Not every earlier task is found: not those of calls with more than 100 unordered URLs, "
+                    + "nor those with a URL of more than 2048 bytes.")
         }
     }
 
@@ -113,15 +77,8 @@ public enum AddTasks: RPCMethod {
 
         public init(tasks: [Added]) { self.tasks = tasks }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case tasks
-        }
-
-        public static let wireName = "AddedTasks"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .tasks: .required(.list(.object(Added.self)), "In the order of the request.")
-            }
+        public static let shape = Shape("AddedTasks", Self(tasks: [])) { row in
+            row("tasks", \.tasks, "In the order of the request.")
         }
     }
 }

@@ -15,15 +15,8 @@ public enum CacheInfo: RPCMethod {
 
         public init(storage: String? = nil) { self.storage = storage }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case storage
-        }
-
-        public static let wireName = "CacheInfo"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .storage: .optional(.string, CacheText.storage)
-            }
+        public static let shape = Shape("CacheInfo", Self()) { row in
+            row("storage", \.storage, CacheText.storage)
         }
     }
 
@@ -32,16 +25,8 @@ public enum CacheInfo: RPCMethod {
 
         public init(storages: [CacheStorageView]) { self.storages = storages }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case storages
-        }
-
-        public static let wireName = "Caches"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .storages:
-                .required(.list(.object(CacheStorageView.self)), "Storages that are not empty, ordered by name.")
-            }
+        public static let shape = Shape("Caches", Self(storages: [])) { row in
+            row("storages", \.storages, "Storages that are not empty, ordered by name.")
         }
     }
 }
@@ -64,19 +49,14 @@ public struct CacheStorageView: WireObject, Hashable {
         self.diskEntries = diskEntries
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case storage, memoryUsage, memoryEntries, diskUsage, diskEntries
-    }
-
-    public static let wireName = "CacheStorage"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .storage: .required(.string, "`shared`: the user's own; otherwise the session's id.")
-        case .memoryUsage: .required(.byteCount, "Bytes in memory, including 512 for each answer.")
-        case .memoryEntries: .required(.integer, "Answers in memory. Most of them are on the disk too.")
-        case .diskUsage: .required(.byteCount, "Bytes on the disk, including 512 for each answer.")
-        case .diskEntries: .required(.integer, "Answers on the disk.")
-        }
+    public static let shape = Shape(
+        "CacheStorage", Self(storage: "", memoryUsage: 0, memoryEntries: 0, diskUsage: 0, diskEntries: 0)
+    ) { row in
+        row("storage", \.storage, "`shared`: the user's own; otherwise the session's id.")
+        row("memoryUsage", \.memoryUsage, "Bytes in memory, including 512 for each answer.")
+        row("memoryEntries", \.memoryEntries, "Answers in memory. Most of them are on the disk too.")
+        row("diskUsage", \.diskUsage, "Bytes on the disk, including 512 for each answer.")
+        row("diskEntries", \.diskEntries, "Answers on the disk.")
     }
 }
 
@@ -98,17 +78,10 @@ public enum RemoveCached: RPCMethod {
             self.since = since
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case storage, url, since
-        }
-
-        public static let wireName = "RemoveCached"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .storage: .optional(.string, CacheText.storage)
-            case .url: .optional(.string, "Only answers for this URL, in all variants.")
-            case .since: .optional(.time, "Only answers that arrived, or were confirmed, at or after this time.")
-            }
+        public static let shape = Shape("RemoveCached", Self()) { row in
+            row("storage", \.storage, CacheText.storage)
+            row("url", \.url, "Only answers for this URL, in all variants.")
+            row("since", \.since, "Only answers that arrived, or were confirmed, at or after this time.")
         }
     }
 
@@ -121,16 +94,9 @@ public enum RemoveCached: RPCMethod {
             self.diskEntries = diskEntries
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case memoryEntries, diskEntries
-        }
-
-        public static let wireName = "RemovedCached"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .memoryEntries: .required(.integer, "Number of answers removed from memory.")
-            case .diskEntries: .required(.integer, "Number of answers removed from the disk.")
-            }
+        public static let shape = Shape("RemovedCached", Self(memoryEntries: 0, diskEntries: 0)) { row in
+            row("memoryEntries", \.memoryEntries, "Number of answers removed from memory.")
+            row("diskEntries", \.diskEntries, "Number of answers removed from the disk.")
         }
     }
 }

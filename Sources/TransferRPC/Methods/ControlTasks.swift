@@ -21,22 +21,13 @@ public struct ControlSelection: WireObject, Hashable {
         self.owner = owner
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case ids, range, session, all, states, owner
-    }
-
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .ids: .optional(.list(.taskID), "These tasks, up to \(Bounds.ids).")
-        case .range:
-            .optional(
-                .object(TaskRange.self), "All tasks with ids in this range, volatile ones of this connection too.")
-        case .session: .optional(.string, "All tasks of this session.")
-        case .all: .optional(.boolean, "True: all tasks, volatile ones of this connection too.")
-        case .states:
-            .optional(.list(.oneOf(TaskState.self)), "Restricts the selected tasks to these states.")
-        case .owner: OwnerScope.field
-        }
+    public static let shape = Shape("ControlSelection", Self()) { row in
+        row("ids", \.ids, "These tasks, up to \(Bounds.ids).")
+        row("range", \.range, "All tasks with ids in this range, volatile ones of this connection too.")
+        row("session", \.session, "All tasks of this session.")
+        row("all", \.all, "True: all tasks, volatile ones of this connection too.")
+        row("states", \.states, "Restricts the selected tasks to these states.")
+        row.owner(\.owner)
     }
 }
 
@@ -51,20 +42,12 @@ public struct ControlResult: WireObject, Hashable {
             self.code = code
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, code
-        }
-
-        public static let wireName = "SkippedTask"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.taskID, "The task.")
-            case .code:
-                .required(
-                    .string,
-                    "The cause: `task.not_found`, `task.wrong_state`, `session.invalidated` or `limit.reached`; with "
-                        + "`sourceChanged` also an error of the file.")
-            }
+        public static let shape = Shape("SkippedTask", Self(id: TaskID(0), code: .internal)) { row in
+            row("id", \.id, "The task.")
+            row(
+                "code", \.code,
+                "The cause: `task.not_found`, `task.wrong_state`, `session.invalidated` or `limit.reached`; with "
+                    + "`sourceChanged` also an error of the file.", as: .string)
         }
     }
 
@@ -77,16 +60,9 @@ public struct ControlResult: WireObject, Hashable {
             self.message = message
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, message
-        }
-
-        public static let wireName = "TaskWarning"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.taskID, "The task; it is one of `changed`.")
-            case .message: .required(.string, "A sentence for people.")
-            }
+        public static let shape = Shape("TaskWarning", Self(id: TaskID(0), message: "")) { row in
+            row("id", \.id, "The task; it is one of `changed`.")
+            row("message", \.message, "A sentence for people.")
         }
     }
 
@@ -104,29 +80,17 @@ public struct ControlResult: WireObject, Hashable {
         self.warnings = warnings
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case changed, skipped, files, warnings
-    }
-
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .changed: .required(.list(.taskID), "Tasks that are now in the requested state.")
-        case .skipped: .required(.list(.object(Skipped.self)), "Tasks that were not changed, with the reason.")
-        case .warnings:
-            .optional(
-                .list(.object(Warning.self)),
-                "What the change costs: `task.pause` names running transfers that cannot resume.")
-        case .files:
-            .optional(
-                .list(.object(RemovedFile.self)),
-                "`task.remove` with `deleteFile`: the fate of each delivered file.")
-        }
+    public static let shape = Shape("ControlResult", Self()) { row in
+        row("changed", \.changed, "Tasks that are now in the requested state.")
+        row("skipped", \.skipped, "Tasks that were not changed, with the reason.")
+        row("files", \.files, "`task.remove` with `deleteFile`: the fate of each delivered file.")
+        row("warnings", \.warnings, "What the change costs: `task.pause` names running transfers that cannot resume.")
     }
 }
 
 /// What happened to the file of a removed task.
 public struct RemovedFile: WireObject, Hashable {
-    public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
+    public enum Fate: String, Word {
         case deleted, kept, absent
     }
 
@@ -140,19 +104,12 @@ public struct RemovedFile: WireObject, Hashable {
         self.reason = reason
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case id, fate, reason
-    }
-
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .id: .required(.taskID, "The task.")
-        case .fate:
-            .required(
-                .oneOf(Fate.self),
-                "`deleted`; `kept`: it is not the file that the task delivered; `absent`: it was already gone.")
-        case .reason: .optional(.string, "Why the file was kept.")
-        }
+    public static let shape = Shape("RemovedFile", Self(id: TaskID(0), fate: .absent)) { row in
+        row("id", \.id, "The task.")
+        row(
+            "fate", \.fate,
+            "`deleted`; `kept`: it is not the file that the task delivered; `absent`: it was already gone.")
+        row("reason", \.reason, "Why the file was kept.")
     }
 }
 
@@ -188,30 +145,12 @@ public enum RetryTasks: RPCMethod {
             self.sourceChanged = sourceChanged
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case ids, range, session, all, states, owner, sourceChanged
-        }
-
-        public static let wireName = "RetryTasks"
-        public static func field(_ key: CodingKeys) -> Field {
-            ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
-                ?? .optional(
-                    .boolean,
-                    "True: sends the source as it is now. If it has changed since it was added, the upload starts over and the "
-                        + "old one is ended at the server; in an S3 upload the parts are replaced."
-                )
-        }
-
-        public init(from decoder: any Decoder) throws {
-            selection = try ControlSelection(from: decoder)
-            sourceChanged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
-                Bool.self, forKey: .sourceChanged)
-        }
-
-        public func encode(to encoder: any Encoder) throws {
-            try selection.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encodeIfPresent(sourceChanged, forKey: .sourceChanged)
+        public static let shape = Shape("RetryTasks", Self(ControlSelection())) { row in
+            row(membersOf: \.selection, ControlSelection.shape)
+            row(
+                "sourceChanged", \.sourceChanged,
+                "True: sends the source as it is now. If it has changed since it was added, the upload starts over and the "
+                    + "old one is ended at the server; in an S3 upload the parts are replaced.")
         }
     }
 }
@@ -231,26 +170,9 @@ public enum CancelTasks: RPCMethod {
             self.keepPartial = keepPartial
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case ids, range, session, all, states, owner, keepPartial
-        }
-
-        public static let wireName = "CancelTasks"
-        public static func field(_ key: CodingKeys) -> Field {
-            ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
-                ?? .optional(.boolean, "True: keeps the part file.")
-        }
-
-        public init(from decoder: any Decoder) throws {
-            selection = try ControlSelection(from: decoder)
-            keepPartial = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
-                Bool.self, forKey: .keepPartial)
-        }
-
-        public func encode(to encoder: any Encoder) throws {
-            try selection.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encodeIfPresent(keepPartial, forKey: .keepPartial)
+        public static let shape = Shape("CancelTasks", Self(ControlSelection())) { row in
+            row(membersOf: \.selection, ControlSelection.shape)
+            row("keepPartial", \.keepPartial, "True: keeps the part file.")
         }
     }
 }
@@ -275,28 +197,11 @@ public enum RemoveTasks: RPCMethod {
             self.deleteFile = deleteFile
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case ids, range, session, all, states, owner, deleteFile
-        }
-
-        public static let wireName = "RemoveTasks"
-        public static func field(_ key: CodingKeys) -> Field {
-            ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
-                ?? .optional(
-                    .boolean,
-                    "True: removes the delivered file too, if it was neither replaced nor changed."
-                )
-        }
-
-        public init(from decoder: any Decoder) throws {
-            selection = try ControlSelection(from: decoder)
-            deleteFile = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Bool.self, forKey: .deleteFile)
-        }
-
-        public func encode(to encoder: any Encoder) throws {
-            try selection.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encodeIfPresent(deleteFile, forKey: .deleteFile)
+        public static let shape = Shape("RemoveTasks", Self(ControlSelection())) { row in
+            row(membersOf: \.selection, ControlSelection.shape)
+            row(
+                "deleteFile", \.deleteFile,
+                "True: removes the delivered file too, if it was neither replaced nor changed.")
         }
     }
 }

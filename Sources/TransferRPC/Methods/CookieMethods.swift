@@ -18,17 +18,10 @@ public enum ListCookies: RPCMethod {
             self.secrets = secrets
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, domain, secrets
-        }
-
-        public static let wireName = "ListCookies"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, CookieText.session)
-            case .domain: .optional(.string, "Only cookies of this domain and the names below it.")
-            case .secrets: .optional(.boolean, "True: cookies have their `value`.")
-            }
+        public static let shape = Shape("ListCookies", Self()) { row in
+            row("session", \.session, CookieText.session)
+            row("domain", \.domain, "Only cookies of this domain and the names below it.")
+            row("secrets", \.secrets, "True: cookies have their `value`.")
         }
     }
 
@@ -37,15 +30,8 @@ public enum ListCookies: RPCMethod {
 
         public init(cookies: [CookieView]) { self.cookies = cookies }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case cookies
-        }
-
-        public static let wireName = "Cookies"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .cookies: .required(.list(.object(CookieView.self)), "The cookies that have not expired.")
-            }
+        public static let shape = Shape("Cookies", Self(cookies: [])) { row in
+            row("cookies", \.cookies, "The cookies that have not expired.")
         }
     }
 }
@@ -70,16 +56,9 @@ public enum SetCookies: RPCMethod {
             self.cookies = cookies
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, cookies
-        }
-
-        public static let wireName = "SetCookies"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, CookieText.session)
-            case .cookies: .required(.list(.object(Cookie.self)), "Up to \(Bounds.cookies).")
-            }
+        public static let shape = Shape("SetCookies", Self(cookies: [])) { row in
+            row("session", \.session, CookieText.session)
+            row("cookies", \.cookies, "Up to \(Bounds.cookies).")
         }
     }
 
@@ -100,23 +79,15 @@ public enum SetCookies: RPCMethod {
             self.evicted = evicted
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case set, replaced, unchanged, expired, evicted
-        }
-
-        public static let wireName = "StoredCookies"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .set: .required(.integer, "Number of cookies in the call.")
-            case .replaced: .optional(.integer, "Of these, those in whose place another one was stored before.")
-            case .unchanged: .optional(.integer, "Of these, those that were stored before, just as they are.")
-            case .expired: .optional(.integer, "Of these, those that have expired and are not stored.")
-            case .evicted:
-                .optional(
-                    .integer,
-                    "Number of cookies, of these and of those stored before, that gave way to others: \(Bounds.cookies) are kept, and \(Bounds.cookiesOfDomain) of a registered domain with the names below it."
-                )
-            }
+        public static let shape = Shape("StoredCookies", Self(set: 0)) { row in
+            row("set", \.set, "Number of cookies in the call.")
+            row("replaced", \.replaced, "Of these, those in whose place another one was stored before.")
+            row("unchanged", \.unchanged, "Of these, those that were stored before, just as they are.")
+            row("expired", \.expired, "Of these, those that have expired and are not stored.")
+            row(
+                "evicted", \.evicted,
+                "Number of cookies, of these and of those stored before, that gave way to others: \(Bounds.cookies) are kept, and \(Bounds.cookiesOfDomain) of a registered domain with the names below it."
+            )
         }
     }
 }
@@ -141,18 +112,11 @@ public enum RemoveCookies: RPCMethod {
             self.name = name
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, domain, path, name
-        }
-
-        public static let wireName = "RemoveCookies"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, CookieText.session)
-            case .domain: .optional(.string, "Only cookies of this domain and the names below it.")
-            case .path: .optional(.string, "Only cookies with exactly this path.")
-            case .name: .optional(.string, "Only cookies with this name.")
-            }
+        public static let shape = Shape("RemoveCookies", Self()) { row in
+            row("session", \.session, CookieText.session)
+            row("domain", \.domain, "Only cookies of this domain and the names below it.")
+            row("path", \.path, "Only cookies with exactly this path.")
+            row("name", \.name, "Only cookies with this name.")
         }
     }
 
@@ -161,15 +125,8 @@ public enum RemoveCookies: RPCMethod {
 
         public init(removed: Int) { self.removed = removed }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case removed
-        }
-
-        public static let wireName = "RemovedCookies"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .removed: .required(.integer, "Number of removed cookies.")
-            }
+        public static let shape = Shape("RemovedCookies", Self(removed: 0)) { row in
+            row("removed", \.removed, "Number of removed cookies.")
         }
     }
 }

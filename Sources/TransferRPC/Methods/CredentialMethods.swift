@@ -14,15 +14,8 @@ public enum ListCredentials: RPCMethod {
 
         public init(session: String? = nil) { self.session = session }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session
-        }
-
-        public static let wireName = "ListCredentials"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, CredentialText.session)
-            }
+        public static let shape = Shape("ListCredentials", Self()) { row in
+            row("session", \.session, CredentialText.session)
         }
     }
 
@@ -31,16 +24,8 @@ public enum ListCredentials: RPCMethod {
 
         public init(credentials: [CredentialView]) { self.credentials = credentials }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case credentials
-        }
-
-        public static let wireName = "Credentials"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .credentials:
-                .required(.list(.object(CredentialView.self)), "The credentials, including those that were refused.")
-            }
+        public static let shape = Shape("Credentials", Self(credentials: [])) { row in
+            row("credentials", \.credentials, "The credentials, including those that were refused.")
         }
     }
 }
@@ -75,26 +60,22 @@ public enum SetCredential: RPCMethod {
             self.isDefault = isDefault
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, protectionSpace, credential, isDefault
-        }
-
-        public static let wireName = "SetCredential"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, CredentialText.session)
-            case .protectionSpace: .required(.object(CredentialSpace.self), "The server or proxy that it is for.")
-            case .credential:
-                .required(
-                    .object(DecisionCredential.self),
-                    "`username`, `password` and `persistence`. `permanent` (default) stores it. `session` keeps it until the daemon ends or, with the parameter `session`, until that session ends; there it is the default."
-                )
-            case .isDefault:
-                .optional(
-                    .boolean,
-                    "True: the default credential of its protection space. Default: true, unless the protection space has another default credential that was not refused."
-                )
-            }
+        public static let shape = Shape(
+            "SetCredential",
+            Self(
+                protectionSpace: CredentialSpace(host: "", port: 0, protocol: "https"),
+                credential: DecisionCredential(username: "", password: ""))
+        ) { row in
+            row("session", \.session, CredentialText.session)
+            row("protectionSpace", \.protectionSpace, "The server or proxy that it is for.")
+            row(
+                "credential", \.credential,
+                "`username`, `password` and `persistence`. `permanent` (default) stores it. `session` keeps it until the daemon ends or, with the parameter `session`, until that session ends; there it is the default."
+            )
+            row(
+                "isDefault", \.isDefault,
+                "True: the default credential of its protection space. Default: true, unless the protection space has another default credential that was not refused."
+            )
         }
     }
 
@@ -103,15 +84,15 @@ public enum SetCredential: RPCMethod {
 
         public init(credential: CredentialView) { self.credential = credential }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case credential
-        }
-
-        public static let wireName = "SetCredentialResult"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .credential: .required(.object(CredentialView.self), "As it is stored.")
-            }
+        public static let shape = Shape(
+            "SetCredentialResult",
+            Self(
+                credential: CredentialView(
+                    StoredCredential(
+                        space: CredentialSpace(host: "", port: 0, protocol: "https"), username: "", password: "",
+                        persistence: .session)))
+        ) { row in
+            row("credential", \.credential, "As it is stored.")
         }
     }
 }
@@ -137,17 +118,12 @@ public enum RemoveCredentials: RPCMethod {
             self.username = username
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, protectionSpace, username
-        }
-
-        public static let wireName = "RemoveCredentials"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, CredentialText.session)
-            case .protectionSpace: .required(.object(CredentialSpace.self), "The server or proxy that they are for.")
-            case .username: .optional(.string, "Only credentials with this user name.")
-            }
+        public static let shape = Shape(
+            "RemoveCredentials", Self(protectionSpace: CredentialSpace(host: "", port: 0, protocol: "https"))
+        ) { row in
+            row("session", \.session, CredentialText.session)
+            row("protectionSpace", \.protectionSpace, "The server or proxy that they are for.")
+            row("username", \.username, "Only credentials with this user name.")
         }
     }
 
@@ -156,15 +132,8 @@ public enum RemoveCredentials: RPCMethod {
 
         public init(removed: Int) { self.removed = removed }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case removed
-        }
-
-        public static let wireName = "RemovedCredentials"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .removed: .required(.integer, "Number of removed credentials.")
-            }
+        public static let shape = Shape("RemovedCredentials", Self(removed: 0)) { row in
+            row("removed", \.removed, "Number of removed credentials.")
         }
     }
 }

@@ -51,50 +51,43 @@ public enum DaemonInfo: RPCMethod {
             self.damage = damage
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case name, version, `protocol`, pid, uid, mode, administrator, socket, sockets, stateDirectory,
-                userDirectory, startedAt,
-                libcurl, sqlite, schemes, features, damage
-        }
-
-        public static let wireName = "Info"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .name: .required(.string, "`dld`.")
-            case .version: .required(.string, "Version of the program.")
-            case .protocol: .required(.integer, "Version of this protocol: 1.")
-            case .pid: .required(.integer, "Process id.")
-            case .uid: .required(.userID, "User the daemon runs as.")
-            case .mode: .required(.oneOf(DaemonMode.self), "One daemon for one user, or one for the system.")
-            case .administrator:
-                .optional(
-                    .boolean,
-                    "System daemon: whether the caller is an administrator, who sees all users' tasks and changes settings."
-                )
-            case .socket: .required(.string, "Path of the socket; if there are several, the best-known one.")
-            case .sockets: .optional(.list(.string), "Paths of all sockets on which the daemon listens now.")
-            case .stateDirectory: .required(.string, "Folder of the store.")
-            case .userDirectory:
-                .optional(
-                    .string,
-                    "System daemon: the caller's own folder. Tasks can name only files in it, and downloads without a folder go there. This call creates it if necessary."
-                )
-            case .startedAt: .required(.time, "When the daemon started.")
-            case .libcurl: .required(.string, "Version of libcurl.")
-            case .sqlite: .required(.string, "Version of SQLite.")
-            case .schemes:
-                .optional(
-                    .list(.string),
-                    "Schemes of URLs that a helper serves (docs/helpers.md), beside those that dld speaks.")
-            case .features: .required(.list(.string), "Names of supported features; see Features.")
-            case .damage: .optional(.string, "The state database is damaged: where, and what to do.")
-            }
+        public static let shape = Shape(
+            "Info",
+            Self(
+                name: "", version: "", protocol: 0, pid: 0, uid: UserID(0), mode: .user, socket: "", stateDirectory: "",
+                startedAt: Timestamp(milliseconds: 0), libcurl: "", sqlite: "", features: [])
+        ) { row in
+            row("name", \.name, "`dld`.")
+            row("version", \.version, "Version of the program.")
+            row("protocol", \.protocol, "Version of this protocol: 1.")
+            row("pid", \.pid, "Process id.", as: .integer)
+            row("uid", \.uid, "User the daemon runs as.")
+            row("mode", \.mode, "One daemon for one user, or one for the system.")
+            row(
+                "administrator", \.administrator,
+                "System daemon: whether the caller is an administrator, who sees all users' tasks and changes settings."
+            )
+            row("socket", \.socket, "Path of the socket; if there are several, the best-known one.")
+            row("sockets", \.sockets, "Paths of all sockets on which the daemon listens now.")
+            row("stateDirectory", \.stateDirectory, "Folder of the store.")
+            row(
+                "userDirectory", \.userDirectory,
+                "System daemon: the caller's own folder. Tasks can name only files in it, and downloads without a folder go there. This call creates it if necessary."
+            )
+            row("startedAt", \.startedAt, "When the daemon started.")
+            row("libcurl", \.libcurl, "Version of libcurl.")
+            row("sqlite", \.sqlite, "Version of SQLite.")
+            row(
+                "schemes", \.schemes,
+                "Schemes of URLs that a helper serves (docs/helpers.md), beside those that dld speaks.")
+            row("features", \.features, "Names of supported features; see Features.")
+            row("damage", \.damage, "The state database is damaged: where, and what to do.")
         }
     }
 }
 
 /// Whether one daemon serves its own user or every user of the system.
-public enum DaemonMode: String, Codable, Sendable, CaseIterable {
+public enum DaemonMode: String, Word {
     case user, system
 }
 
@@ -137,29 +130,25 @@ public enum DaemonStats: RPCMethod {
             self.damage = damage
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case tasks, activeTransfers, downloadRate, uploadRate, bytesReceived, bytesSent, memory, connections, head,
-                uptime, damage
-        }
-
-        public static let wireName = "Stats"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .tasks:
-                .required(
-                    .map(.integer),
-                    "Number of tasks in each state, every state present; of the volatile ones only this connection's.")
-            case .activeTransfers: .required(.integer, "Transfers of these tasks that run now.")
-            case .downloadRate: .required(.number, "Bytes per second received, over the last second.")
-            case .uploadRate: .required(.number, "Bytes per second sent, over the last second.")
-            case .bytesReceived: .required(.byteCount, "Received since the daemon started.")
-            case .bytesSent: .required(.byteCount, "Sent since the daemon started.")
-            case .memory: .required(.byteCount, "Resident memory.")
-            case .connections: .required(.integer, "Open connections of clients.")
-            case .head: .required(.sequence, "Sequence number of the newest stored event; 0 = none yet.")
-            case .uptime: .required(.seconds, "Since the daemon started.")
-            case .damage: .optional(.string, "The state database is damaged: where, and what to do.")
-            }
+        public static let shape = Shape(
+            "Stats",
+            Self(
+                tasks: [:], activeTransfers: 0, downloadRate: 0, uploadRate: 0, bytesReceived: 0, bytesSent: 0,
+                memory: 0, connections: 0, head: .zero, uptime: 0)
+        ) { row in
+            row(
+                "tasks", \.tasks,
+                "Number of tasks in each state, every state present; of the volatile ones only this connection's.")
+            row("activeTransfers", \.activeTransfers, "Transfers of these tasks that run now.")
+            row("downloadRate", \.downloadRate, "Bytes per second received, over the last second.", as: .number)
+            row("uploadRate", \.uploadRate, "Bytes per second sent, over the last second.", as: .number)
+            row("bytesReceived", \.bytesReceived, "Received since the daemon started.")
+            row("bytesSent", \.bytesSent, "Sent since the daemon started.")
+            row("memory", \.memory, "Resident memory.")
+            row("connections", \.connections, "Open connections of clients.")
+            row("head", \.head, "Sequence number of the newest stored event; 0 = none yet.")
+            row("uptime", \.uptime, "Since the daemon started.")
+            row("damage", \.damage, "The state database is damaged: where, and what to do.")
         }
     }
 }
@@ -184,18 +173,13 @@ public enum Discover: RPCMethod {
             self.components = components
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case openrpc, info, methods, components
-        }
-
-        public static let wireName = "OpenRPCDocument"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .openrpc: .required(.string, "Version of the OpenRPC format.")
-            case .info: .required(.any, "Title and version.")
-            case .methods: .required(.list(.any), "Every method with parameters, result and errors.")
-            case .components: .required(.any, "Schemas of the objects.")
-            }
+        public static let shape = Shape(
+            "OpenRPCDocument", Self(openrpc: "", info: .null, methods: .null, components: .null)
+        ) { row in
+            row("openrpc", \.openrpc, "Version of the OpenRPC format.")
+            row("info", \.info, "Title and version.")
+            row("methods", \.methods, "Every method with parameters, result and errors.", as: .list(.any))
+            row("components", \.components, "Schemas of the objects.")
         }
     }
 }

@@ -17,18 +17,10 @@ public enum ListDecisions: RPCMethod {
             self.owner = owner
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, tasks, owner
-        }
-
-        public static let wireName = "ListDecisions"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, "Only questions of tasks of this session.")
-            case .tasks:
-                .optional(.list(.taskID), "Only questions of these tasks, up to \(ListTasks.largestSelection).")
-            case .owner: OwnerScope.field
-            }
+        public static let shape = Shape("ListDecisions", Self()) { row in
+            row("session", \.session, "Only questions of tasks of this session.")
+            row("tasks", \.tasks, "Only questions of these tasks, up to \(ListTasks.largestSelection).")
+            row.owner(\.owner)
         }
     }
 
@@ -41,17 +33,9 @@ public enum ListDecisions: RPCMethod {
             self.truncated = truncated
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case decisions, truncated
-        }
-
-        public static let wireName = "Decisions"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .decisions: .required(.list(.object(DecisionView.self)), "At most one per task.")
-            case .truncated:
-                .optional(.boolean, "True: there are more than \(Bounds.listedDecisions); answer these first.")
-            }
+        public static let shape = Shape("Decisions", Self(decisions: [])) { row in
+            row("decisions", \.decisions, "At most one per task.")
+            row("truncated", \.truncated, "True: there are more than \(Bounds.listedDecisions); answer these first.")
         }
     }
 }
@@ -90,34 +74,21 @@ public enum AnswerDecision: RPCMethod {
             self.destination = destination
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, action, credential, persistence, request, destination
-        }
-
-        public static let wireName = "AnswerDecision"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.integer, "`decision` of the question.")
-            case .action:
-                .required(
-                    .oneOf(DecisionAction.self),
-                    "`challenge`: `useCredential`; `performDefaultHandling` (the request is sent once more; if it is refused, as in a session that does not ask); `rejectProtectionSpace` (the request is sent once more without credentials, and its answer is final); `cancel` (the task). Method `serverTrust`: `trust` (the `key` in the question; only the owner may); `performDefaultHandling` (the task fails with `tls.untrusted`); `cancel`. Method `clientCertificate`: `useCredential` (a certificate); `performDefaultHandling` (none is shown); `cancel`. `redirect`: `follow` (not if an upload would lose its body: then as `refuse`), `followWith` (`request` instead of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (for a data task: the answer that is held becomes the file `destination`, and the request is not sent again; if it is not held any more, the request is repeated, which its method must allow). `begin`: `continue`, `newRequest` (`request` instead of the task's own), `cancel`. `cache`: `store` (as RFC 9111 and the capacities allow), `memoryOnly`, `doNotStore`."
-                )
-            case .credential:
-                .optional(.object(DecisionCredential.self), "With `useCredential`; only the owner may give it.")
-            case .persistence:
-                .optional(
-                    .oneOf(CredentialPersistence.self),
-                    "With `trust`: how long the key is trusted. `session` (default): by every task of the session while the session asks for challenges, until it ends (`shared` never does). `none`: by this task alone. `permanent`: by every task of the owner whose session asks for challenges, until `trust.remove`; in an `ephemeral` session the same as `session`."
-                )
-            case .request:
-                .optional(.object(TaskRequest.self), "With `followWith` and `newRequest`; only the owner may give it.")
-            case .destination:
-                .optional(
-                    .object(Destination.self),
-                    "With `becomeDownload`; only the owner may give it. Default: as for a download without a destination."
-                )
-            }
+        public static let shape = Shape("AnswerDecision", Self(id: DecisionID(0), action: .cancel)) { row in
+            row("id", \.id, "`decision` of the question.", as: .integer)
+            row(
+                "action", \.action,
+                "`challenge`: `useCredential`; `performDefaultHandling` (the request is sent once more; if it is refused, as in a session that does not ask); `rejectProtectionSpace` (the request is sent once more without credentials, and its answer is final); `cancel` (the task). Method `serverTrust`: `trust` (the `key` in the question; only the owner may); `performDefaultHandling` (the task fails with `tls.untrusted`); `cancel`. Method `clientCertificate`: `useCredential` (a certificate); `performDefaultHandling` (none is shown); `cancel`. `redirect`: `follow` (not if an upload would lose its body: then as `refuse`), `followWith` (`request` instead of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (for a data task: the answer that is held becomes the file `destination`, and the request is not sent again; if it is not held any more, the request is repeated, which its method must allow). `begin`: `continue`, `newRequest` (`request` instead of the task's own), `cancel`. `cache`: `store` (as RFC 9111 and the capacities allow), `memoryOnly`, `doNotStore`."
+            )
+            row("credential", \.credential, "With `useCredential`; only the owner may give it.")
+            row(
+                "persistence", \.persistence,
+                "With `trust`: how long the key is trusted. `session` (default): by every task of the session while the session asks for challenges, until it ends (`shared` never does). `none`: by this task alone. `permanent`: by every task of the owner whose session asks for challenges, until `trust.remove`; in an `ephemeral` session the same as `session`."
+            )
+            row("request", \.request, "With `followWith` and `newRequest`; only the owner may give it.")
+            row(
+                "destination", \.destination,
+                "With `becomeDownload`; only the owner may give it. Default: as for a download without a destination.")
         }
     }
 
@@ -132,17 +103,12 @@ public enum AnswerDecision: RPCMethod {
             self.action = action
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case decision, task, action
-        }
-
-        public static let wireName = "AnsweredDecision"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .decision: .required(.integer, "The question.")
-            case .task: .required(.taskID, "The task that asked.")
-            case .action: .required(.oneOf(DecisionAction.self), "The action of the answer that counts.")
-            }
+        public static let shape = Shape(
+            "AnsweredDecision", Self(decision: DecisionID(0), task: TaskID(0), action: .cancel)
+        ) { row in
+            row("decision", \.decision, "The question.", as: .integer)
+            row("task", \.task, "The task that asked.")
+            row("action", \.action, "The action of the answer that counts.")
         }
     }
 }

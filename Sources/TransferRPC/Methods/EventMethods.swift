@@ -1,35 +1,31 @@
 import TransferModel
 
 /// Where a subscription or a page of events begins, exclusive.
-public enum EventPosition: Hashable, Sendable, Codable {
+public enum EventPosition: WireValue, Hashable {
     case start, now
     case after(SequenceNumber)
 
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let number = try? container.decode(Int64.self), number >= 0 {
+    public static let wireType = WireType.either([.sequence, .choice(["start", "now"])])
+
+    public init(json node: JSONNode) throws(TransferError) {
+        if let number = node.integerIfAny(Int64.self), number >= 0 {
             self = .after(SequenceNumber(number))
             return
         }
-        switch try? container.decode(String.self) {
+        switch node.stringIfAny {
         case "start": self = .start
         case "now": self = .now
-        case .some, nil:
-            let path = fieldPath(decoder.codingPath)
-            throw TransferError.bad(path, "use a sequence number, \"start\" or \"now\".")
+        case .some, nil: throw node.refusal("use a sequence number, \"start\" or \"now\".")
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
+    public func write(to text: inout JSONWriter) {
         switch self {
-        case .start: try container.encode("start")
-        case .now: try container.encode("now")
-        case .after(let number): try container.encode(number)
+        case .start: text.string("start")
+        case .now: text.string("now")
+        case .after(let number): number.write(to: &text)
         }
     }
-
-    static let wireType = WireType.either([.sequence, .choice(["start", "now"])])
 }
 
 /// Replays and follows events on this connection.
@@ -64,32 +60,21 @@ public enum Subscribe: RPCMethod {
             self.owner = owner
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case after, subscriber, sessions, tasks, types, progressInterval, owner
-        }
-
-        public static let wireName = "Subscribe"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .after:
-                .optional(
-                    EventPosition.wireType,
-                    "Start after this event. Default: the last one `subscriber` acknowledged, else `now`.")
-            case .subscriber:
-                .optional(
-                    .string,
-                    "Durable name, 1 to 255 bytes; its acknowledged number is kept. New names start at the head.")
-            case .sessions: .optional(.list(.string), "Only events of these sessions.")
-            case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
-            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; default: all.")
-            case .progressInterval:
-
-                .optional(
-                    .seconds,
-                    "Time between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 disables them. "
-                        + "Default: the setting of that name.")
-            case .owner: OwnerScope.field
-            }
+        public static let shape = Shape("Subscribe", Self()) { row in
+            row(
+                "after", \.after, "Start after this event. Default: the last one `subscriber` acknowledged, else `now`."
+            )
+            row(
+                "subscriber", \.subscriber,
+                "Durable name, 1 to 255 bytes; its acknowledged number is kept. New names start at the head.")
+            row("sessions", \.sessions, "Only events of these sessions.")
+            row("tasks", \.tasks, "Only events of these tasks.")
+            row("types", \.types, "Only these types; default: all.")
+            row(
+                "progressInterval", \.progressInterval,
+                "Time between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 disables them. "
+                    + "Default: the setting of that name.")
+            row.owner(\.owner)
         }
     }
 
@@ -104,17 +89,10 @@ public enum Subscribe: RPCMethod {
             self.head = head
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case subscription, after, head
-        }
-
-        public static let wireName = "Subscription"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .subscription: .required(.string, "Its identifier, repeated in each of its `event` notifications.")
-            case .after: .optional(.sequence, "It starts after this event.")
-            case .head: .required(.sequence, "Newest stored event when the subscription began; the replay ends there.")
-            }
+        public static let shape = Shape("Subscription", Self(subscription: "", after: nil, head: .zero)) { row in
+            row("subscription", \.subscription, "Its identifier, repeated in each of its `event` notifications.")
+            row("after", \.after, "It starts after this event.")
+            row("head", \.head, "Newest stored event when the subscription began; the replay ends there.")
         }
     }
 }
@@ -130,15 +108,8 @@ public enum Unsubscribe: RPCMethod {
 
         public init(subscription: String) { self.subscription = subscription }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case subscription
-        }
-
-        public static let wireName = "Unsubscribe"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .subscription: .required(.string, "`subscription` of the result of events.subscribe.")
-            }
+        public static let shape = Shape("Unsubscribe", Self(subscription: "")) { row in
+            row("subscription", \.subscription, "`subscription` of the result of events.subscribe.")
         }
     }
 }
@@ -160,16 +131,9 @@ public enum AcknowledgeEvents: RPCMethod {
             self.sequence = sequence
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case subscriber, sequence
-        }
-
-        public static let wireName = "AcknowledgeEvents"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .subscriber: .required(.string, "The durable name.")
-            case .sequence: .required(.sequence, "The newest event to acknowledge; not beyond the head.")
-            }
+        public static let shape = Shape("AcknowledgeEvents", Self(subscriber: "", sequence: .zero)) { row in
+            row("subscriber", \.subscriber, "The durable name.")
+            row("sequence", \.sequence, "The newest event to acknowledge; not beyond the head.")
         }
     }
 }
@@ -185,15 +149,8 @@ public enum ForgetSubscriber: RPCMethod {
 
         public init(subscriber: String) { self.subscriber = subscriber }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case subscriber
-        }
-
-        public static let wireName = "ForgetSubscriber"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .subscriber: .required(.string, "The durable name.")
-            }
+        public static let shape = Shape("ForgetSubscriber", Self(subscriber: "")) { row in
+            row("subscriber", \.subscriber, "The durable name.")
         }
     }
 }
@@ -227,24 +184,16 @@ public enum ListEvents: RPCMethod {
             self.owner = owner
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case after, sessions, tasks, types, limit, owner
-        }
-
-        public static let wireName = "ListEvents"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .after: .required(EventPosition.wireType, "Start after this event.")
-            case .sessions: .optional(.list(.string), "Only events of these sessions.")
-            case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
-            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; default: all.")
-            case .limit:
-                .optional(
-                    .integer,
-                    "Events per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too."
-                )
-            case .owner: OwnerScope.field
-            }
+        public static let shape = Shape("ListEvents", Self(after: .start)) { row in
+            row("after", \.after, "Start after this event.")
+            row("sessions", \.sessions, "Only events of these sessions.")
+            row("tasks", \.tasks, "Only events of these tasks.")
+            row("types", \.types, "Only these types; default: all.")
+            row(
+                "limit", \.limit,
+                "Events per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too."
+            )
+            row.owner(\.owner)
         }
     }
 
@@ -263,19 +212,11 @@ public enum ListEvents: RPCMethod {
             self.head = head
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case events, nextAfter, first, head
-        }
-
-        public static let wireName = "EventPage"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .events: .required(.list(.object(EventView.self)), "Oldest first.")
-            case .nextAfter:
-                .optional(.sequence, "Absent if the page reaches the end of the log; otherwise more may follow.")
-            case .first: .optional(.sequence, "From this number on, no event of the owner has been removed.")
-            case .head: .required(.sequence, "Newest stored event; 0 = none yet.")
-            }
+        public static let shape = Shape("EventPage", Self(events: [], first: nil, head: .zero)) { row in
+            row("events", \.events, "Oldest first.")
+            row("nextAfter", \.nextAfter, "Absent if the page reaches the end of the log; otherwise more may follow.")
+            row("first", \.first, "From this number on, no event of the owner has been removed.")
+            row("head", \.head, "Newest stored event; 0 = none yet.")
         }
     }
 }

@@ -14,15 +14,8 @@ public enum ListHSTS: RPCMethod {
 
         public init(hosts: [HSTSHost]) { self.hosts = hosts }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case hosts
-        }
-
-        public static let wireName = "HSTSHosts"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .hosts: .required(.list(.object(HSTSHost.self)), "Without expired ones.")
-            }
+        public static let shape = Shape("HSTSHosts", Self(hosts: [])) { row in
+            row("hosts", \.hosts, "Without expired ones.")
         }
     }
 }
@@ -41,15 +34,8 @@ public enum RemoveHSTS: RPCMethod {
 
         public init(removed: Int) { self.removed = removed }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case removed
-        }
-
-        public static let wireName = "RemovedHSTS"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .removed: .required(.integer, "Number of forgotten hosts.")
-            }
+        public static let shape = Shape("RemovedHSTS", Self(removed: 0)) { row in
+            row("removed", \.removed, "Number of forgotten hosts.")
         }
     }
 }
@@ -64,45 +50,10 @@ public struct HSTSSelection: WireObject, Hashable {
         self.domain = domain
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case session, domain
-    }
-
-    public static let wireName = "HSTSSelection"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .session:
-            .optional(
-                .string, "An `ephemeral` session, for its own hosts; default, and for others: those of the user.")
-        case .domain: .optional(.string, "A host name: only this domain and the names below it; default: all.")
-        }
-    }
-}
-
-extension HSTSHost: WireObject {
-    public static let wireName = "HSTSHost"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .domain: .required(.string, "In lower case; beyond ASCII as A-labels (`xn--…`).")
-        case .includesSubdomains: .required(.boolean, "The names below the domain too.")
-        case .learned: .required(.time, "When the host asked for it last.")
-        case .expires: .required(.time, "When it is forgotten, unless it asks again.")
-        }
-    }
-}
-
-extension DomainException: WireObject {
-    public static let wireName = "DomainException"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .includesSubdomains: .optional(.boolean, "True: the names below the domain too; default: false.")
-        case .allowsInsecureHTTPLoads:
-            .optional(
-                .boolean,
-                "True: unencrypted transfers are allowed there. False, the default: they are refused. Either holds whatever `allowsArbitraryLoads` says."
-            )
-        case .minimumTLSVersion:
-            .optional(.oneOf(TLSVersion.self), "Oldest TLS version to accept there; default: `tlsMinimumVersion`.")
-        }
+    public static let shape = Shape("HSTSSelection", Self()) { row in
+        row(
+            "session", \.session,
+            "An `ephemeral` session, for its own hosts; default, and for others: those of the user.")
+        row("domain", \.domain, "A host name: only this domain and the names below it; default: all.")
     }
 }

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// How a changed value of a setting takes effect.
-public enum SettingEffect: String, Codable, Sendable, CaseIterable {
+public enum SettingEffect: String, Word {
     /// `settings.set` changes it at once; a changed file needs a reload.
     case runtime
     /// A reload (SIGHUP).
@@ -21,22 +21,12 @@ public struct SettingStatementView: WireObject, Hashable {
         self.place = place
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case text, origin, place
-    }
-
-    public static let wireName = "SettingStatement"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .text:
-            .required(
-                .string, "The value as a configuration file writes it, or words if it follows from something else.")
-        case .origin: .required(.oneOf(SettingSource.self), "Kind of its source.")
-        case .place:
-            .optional(
-                .string,
-                "Its source: `FILE:LINE`, the environment variable, the command-line option, or `settings.set`.")
-        }
+    public static let shape = Shape("SettingStatement", Self(text: "", origin: .default)) { row in
+        row("text", \.text, "The value as a configuration file writes it, or words if it follows from something else.")
+        row("origin", \.origin, "Kind of its source.")
+        row(
+            "place", \.place,
+            "Its source: `FILE:LINE`, the environment variable, the command-line option, or `settings.set`.")
     }
 }
 
@@ -69,46 +59,29 @@ public struct ListedSetting: WireObject, Hashable {
         self.pending = pending
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case name, value, text, unit, origin, place, `default`, effect, overruled, pending
-    }
-
-    public static let wireName = "ListedSetting"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .name:
-            .required(.string, "As in a configuration file, with sections before dots: `session.retry.attempts`.")
-        case .value:
-            .required(
-                .any,
-                "The value in force, without secrets; null if nothing is set, and `text` says in words what holds.")
-        case .text, .origin, .place: SettingStatementView.field(key.inStatement)
-        case .unit: .optional(.string, "Unit of `value`: `bytes`, `bytes per second` or `seconds`.")
-        case .default: .required(.string, "The default, as a configuration file writes it, or in words.")
-        case .effect:
-            .required(
-                .oneOf(SettingEffect.self),
-                "How a change takes effect: by `settings.set`, a reload of the files, or a restart. A reload also changes what "
-                    + "`settings.set` can change.")
-        case .overruled:
-            .optional(
-                .list(.object(SettingStatementView.self)), "Values of weaker sources, the strongest first.")
-        case .pending:
-            .optional(
-                .object(SettingStatementView.self),
-                "The value in changed files that is not in force yet: it needs a reload, or a restart if `effect` says so."
-            )
-        }
-    }
-}
-
-extension ListedSetting.CodingKeys {
-    fileprivate var inStatement: SettingStatementView.CodingKeys {
-        switch self {
-        case .origin: .origin
-        case .place: .place
-        case .name, .value, .text, .unit, .default, .effect, .overruled, .pending: .text
-        }
+    public static let shape = Shape(
+        "ListedSetting",
+        Self(
+            name: "", value: .null, text: "", origin: .default, place: nil, default: "", effect: .runtime,
+            overruled: nil, pending: nil)
+    ) { row in
+        row("name", \.name, "As in a configuration file, with sections before dots: `session.retry.attempts`.")
+        row(
+            "value", \.value,
+            "The value in force, without secrets; null if nothing is set, and `text` says in words what holds.")
+        row("text", \.text, SettingStatementView.text("text"))
+        row("unit", \.unit, "Unit of `value`: `bytes`, `bytes per second` or `seconds`.")
+        row("origin", \.origin, SettingStatementView.text("origin"))
+        row("place", \.place, SettingStatementView.text("place"))
+        row("default", \.default, "The default, as a configuration file writes it, or in words.")
+        row(
+            "effect", \.effect,
+            "How a change takes effect: by `settings.set`, a reload of the files, or a restart. A reload also changes what "
+                + "`settings.set` can change.")
+        row("overruled", \.overruled, "Values of weaker sources, the strongest first.")
+        row(
+            "pending", \.pending,
+            "The value in changed files that is not in force yet: it needs a reload, or a restart if `effect` says so.")
     }
 }
 
@@ -130,19 +103,10 @@ public enum ListSettings: RPCMethod {
             self.problem = problem
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case settings, files, problem
-        }
-
-        public static let wireName = "SettingsInForce"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .settings:
-                .required(.list(.object(ListedSetting.self)), "In the order of docs/configuration.md.")
-            case .files: .required(.list(.string), "Configuration files in use, the strongest first.")
-            case .problem:
-                .optional(.string, "Why the changed files would be refused; one line per mistake.")
-            }
+        public static let shape = Shape("SettingsInForce", Self(settings: [], files: [], problem: nil)) { row in
+            row("settings", \.settings, "In the order of docs/configuration.md.")
+            row("files", \.files, "Configuration files in use, the strongest first.")
+            row("problem", \.problem, "Why the changed files would be refused; one line per mistake.")
         }
     }
 }

@@ -21,17 +21,10 @@ public enum ReadBody: RPCMethod {
             self.length = length
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, offset, length
-        }
-
-        public static let wireName = "ReadBody"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.taskID, "The task.")
-            case .offset: .optional(.byteCount, "First byte; default: 0.")
-            case .length: .optional(.byteCount, "Maximum number of bytes: 1 to \(largestPiece), the default.")
-            }
+        public static let shape = Shape("ReadBody", Self(id: TaskID(0))) { row in
+            row("id", \.id, "The task.")
+            row("offset", \.offset, "First byte; default: 0.", as: .byteCount)
+            row("length", \.length, "Maximum number of bytes: 1 to \(largestPiece), the default.", as: .byteCount)
         }
     }
 
@@ -44,16 +37,9 @@ public enum ReadBody: RPCMethod {
             self.eof = eof
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case data, eof
-        }
-
-        public static let wireName = "BodyPiece"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .data: .required(.string, "The piece, in base64.")
-            case .eof: .required(.boolean, "True: the body ends with this piece.")
-            }
+        public static let shape = Shape("BodyPiece", Self(data: "", eof: false)) { row in
+            row("data", \.data, "The piece, in base64.")
+            row("eof", \.eof, "True: the body ends with this piece.")
         }
     }
 }

@@ -6,14 +6,8 @@ public struct TaskReference: WireObject, Hashable {
 
     public init(id: TaskID) { self.id = id }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case id
-    }
-
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .id: .required(.taskID, "The task.")
-        }
+    public static let shape = Shape("TaskReference", Self(id: TaskID(0))) { row in
+        row("id", \.id, "The task.")
     }
 }
 
@@ -33,20 +27,12 @@ public enum GetTask: RPCMethod {
             self.secrets = secrets
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, secrets
-        }
-
-        public static let wireName = "GetTask"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.taskID, "The task.")
-            case .secrets:
-                .optional(
-                    .boolean,
-                    "True: nothing is masked, and only `pieces.values` and bodies of more than 1 MiB are left out. The view then has credentials, the URL with user info and query, all headers with repeats in order, and both bodies. Refused for another user's task, even to administrators."
-                )
-            }
+        public static let shape = Shape("GetTask", Self(id: TaskID(0))) { row in
+            row("id", \.id, "The task.")
+            row(
+                "secrets", \.secrets,
+                "True: nothing is masked, and only `pieces.values` and bodies of more than 1 MiB are left out. The view then has credentials, the URL with user info and query, all headers with repeats in order, and both bodies. Refused for another user's task, even to administrators."
+            )
         }
     }
 }
@@ -104,44 +90,30 @@ public enum ListTasks: RPCMethod {
             self.owner = owner
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, states, kinds, ids, range, tags, clientTokens, match, order, cursor, limit, owner
-        }
-
-        public static let wireName = "ListTasks"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .session: .optional(.string, "Only tasks of this session.")
-            case .states: .optional(.list(.oneOf(TaskState.self)), "Only tasks in these states.")
-            case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only tasks of these kinds.")
-            case .ids:
-                .optional(
-                    .list(.taskID), "Only these tasks, up to \(largestSelection); missing ones are left out.")
-            case .range: .optional(.object(TaskRange.self), "Only tasks with ids in this range.")
-            case .tags:
-                .optional(.list(.string), "Only tasks that have all of these tags, up to \(mostTags).")
-            case .clientTokens:
-                .optional(
-                    .list(.string),
-                    "Only tasks that were added with one of these tokens, up to \(largestSelection), however long ago.")
-            case .match:
-                .optional(
-                    .string,
-                    "Only tasks whose URL, description or file (delivered, or named by the destination) contains this text. A page searches some thousand tasks: it may be short or empty and still have a `nextCursor`."
-                )
-            case .order:
-                .optional(
-                    .oneOf(ListOrder.self),
-                    "`oldest` (default) and `newest` sort by time added, `queue` by turn, then tasks that have ended, latest end first; `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. `ids`, `tags` and `clientTokens` allow only the first two."
-                )
-            case .cursor: .optional(.string, "`nextCursor` of the page before; all other parameters must be the same.")
-            case .limit:
-                .optional(
-                    .integer,
-                    "Tasks per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too, but not before its first task."
-                )
-            case .owner: OwnerScope.field
-            }
+        public static let shape = Shape("ListTasks", Self()) { row in
+            row("session", \.session, "Only tasks of this session.")
+            row("states", \.states, "Only tasks in these states.")
+            row("kinds", \.kinds, "Only tasks of these kinds.")
+            row("ids", \.ids, "Only these tasks, up to \(largestSelection); missing ones are left out.")
+            row("range", \.range, "Only tasks with ids in this range.")
+            row("tags", \.tags, "Only tasks that have all of these tags, up to \(mostTags).")
+            row(
+                "clientTokens", \.clientTokens,
+                "Only tasks that were added with one of these tokens, up to \(largestSelection), however long ago.")
+            row(
+                "match", \.match,
+                "Only tasks whose URL, description or file (delivered, or named by the destination) contains this text. A page searches some thousand tasks: it may be short or empty and still have a `nextCursor`."
+            )
+            row(
+                "order", \.order,
+                "`oldest` (default) and `newest` sort by time added, `queue` by turn, then tasks that have ended, latest end first; `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. `ids`, `tags` and `clientTokens` allow only the first two."
+            )
+            row("cursor", \.cursor, "`nextCursor` of the page before; all other parameters must be the same.")
+            row(
+                "limit", \.limit,
+                "Tasks per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too, but not before its first task."
+            )
+            row.owner(\.owner)
         }
     }
 
@@ -156,21 +128,12 @@ public enum ListTasks: RPCMethod {
             self.nextCursor = nextCursor
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case tasks, total, nextCursor
-        }
-
-        public static let wireName = "TaskPage"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .tasks: .required(.list(.object(TaskView.self)), "One page.")
-            case .total:
-                .optional(
-                    .integer,
-                    "Number of tasks on all pages. Absent with `ids`, `range`, `clientTokens`, `tags`, `match` or `kinds`."
-                )
-            case .nextCursor: .optional(.string, "Absent on the last page.")
-            }
+        public static let shape = Shape("TaskPage", Self(tasks: [])) { row in
+            row("tasks", \.tasks, "One page.")
+            row(
+                "total", \.total,
+                "Number of tasks on all pages. Absent with `ids`, `range`, `clientTokens`, `tags`, `match` or `kinds`.")
+            row("nextCursor", \.nextCursor, "Absent on the last page.")
         }
     }
 }

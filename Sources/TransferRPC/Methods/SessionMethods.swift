@@ -31,23 +31,13 @@ public enum OpenSession: RPCMethod {
             self.owner = owner
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, kind, configuration, owner
-        }
-
-        public static let wireName = "OpenSession"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id:
-                .required(.string, "Identifier among the owner's sessions: 1 to 255 bytes, no control characters.")
-            case .kind:
-                .optional(
-                    .oneOf(SessionKind.self),
-                    "Kind of a new session: `background`, the default, is durable; `default` and `ephemeral` are volatile."
-                )
-            case .configuration: .optional(.object(SessionConfiguration.self), "Defaults for its tasks.")
-            case .owner: .optional(.userID, "Owner of the session, for administrators; default: the peer.")
-            }
+        public static let shape = Shape("OpenSession", Self(id: "")) { row in
+            row("id", \.id, "Identifier among the owner's sessions: 1 to 255 bytes, no control characters.")
+            row(
+                "kind", \.kind,
+                "Kind of a new session: `background`, the default, is durable; `default` and `ephemeral` are volatile.")
+            row("configuration", \.configuration, "Defaults for its tasks.")
+            row("owner", \.owner, "Owner of the session, for administrators; default: the peer.")
         }
     }
 }
@@ -62,15 +52,9 @@ public struct SessionReference: WireObject, Hashable {
         self.owner = owner
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case id, owner
-    }
-
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .id: .required(.string, "Identifier of the session.")
-        case .owner: .optional(.userID, "Owner of the session, for administrators; default: the peer.")
-        }
+    public static let shape = Shape("SessionReference", Self(id: "")) { row in
+        row("id", \.id, "Identifier of the session.")
+        row("owner", \.owner, "Owner of the session, for administrators; default: the peer.")
     }
 }
 
@@ -101,21 +85,13 @@ public enum ListSessions: RPCMethod {
             self.owner = owner
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case cursor, limit, owner
-        }
-
-        public static let wireName = "ListSessions"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .cursor: .optional(.string, "`nextCursor` of the page before, with the same owner.")
-            case .limit:
-                .optional(
-                    .integer,
-                    "Sessions per page: 1 to \(largestLimit), the default; a page ends at \(Bounds.pageBytes >> 20) MiB too."
-                )
-            case .owner: OwnerScope.field
-            }
+        public static let shape = Shape("ListSessions", Self()) { row in
+            row("cursor", \.cursor, "`nextCursor` of the page before, with the same owner.")
+            row(
+                "limit", \.limit,
+                "Sessions per page: 1 to \(largestLimit), the default; a page ends at \(Bounds.pageBytes >> 20) MiB too."
+            )
+            row.owner(\.owner)
         }
     }
 
@@ -128,19 +104,11 @@ public enum ListSessions: RPCMethod {
             self.nextCursor = nextCursor
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case sessions, nextCursor
-        }
-
-        public static let wireName = "Sessions"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .sessions:
-                .required(
-                    .list(.object(SessionView.self)),
-                    "Ordered by owner and identifier; the volatile sessions of the connection come last.")
-            case .nextCursor: .optional(.string, "Absent on the last page.")
-            }
+        public static let shape = Shape("Sessions", Self(sessions: [])) { row in
+            row(
+                "sessions", \.sessions,
+                "Ordered by owner and identifier; the volatile sessions of the connection come last.")
+            row("nextCursor", \.nextCursor, "Absent on the last page.")
         }
     }
 }

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// The source of a setting's value, as clients see it.
-public enum SettingSource: String, Codable, Sendable, CaseIterable {
+public enum SettingSource: String, Word {
     case `default`, file, runtime, environment, flag
 
     public init(_ origin: SettingOrigin) {
@@ -25,16 +25,9 @@ public struct SettingView: WireObject, Hashable {
         self.origin = origin
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case value, origin
-    }
-
-    public static let wireName = "Setting"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .value: .required(.any, "The value in force.")
-        case .origin: .required(.oneOf(SettingSource.self), "Where it comes from.")
-        }
+    public static let shape = Shape("Setting", Self(value: .null, origin: .default)) { row in
+        row("value", \.value, "The value in force.")
+        row("origin", \.origin, "Where it comes from.")
     }
 }
 
@@ -44,27 +37,18 @@ public struct SettingsView: WireObject, Hashable {
 
     public init(_ settings: [SettingName: SettingView]) { self.settings = settings }
 
-    public subscript(name: SettingName) -> SettingView? { settings[name] }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: SettingName.self)
-        settings = [:]
-        for name in container.allKeys { settings[name] = try container.decode(SettingView.self, forKey: name) }
+    public subscript(name: SettingName) -> SettingView? {
+        get { settings[name] }
+        set { settings[name] = newValue }
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: SettingName.self)
-        for (name, view) in settings { try container.encode(view, forKey: name) }
-    }
-
-    public static let wireName = "Settings"
-    public static func field(_ key: SettingName) -> Field {
-        .required(.object(SettingView.self), key.documentation)
+    public static let shape = Shape("Settings", Self([:])) { row in
+        for name in SettingName.allCases { row(name.rawValue, \.[name], name.documentation, isRequired: true) }
     }
 }
 
 extension SettingName {
-    var wireType: WireType {
+    var valueType: WireType {
         switch self {
         case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .maximumConcurrentTasksPerUser,
             .maximumQueuedTasksPerUser, .eventRetentionCount:
@@ -125,20 +109,20 @@ public enum SetSettings: RPCMethod {
 
         public init(_ values: [SettingName: JSONValue]) { self.values = values }
 
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: SettingName.self)
-            values = [:]
-            for name in container.allKeys { values[name] = try container.decode(JSONValue.self, forKey: name) }
+        subscript(name: SettingName) -> JSONValue? {
+            get { values[name] }
+            set { values[name] = newValue }
         }
 
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: SettingName.self)
-            for (name, value) in values { try container.encode(value, forKey: name) }
+        public static let shape = Shape("SetSettings", Self([:])) { row in
+            for name in SettingName.allCases {
+                row(name.rawValue, \.[name], name.documentation, as: .either([name.valueType, .null]))
+            }
         }
 
-        public static let wireName = "SetSettings"
-        public static func field(_ key: SettingName) -> Field {
-            .optional(.either([key.wireType, .null]), key.documentation)
+        public init(json node: JSONNode) throws(TransferError) {
+            self = try Self.shape.read(node)
+            for name in SettingName.allCases where node.isNull(name.rawValue) { values[name] = .null }
         }
     }
 }

@@ -16,19 +16,11 @@ public enum GiveCredit: RPCMethod {
             self.bytes = bytes
         }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, bytes
-        }
-
-        public static let wireName = "GiveCredit"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.taskID, "A task of a volatile session of this connection.")
-            case .bytes:
-                .required(
-                    .byteCount,
-                    "Bytes of the body, 1 or more, before base64. The sum is limited to 2^63 - 1.")
-            }
+        public static let shape = Shape("GiveCredit", Self(id: TaskID(0), bytes: 0)) { row in
+            row("id", \.id, "A task of a volatile session of this connection.")
+            row(
+                "bytes", \.bytes, "Bytes of the body, 1 or more, before base64. The sum is limited to 2^63 - 1.",
+                as: .byteCount)
         }
     }
 
@@ -37,16 +29,8 @@ public enum GiveCredit: RPCMethod {
 
         public init(credit: Int64) { self.credit = credit }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case credit
-        }
-
-        public static let wireName = "Credit"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .credit:
-                .required(.byteCount, "Bytes that may still be sent; meaningless if the task has ended.")
-            }
+        public static let shape = Shape("Credit", Self(credit: 0)) { row in
+            row("credit", \.credit, "Bytes that may still be sent; meaningless if the task has ended.", as: .byteCount)
         }
     }
 }
@@ -63,18 +47,13 @@ public struct TaskData: WireObject, Hashable {
         self.base64 = base64
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case task, offset, base64
-    }
-
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .task: .required(.taskID, "The task.")
-        case .offset:
-            .required(.byteCount, "Offset of its first byte in the body, which is the end of the previous piece.")
-        case .base64:
-            .required(
-                .string, "The piece, in base64 with padding: 1 to \(Bounds.streamPiece) bytes, content codings undone.")
-        }
+    public static let shape = Shape("TaskData", Self(task: TaskID(0), offset: 0, base64: "")) { row in
+        row("task", \.task, "The task.")
+        row(
+            "offset", \.offset, "Offset of its first byte in the body, which is the end of the previous piece.",
+            as: .byteCount)
+        row(
+            "base64", \.base64,
+            "The piece, in base64 with padding: 1 to \(Bounds.streamPiece) bytes, content codings undone.")
     }
 }

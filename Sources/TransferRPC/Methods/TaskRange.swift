@@ -10,25 +10,14 @@ public struct TaskRange: WireObject, Hashable {
         last = range.upperBound
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case first, last
+    public static let shape = Shape("TaskRange", Self(TaskID(0)...TaskID(0))) { row in
+        row("first", \.first, "The smallest id.")
+        row("last", \.last, "The largest id, not below `first`; such a task need not exist.")
     }
 
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .first: .required(.taskID, "The smallest id.")
-        case .last: .required(.taskID, "The largest id, not below `first`; such a task need not exist.")
-        }
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let fields = try StrictFields(decoder, CodingKeys.self)
-        first = try fields.required(.first)
-        last = try fields.required(.last)
-        guard first <= last else {
-            let path = fieldPath(decoder.codingPath + [CodingKeys.last])
-            throw TransferError.bad(path, "not below `first`.")
-        }
+    public init(json node: JSONNode) throws(TransferError) {
+        self = try Self.shape.read(node)
+        guard first <= last else { throw node.refusal("not below `first`.", member: "last") }
     }
 
     package var range: ClosedRange<TaskID> { first...last }

@@ -17,15 +17,8 @@ public enum ListTrust: RPCMethod {
 
         public init(servers: [TrustedServer]) { self.servers = servers }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case servers
-        }
-
-        public static let wireName = "TrustedServers"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .servers: .required(.list(.object(TrustedServer.self)), "The servers.")
-            }
+        public static let shape = Shape("TrustedServers", Self(servers: [])) { row in
+            row("servers", \.servers, "The servers.")
         }
     }
 }
@@ -47,15 +40,8 @@ public enum RemoveTrust: RPCMethod {
 
         public init(removed: Int) { self.removed = removed }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case removed
-        }
-
-        public static let wireName = "RemovedTrust"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .removed: .required(.integer, "Number of servers that are no longer trusted.")
-            }
+        public static let shape = Shape("RemovedTrust", Self(removed: 0)) { row in
+            row("removed", \.removed, "Number of servers that are no longer trusted.")
         }
     }
 }
@@ -66,32 +52,7 @@ public struct TrustSelection: WireObject, Hashable {
 
     public init(host: String? = nil) { self.host = host }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case host
-    }
-
-    public static let wireName = "TrustSelection"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .host:
-            .optional(.string, "A host name or an address: only its servers, whatever their ports; default: all.")
-        }
-    }
-}
-
-extension TrustedServer: WireObject {
-    public static let wireName = "TrustedServer"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .host:
-            .required(.string, "In lower case; beyond ASCII as A-labels (`xn--…`); an IPv6 address without brackets.")
-        case .port: .required(.integer, "The keys are trusted for https at this port alone.")
-        case .keys:
-            .required(
-                .list(.string),
-                "`sha256//` and the SHA-256 of the SubjectPublicKeyInfo in Base64, as in questions; the newest last, at most \(Bounds.keysOfServer)."
-            )
-        case .trusted: .required(.time, "When the newest key was trusted.")
-        }
+    public static let shape = Shape("TrustSelection", Self()) { row in
+        row("host", \.host, "A host name or an address: only its servers, whatever their ports; default: all.")
     }
 }

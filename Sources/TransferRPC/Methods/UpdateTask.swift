@@ -41,93 +41,75 @@ public enum UpdateTask: RPCMethod {
 
         public init(id: TaskID) { self.id = id }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, priority, rateLimit, url, s3, mirrors, headers, username, password, bearer, netrc, proxy, caFile,
-                checksum, destination, conflictPolicy, description, earliestBeginAt, deadlineAt, position
-        }
-
-        public static let wireName = "UpdateTask"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .id: .required(.taskID, "The task.")
-            case .priority: .optional(TaskPriority.wireType, TaskSpec.field(.priority).text)
-            case .rateLimit: .optional(.byteRate, "Rate limit of this task; takes effect while it runs.")
-            case .url: .optional(.string, "Another URL of the same resource.")
-            case .s3:
-                .optional(
-                    .object(S3Upload.self),
-                    "`s3Multipart`: replaces the whole object, with newly signed URLs. Uploaded parts are kept if the URLs are of "
-                        + "the same upload (same `uploadId`, or without one the same path) and `partSize` is the same. URLs of "
-                        + "another upload start over, and `abortURL` of the old one is requested; another `partSize` sends all "
-                        + "parts again.")
-            case .mirrors: .optional(.list(.string), "Replaces the task's own; an empty list removes them.")
-            case .headers: .optional(HeaderField.wireType, "Replaces the task's own; an empty list removes them.")
-            case .username:
-                .optional(
-                    .string,
-                    "Any of `username`, `password`, `bearer` and `netrc` replaces all credentials of the task. "
-                        + "A `password` alone keeps the user name.")
-            case .password: .optional(.string, "Of `username`; \(SecretText.shown).")
-            case .bearer: .optional(.string, "Token for `Authorization: Bearer`; \(SecretText.shown).")
-            case .netrc:
-                .optional(
-                    .string,
-                    "Path of a netrc file; it is used for the scheme, host and port of the task's own URL only.")
-            case .proxy: .optional(.string, TaskSpec.field(.proxy).text)
-            case .caFile: .optional(.string, TaskSpec.field(.caFile).text)
-            case .checksum: .optional(.object(Checksum.self), TaskSpec.field(.checksum).text)
-            case .destination:
-                .optional(
-                    .object(Destination.self),
-                    "New destination, until the file is delivered. `directory` alone keeps the file's name, `filename` alone "
-                        + "keeps the folder. The part file moves; to another file system it is copied."
-                )
-            case .conflictPolicy:
-                .optional(.oneOf(ConflictPolicy.self), TaskSpec.field(.conflictPolicy).text)
-            case .description: .optional(.string, "Free text.")
-            case .earliestBeginAt:
-                .optional(
-                    .time,
-                    "The task does not start before this time; a time in the past means now. Only for tasks that have not ended."
-                )
-            case .deadlineAt: .optional(.time, TaskSpec.field(.deadlineAt).text)
-            case .position:
-                .optional(
-                    .either([.choice(["first", "last"]), .number]),
-                    "Position among tasks of one session and priority; smaller numbers first. `first` puts it before all "
-                        + "others and `last` after all others, including later ones. If several tasks have the same, the "
-                        + "last one that was set is outermost.")
-            }
+        public static let shape = Shape("UpdateTask", Self(id: TaskID(0))) { row in
+            row("id", \.id, "The task.")
+            row("priority", \.priority, TaskSpec.text("priority"))
+            row("rateLimit", \.rateLimit, "Rate limit of this task; takes effect while it runs.")
+            row("url", \.url, "Another URL of the same resource.")
+            row(
+                "s3", \.s3,
+                "`s3Multipart`: replaces the whole object, with newly signed URLs. Uploaded parts are kept if the URLs are of "
+                    + "the same upload (same `uploadId`, or without one the same path) and `partSize` is the same. URLs of "
+                    + "another upload start over, and `abortURL` of the old one is requested; another `partSize` sends all "
+                    + "parts again.")
+            row("mirrors", \.mirrors, "Replaces the task's own; an empty list removes them.")
+            row("headers", \.headers, "Replaces the task's own; an empty list removes them.")
+            row(
+                "username", \.username,
+                "Any of `username`, `password`, `bearer` and `netrc` replaces all credentials of the task. "
+                    + "A `password` alone keeps the user name.")
+            row("password", \.password, "Of `username`; \(SecretText.shown).")
+            row("bearer", \.bearer, "Token for `Authorization: Bearer`; \(SecretText.shown).")
+            row(
+                "netrc", \.netrc,
+                "Path of a netrc file; it is used for the scheme, host and port of the task's own URL only.")
+            row("proxy", \.proxy, TaskSpec.text("proxy"))
+            row("caFile", \.caFile, TaskSpec.text("caFile"))
+            row("checksum", \.checksum, TaskSpec.text("checksum"))
+            row(
+                "destination", \.destination,
+                "New destination, until the file is delivered. `directory` alone keeps the file's name, `filename` alone "
+                    + "keeps the folder. The part file moves; to another file system it is copied.")
+            row("conflictPolicy", \.conflictPolicy, TaskSpec.text("conflictPolicy"))
+            row("description", \.description, "Free text.")
+            row(
+                "earliestBeginAt", \.earliestBeginAt,
+                "The task does not start before this time; a time in the past means now. Only for tasks that have not ended."
+            )
+            row("deadlineAt", \.deadlineAt, TaskSpec.text("deadlineAt"))
+            row(
+                "position", \.position,
+                "Position among tasks of one session and priority; smaller numbers first. `first` puts it before all "
+                    + "others and `last` after all others, including later ones. If several tasks have the same, the "
+                    + "last one that was set is outermost.")
         }
     }
 }
 
 /// A task's position among tasks with its priority.
-public enum QueuePosition: Hashable, Sendable, Codable {
+public enum QueuePosition: WireValue, Hashable {
     case first, last
     case at(Double)
 
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let number = try? container.decode(Double.self), number.isFinite {
+    public static let wireType = WireType.either([.choice(["first", "last"]), .number])
+
+    public init(json node: JSONNode) throws(TransferError) {
+        if let number = node.doubleIfAny {
             self = .at(number)
             return
         }
-        switch try? container.decode(String.self) {
+        switch node.stringIfAny {
         case "first": self = .first
         case "last": self = .last
-        case .some, nil:
-            let path = fieldPath(decoder.codingPath)
-            throw TransferError.bad(path, "use first, last or a number.")
+        case .some, nil: throw node.refusal("use first, last or a number.")
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
+    public func write(to text: inout JSONWriter) {
         switch self {
-        case .first: try container.encode("first")
-        case .last: try container.encode("last")
-        case .at(let number): try container.encode(number)
+        case .first: text.string("first")
+        case .last: text.string("last")
+        case .at(let number): text.double(number)
         }
     }
 }
@@ -162,15 +144,8 @@ public enum TakeResumeData: RPCMethod {
 
         public init(resumeData: String) { self.resumeData = resumeData }
 
-        public enum CodingKeys: String, CodingKey, CaseIterable {
-            case resumeData
-        }
-
-        public static let wireName = "ResumeData"
-        public static func field(_ key: CodingKeys) -> Field {
-            switch key {
-            case .resumeData: .required(.string, "Base64.")
-            }
+        public static let shape = Shape("ResumeData", Self(resumeData: "")) { row in
+            row("resumeData", \.resumeData, "Base64.")
         }
     }
 }

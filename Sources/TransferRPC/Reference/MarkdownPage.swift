@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Writes Markdown blocks with one blank line between them.
 struct MarkdownPage {
     private var blocks: [String] = []

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import TransferModel
 
 extension ProtocolReference {
@@ -15,10 +14,7 @@ extension ProtocolReference {
 
     /// The same as text, with sorted members.
     package static func openRPC() -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(openRPC(version: String(RPCCatalog.protocolVersion))) else { return "{}" }
-        return String(decoding: data, as: UTF8.self)
+        JSONCoding.pretty(openRPC(version: String(RPCCatalog.protocolVersion)))
     }
 
     private static func describe(_ method: any RPCMethod.Type) -> JSONValue {

@@ -25,7 +25,7 @@ struct ReferenceObject {
     var allMembers: [Member] { (base == nil ? [] : Self.visibleSpecFields) + members }
 
     private static func members(of type: any WireObject.Type) -> [Member] {
-        type.fields.filter { !UnbuiltNames.hides($0.name, of: type) }.map { Member(name: $0.name, field: $0.field) }
+        type.fields.map { Member(name: $0.name, field: $0.field) }
     }
 
     private static let visibleSpecFields = members(of: TaskSpec.self).filter { !TaskView.secrets.contains($0.name) }
@@ -49,7 +49,7 @@ struct ReferenceObject {
         func visit(_ object: any WireObject.Type) {
             guard found[object.wireName] == nil else { return }
             found[object.wireName] = object
-            for (name, field) in object.fields where !UnbuiltNames.hides(name, of: object) { visit(field.type) }
+            for (_, field) in object.fields { visit(field.type) }
         }
         for method in allMethods {
             for (_, field) in parameters(of: method) { visit(field.type) }
@@ -71,14 +71,4 @@ struct ReferenceObject {
 extension TaskView {
     /// Members of a spec that only `task.get` with `secrets` returns.
     static let secrets: Set<String> = ["password", "bearer", "cookies", "resumeData"]
-}
-
-extension UnbuiltNames {
-    /// Whether the reference omits a member.
-    static func hides(_ name: String, of object: any WireObject.Type) -> Bool {
-        if object == SessionConfiguration.self {
-            return SessionConfiguration.CodingKeys(rawValue: name).map(session.contains) ?? false
-        }
-        return false
-    }
 }

@@ -30,58 +30,36 @@ public struct EventView: Hashable, Sendable {
 }
 
 extension EventView: WireObject {
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case subscription, sequence, time, type, session, owner, task
+
+    public static let shape = Shape(
+        "Event",
+        Self(
+            EventRecord(
+                time: Timestamp(milliseconds: 0), type: .taskAdded, session: SessionKey(owner: .root, identifier: "")))
+    ) { row in
+        row("subscription", \.subscription, "In notifications: the subscription it is for.")
+        row(
+            "sequence", \.sequence,
+            "Position in the log; absent for `task.progress`, `events.lagged` and volatile sessions.")
+        row("time", \.time, "When it happened.")
+        row("type", \.type, "What happened; the other members depend on it.")
+        row("session", \.session, "Identifier of the session; empty if it belongs to none.")
+        row("owner", \.owner, "Owner of the session.")
+        row("task", \.task, "The task.")
     }
 
-    public init(from decoder: any Decoder) throws {
-        let fixed = try decoder.container(keyedBy: CodingKeys.self)
-        subscription = try fixed.decodeIfPresent(String.self, forKey: .subscription)
-        sequence = try fixed.decodeIfPresent(SequenceNumber.self, forKey: .sequence)
-        time = try fixed.decode(Timestamp.self, forKey: .time)
-        type = try fixed.decode(EventType.self, forKey: .type)
-        session = try fixed.decode(String.self, forKey: .session)
-        owner = try fixed.decode(UserID.self, forKey: .owner)
-        task = try fixed.decodeIfPresent(TaskID.self, forKey: .task)
-        let all = try decoder.singleValueContainer().decode([String: JSONValue].self)
-        payload = all.filter { CodingKeys(stringValue: $0.key) == nil }
+    public init(json node: JSONNode) throws(TransferError) {
+        self = try Self.shape.read(node, ignoringOthers: true)
+        payload = try [String: JSONValue](json: node).filter { Self.shape[$0.key] == nil }
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: MemberName.self)
-        for (name, value) in payload where CodingKeys(stringValue: name) == nil {
-            try members.encode(value, forKey: MemberName(name))
+    public func write(to text: inout JSONWriter) {
+        text.object { text in
+            Self.shape.write(self, to: &text)
+            for (name, value) in payload.sorted(by: { $0.key < $1.key }) where Self.shape[name] == nil {
+                text.name(name)
+                value.write(to: &text)
+            }
         }
-        var fixed = encoder.container(keyedBy: CodingKeys.self)
-        try fixed.encodeIfPresent(subscription, forKey: .subscription)
-        try fixed.encodeIfPresent(sequence, forKey: .sequence)
-        try fixed.encode(time, forKey: .time)
-        try fixed.encode(type, forKey: .type)
-        try fixed.encode(session, forKey: .session)
-        try fixed.encode(owner, forKey: .owner)
-        try fixed.encodeIfPresent(task, forKey: .task)
-    }
-
-    public static let wireName = "Event"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .subscription: .optional(.string, "In notifications: the subscription it is for.")
-        case .sequence:
-            .optional(
-                .sequence, "Position in the log; absent for `task.progress`, `events.lagged` and volatile sessions.")
-        case .time: .required(.time, "When it happened.")
-        case .type: .required(.oneOf(EventType.self), "What happened; the other members depend on it.")
-        case .session: .required(.string, "Identifier of the session; empty if it belongs to none.")
-        case .owner: .required(.userID, "Owner of the session.")
-        case .task: .optional(.taskID, "The task.")
-        }
-    }
-
-    private struct MemberName: CodingKey {
-        let stringValue: String
-        let intValue: Int? = nil
-        init(_ name: String) { stringValue = name }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
     }
 }

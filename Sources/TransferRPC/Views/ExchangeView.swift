@@ -49,50 +49,39 @@ public struct ExchangeView: WireObject, Hashable {
         return Timestamp(milliseconds: (overflows ? .max : sum) / 1000)
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case fetchStart, domainLookup, connect, secureConnection, request, response, `protocol`, reused, proxy, remote,
-            local, tls, requestHeaderBytes, requestBodyBytes, responseHeaderBytes, responseBodyBytes, fetchType
-    }
-
-    public static let wireName = "Exchange"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .fetchStart: .required(.time, "When the network thread got the request.")
-        case .domainLookup:
-            .optional(
-                .object(PeriodView.self),
-                "Lookup of the host's or proxy's name, if a connection was made; almost no time for an address.")
-        case .connect:
-            .optional(
-                .object(PeriodView.self),
-                "Connecting, if a connection was made or tried; with libcurl 7.88 it includes a TLS handshake that fails."
-            )
-        case .secureConnection:
-            .optional(.object(PeriodView.self), "TLS handshake (sftp: SSH), including a proxy's tunnel before it.")
-        case .request:
-            .optional(
-                .object(PeriodView.self),
-                "Sending the request. It ends when the last byte was handed to the kernel. ftp, sftp: the commands before the file."
-            )
-        case .response: .optional(.object(PeriodView.self), "From the answer's first byte to its end.")
-        case .protocol:
-            .optional(
-                .choice(ExchangeMetrics.TransferProtocol.allCases.map(\.rawValue)),
-                "The protocol of the server's answer.")
-        case .reused: .required(.boolean, "True: the request used a connection that had served an earlier request.")
-        case .proxy: .optional(.string, "Host and port of the proxy, without credentials.")
-        case .remote:
-            .optional(.string, "Address and port at the other end: the proxy's, if there is one. IPv6 in brackets.")
-        case .local: .optional(.string, "Address and port at this end.")
-        case .tls: .optional(.object(TLSView.self), "The result of the TLS handshake.")
-        case .requestHeaderBytes: .required(.byteCount, "Request line and fields; in HTTP/2 as HTTP/1 writes them.")
-        case .requestBodyBytes: .required(.byteCount, "Bytes of the request's body that were sent.")
-        case .responseHeaderBytes:
-            .required(
-                .byteCount, "Status line, fields and trailers, interim answers too; in HTTP/2 as HTTP/1 writes them.")
-        case .responseBodyBytes: .required(.byteCount, "Bytes of the answer's body that arrived, before decoding.")
-        case .fetchType: .required(.oneOf(FetchType.self), "Where the answer came from.")
-        }
+    public static let shape = Shape("Exchange", Self(ExchangeMetrics(fetchStart: 0))) { row in
+        row("fetchStart", \.fetchStart, "When the network thread got the request.")
+        row(
+            "domainLookup", \.domainLookup,
+            "Lookup of the host's or proxy's name, if a connection was made; almost no time for an address.")
+        row(
+            "connect", \.connect,
+            "Connecting, if a connection was made or tried; with libcurl 7.88 it includes a TLS handshake that fails.")
+        row("secureConnection", \.secureConnection, "TLS handshake (sftp: SSH), including a proxy's tunnel before it.")
+        row(
+            "request", \.request,
+            "Sending the request. It ends when the last byte was handed to the kernel. ftp, sftp: the commands before the file."
+        )
+        row("response", \.response, "From the answer's first byte to its end.")
+        row(
+            "protocol", \.protocol, "The protocol of the server's answer.",
+            as: .choice(ExchangeMetrics.TransferProtocol.allCases.map(\.rawValue)))
+        row("reused", \.reused, "True: the request used a connection that had served an earlier request.")
+        row("proxy", \.proxy, "Host and port of the proxy, without credentials.")
+        row("remote", \.remote, "Address and port at the other end: the proxy's, if there is one. IPv6 in brackets.")
+        row("local", \.local, "Address and port at this end.")
+        row("tls", \.tls, "The result of the TLS handshake.")
+        row(
+            "requestHeaderBytes", \.requestHeaderBytes, "Request line and fields; in HTTP/2 as HTTP/1 writes them.",
+            as: .byteCount)
+        row("requestBodyBytes", \.requestBodyBytes, "Bytes of the request's body that were sent.", as: .byteCount)
+        row(
+            "responseHeaderBytes", \.responseHeaderBytes,
+            "Status line, fields and trailers, interim answers too; in HTTP/2 as HTTP/1 writes them.", as: .byteCount)
+        row(
+            "responseBodyBytes", \.responseBodyBytes, "Bytes of the answer's body that arrived, before decoding.",
+            as: .byteCount)
+        row("fetchType", \.fetchType, "Where the answer came from.")
     }
 }
 
@@ -111,16 +100,10 @@ public struct PeriodView: WireObject, Hashable {
         self.end = end
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case start, end
-    }
-
-    public static let wireName = "Period"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .start: .required(.time, "When it began.")
-        case .end: .required(.time, "When it ended, or when the exchange did.")
-        }
+    public static let shape = Shape("Period", Self(start: Timestamp(milliseconds: 0), end: Timestamp(milliseconds: 0)))
+    { row in
+        row("start", \.start, "When it began.")
+        row("end", \.end, "When it ended, or when the exchange did.")
     }
 }
 
@@ -134,15 +117,8 @@ public struct TLSView: WireObject, Hashable {
         self.cipher = cipher
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case version, cipher
-    }
-
-    public static let wireName = "TLS"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .version: .required(.string, "As OpenSSL names it: `TLSv1.3`.")
-        case .cipher: .required(.string, "Likewise: `TLS_AES_256_GCM_SHA384`.")
-        }
+    public static let shape = Shape("TLS", Self(version: "", cipher: "")) { row in
+        row("version", \.version, "As OpenSSL names it: `TLSv1.3`.")
+        row("cipher", \.cipher, "Likewise: `TLS_AES_256_GCM_SHA384`.")
     }
 }

@@ -28,17 +28,18 @@ package struct ListedTaskView: Sendable {
     }
 }
 
-extension ListedTaskView: Encodable {
-    package func encode(to encoder: any Encoder) throws {
-        guard let members else { return try view.encode(to: encoder) }
-        var fields = FieldWriter(encoder, TaskView.StatusKeys.self)
-        if !fields.splice(members) { try members.value(TaskSpec.self).encode(to: encoder) }
-        try view.writeStatus(&fields, response: response)
+extension ListedTaskView {
+    package func write(to text: inout JSONWriter) {
+        guard let members else { return view.write(to: &text) }
+        text.object { text in
+            text.splice(members)
+            TaskView.shape.write(view, to: &text, with: response.map { ("response", $0) })
+        }
     }
 }
 
 /// The answer to `task.list`, written without a `ListTasks.Result`.
-package struct ListedPage: Encodable, Sendable {
+package struct ListedPage: Sendable {
     private let tasks: [ListedTaskView]
     private let total: Int?
     private let nextCursor: String?
@@ -49,10 +50,14 @@ package struct ListedPage: Encodable, Sendable {
         self.nextCursor = nextCursor
     }
 
-    package func encode(to encoder: any Encoder) throws {
-        var fields = FieldWriter(encoder, ListTasks.Result.CodingKeys.self)
-        try fields.write(tasks, .tasks)
-        try fields.write(total.map { Int64($0) }, .total)
-        try fields.write(nextCursor, .nextCursor)
+    package var text: [UInt8] {
+        var text = JSONWriter()
+        text.object { text in
+            text.name("tasks")
+            text.array(tasks) { $0.write(to: &$1) }
+            text.member("total", total)
+            text.member("nextCursor", nextCursor)
+        }
+        return text.bytes
     }
 }

@@ -30,25 +30,14 @@ extension TaskSpec {
     /// The members of a stored spec, if clients may see all of them unchanged; nil if `withoutSecrets` would change
     /// something, or might.
     package static func shareable(_ text: String) -> JSONMembers? {
-        JSONMembers(of: Array(text.utf8), names: names) { key, value in
-            switch key {
-            case .kind, .method, .destination, .conflictPolicy, .source, .uploadProtocol, .formField, .fileName,
-                .contentType, .uploadMetadata, .interopVersion, .uploadCreation, .uploadChecksum, .checksum, .size,
-                .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .username, .netrc,
-                .httpVersion, .preserveTime, .description, .tags, .clientToken, .caFile, .tlsMinimumVersion,
-                .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability, .allowsArbitraryLoads,
-                .acceptsAnyStatus, .resumesUnproven, .waitsForConnectivity, .stream,
-                .requestCachePolicy:
-                true
-            case .url, .mirrors, .proxy: hasNoUserInfo(value)
-            case .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .cookies, .resumeData,
-                .clientCertificate:
-                false
+        JSONMembers(of: Array(text.utf8), shape.table) { place, value in
+            switch shape.secrecy[place] {
+            case .none: true
+            case .userInfo: hasNoUserInfo(value.text)
+            case .whole: false
             }
         }
     }
-
-    private static let names = JSONNames(CodingKeys.self)
 }
 
 extension SessionConfiguration {
@@ -80,16 +69,14 @@ extension ResponseInfo {
         /// nil if `withoutSecrets` would change something, or might.
         package init?(_ text: String) {
             var figures = ResponseInfo(url: "")
-            let members = JSONMembers(of: Array(text.utf8), names: Self.names) { key, value in
-                switch key {
-                case .url: return hasNoUserInfo(value)
-                case .headers: return value.beginnings { !HeaderField.isSecret(name: $0) }
-                case .expectedLength: figures.expectedLength = value.integer ?? -1
-                case .resumedFrom: figures.resumedFrom = value.integer
-                case .status, .statusText, .headersTruncated, .mimeType, .textEncoding, .suggestedFilename, .body,
-                    .fromCache,
-                    .age:
-                    break
+            let members = JSONMembers(of: Array(text.utf8), ResponseInfo.shape.table) { place, value in
+                switch Self.names[place] {
+                case "url": return hasNoUserInfo(value.text)
+                case "headers":
+                    return value.firstElements { !HeaderField.isSecret(name: $0) }
+                case "expectedLength": figures.expectedLength = value.integerIfAny() ?? -1
+                case "resumedFrom": figures.resumedFrom = value.integerIfAny()
+                default: break
                 }
                 return true
             }
@@ -98,7 +85,7 @@ extension ResponseInfo {
             self.figures = figures
         }
 
-        private static let names = JSONNames(CodingKeys.self)
+        private static let names = ResponseInfo.shape.names
     }
 }
 
@@ -169,9 +156,8 @@ extension HeaderField {
 
 /// Whether the text of a member with one or several URLs certainly has no user info: that would end in an at sign,
 /// perhaps written as an escape.
-private func hasNoUserInfo(_ value: JSONMembers.MemberValue) -> Bool {
-    let text = value.text
-    return !text.contains(UInt8(ascii: "@")) && !text.contains(UInt8(ascii: "\\"))
+private func hasNoUserInfo(_ text: ArraySlice<UInt8>) -> Bool {
+    !text.contains(UInt8(ascii: "@")) && !text.contains(UInt8(ascii: "\\"))
 }
 
 /// `url` without the user info of its authority (RFC 3986 section 3.2.1); also works for text that is not a valid URL.

@@ -24,18 +24,11 @@ public struct SegmentView: WireObject, Hashable {
         return ranges.filter { !$0.isEmpty }.map { SegmentView($0, received: $0.count, active: false) }
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case start, end, received, active, url
-    }
-
-    public static let wireName = "Segment"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .start: .required(.byteCount, "Its first byte.")
-        case .end: .required(.byteCount, "The byte after its last.")
-        case .received: .required(.byteCount, "Bytes written, from its start on.")
-        case .active: .required(.boolean, "Whether a connection is fetching it.")
-        case .url: .optional(.string, "The mirror it is fetched from, if there are several.")
-        }
+    public static let shape = Shape("Segment", Self(ByteRange(0, 0), received: 0, active: false)) { row in
+        row("start", \.start, "Its first byte.")
+        row("end", \.end, "The byte after its last.")
+        row("received", \.received, "Bytes written, from its start on.")
+        row("active", \.active, "Whether a connection is fetching it.")
+        row("url", \.url, "The mirror it is fetched from, if there are several.")
     }
 }

@@ -25,24 +25,23 @@ public struct SessionView: WireObject, Hashable {
         self.unacknowledgedEvents = unacknowledgedEvents
     }
 
-    public enum CodingKeys: String, CodingKey, CaseIterable {
-        case id, owner, kind, state, paused, configuration, createdAt, tasks, unacknowledgedEvents
-    }
-
-    public static let wireName = "Session"
-    public static func field(_ key: CodingKeys) -> Field {
-        switch key {
-        case .id: .required(.string, "Its identifier among the owner's sessions.")
-        case .owner: .required(.userID, "Owner of the session.")
-        case .kind: .required(.oneOf(SessionKind.self), "Its kind.")
-        case .state: .required(.oneOf(SessionState.self), "Its state.")
-        case .paused: .optional(.boolean, "True: none of its tasks runs until session.resume.")
-        case .configuration: .required(.object(SessionConfiguration.self), "The configured members, without secrets.")
-        case .createdAt: .required(.time, "When it was first opened.")
-        case .tasks: .required(.map(.integer), "Number of its tasks in each state, every state present.")
-        case .unacknowledgedEvents:
-            .required(.integer, "Final events of its tasks that its `subscriber` has not acknowledged.")
-        }
+    public static let shape = Shape(
+        "Session",
+        Self(
+            SessionRecord(key: .shared(of: .root), createdAt: Timestamp(milliseconds: 0)), tasks: [:],
+            unacknowledgedEvents: 0)
+    ) { row in
+        row("id", \.id, "Its identifier among the owner's sessions.")
+        row("owner", \.owner, "Owner of the session.")
+        row("kind", \.kind, "Its kind.")
+        row("state", \.state, "Its state.")
+        row("paused", \.paused, "True: none of its tasks runs until session.resume.")
+        row("configuration", \.configuration, "The configured members, without secrets.")
+        row("createdAt", \.createdAt, "When it was first opened.")
+        row("tasks", \.tasks, "Number of its tasks in each state, every state present.")
+        row(
+            "unacknowledgedEvents", \.unacknowledgedEvents,
+            "Final events of its tasks that its `subscriber` has not acknowledged.")
     }
 }
 

@@ -180,154 +180,81 @@ public struct TaskView: Hashable, Sendable {
 }
 
 extension TaskView: WireObject {
-    /// The members besides those of the spec.
-    public enum StatusKeys: String, CodingKey, CaseIterable, Sendable {
-        case id, session, owner, state, phase, reason, explanation, bytesReceived, bytesExpected, bytesDecoded,
-            bytesSent, bytesToSend,
-            resumedFrom,
-            rate, eta, attempts, nextAttemptAt, createdAt, startedAt, finishedAt, position, file, sha256, verified,
-            response, error, segments, metrics, metricsDropped, currentRequest
+
+    public static let shape = Shape("Task", blank) { row in
+        row("id", \.id, "Number of the task; never reused.")
+        row("session", \.session, "Identifier of its session.")
+        row("owner", \.owner, "Owner of the task.")
+        row("state", \.state, "Its state.")
+        row("phase", \.phase, "What a `running` task does.")
+        row(
+            "reason", \.wireReason,
+            "While `waiting`. In `task.get` also while `queued`: `slots`, `user`, `session`, `hostSlots` name the "
+                + "limit that is reached; `host`: the host does not answer or asked for a pause; "
+                + "`sessionPaused`: its session is paused.",
+            as: .choice(WaitReason.allCases.map(\.rawValue) + QueueReason.allCases.map(\.rawValue)))
+        row(
+            "explanation", \.explanation,
+            "In `task.get`. Queued: a sentence about `reason`. Running: a sentence if the state folder is full or fails, if the "
+                + "task's disk does not answer, or if its helper waits for another task.")
+        row("bytesReceived", \.bytesReceived, "Bytes written to the file so far.", as: .byteCount)
+        row("bytesExpected", \.bytesExpected, "Length of the whole file; -1 if unknown.", as: .byteCount)
+        row(
+            "bytesDecoded", \.bytesDecoded, "While its phase is `decoding`: bytes of the file that are decoded so far.",
+            as: .byteCount)
+        row("bytesSent", \.bytesSent, "Bytes of the source or body sent so far.", as: .byteCount)
+        row("bytesToSend", \.bytesToSend, "Length of the source or body; 0 if nothing is sent.", as: .byteCount)
+        row("resumedFrom", \.resumedFrom, "Offset from which the last attempt resumed.", as: .byteCount)
+        row("rate", \.rate, "Bytes per second now; 0 while it does not run.", as: .number)
+        row("eta", \.eta, "Time left at this rate, if length and rate are known.")
+        row("attempts", \.attempts, "Attempts begun.")
+        row("nextAttemptAt", \.nextAttemptAt, "When the daemon tries again by itself, if it knows.")
+        row("createdAt", \.createdAt, "When it was added.")
+        row("startedAt", \.startedAt, "When it first ran.")
+        row("finishedAt", \.finishedAt, "When it reached its final state.")
+        row("position", \.position, "Position among tasks of its priority; smaller numbers first.")
+        row("file", \.file, "Path of the delivered file.")
+        row("sha256", \.sha256, "SHA-256 of the delivered file in hexadecimal, if computed.")
+        row("verified", \.verified, "Once it has ended: true if a digest of the content was known and compared.")
+        row("response", \.response, "The server's answer.")
+        row("error", \.error, "Why it waits or failed.")
+        row(
+            "segments", \.segments,
+            "In `task.get`, if a download has several: the parts that are held or being fetched, in order.")
+        row(
+            "metrics", \.metrics,
+            "In `task.get`: how long each request and its answer took, in the order in which they ended; the newest \(Bounds.metrics). Every attempt, redirect, repetition and segment has an entry; an exchange that still runs and `file` and `data` URLs have none. Entries name no URL and no header, so administrators see them too."
+        )
+        row("metricsDropped", \.metricsDropped, "Number of entries that newer ones pushed out of `metrics`.")
+        row(
+            "currentRequest", \.currentRequest,
+            "In `task.get` with `secrets`: the request that is made in place of the task's own, after `newRequest`, `followWith` or a redirect that a client was asked about. Redirects that are followed without a question show in `response.url`. It stays when the task has ended."
+        )
     }
 
-    public init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: StatusKeys.self)
-        _spec = Boxed(wrappedValue: try TaskSpec(from: decoder))
-        id = try fields.decode(TaskID.self, forKey: .id)
-        session = try fields.decode(String.self, forKey: .session)
-        owner = try fields.decode(UserID.self, forKey: .owner)
-        state = try fields.decode(TaskState.self, forKey: .state)
-        phase = try fields.decodeIfPresent(TaskPhase.self, forKey: .phase)
-        queueReason = try fields.decodeIfPresent(String.self, forKey: .reason).flatMap(QueueReason.init(rawValue:))
-        if queueReason == nil {
-            reason = try fields.decodeIfPresent(WaitReason.self, forKey: .reason)
+    private static let blank = TaskView(
+        TaskRecord(
+            id: TaskID(0), session: .shared(of: .root), spec: TaskSpec(),
+            status: TaskStatus(state: .queued, createdAt: Timestamp(milliseconds: 0)), host: "", position: 0))
+
+    /// Why it waits, or what it is queued for.
+    private var wireReason: String? {
+        get { reason?.rawValue ?? queueReason?.rawValue }
+        set {
+            queueReason = newValue.flatMap(QueueReason.init(rawValue:))
+            reason = newValue.flatMap(WaitReason.init(rawValue:))
         }
-        explanation = try fields.decodeIfPresent(String.self, forKey: .explanation)
-        bytesReceived = try fields.decode(Int64.self, forKey: .bytesReceived)
-        bytesExpected = try fields.decode(Int64.self, forKey: .bytesExpected)
-        bytesDecoded = try fields.decodeIfPresent(Int64.self, forKey: .bytesDecoded)
-        bytesSent = try fields.decode(Int64.self, forKey: .bytesSent)
-        bytesToSend = try fields.decode(Int64.self, forKey: .bytesToSend)
-        resumedFrom = try fields.decodeIfPresent(Int64.self, forKey: .resumedFrom)
-        rate = try fields.decode(ByteRate.self, forKey: .rate)
-        eta = try fields.decodeIfPresent(Seconds.self, forKey: .eta)
-        attempts = try fields.decode(Int.self, forKey: .attempts)
-        nextAttemptAt = try fields.decodeIfPresent(Timestamp.self, forKey: .nextAttemptAt)
-        createdAt = try fields.decode(Timestamp.self, forKey: .createdAt)
-        startedAt = try fields.decodeIfPresent(Timestamp.self, forKey: .startedAt)
-        finishedAt = try fields.decodeIfPresent(Timestamp.self, forKey: .finishedAt)
-        position = try fields.decode(Double.self, forKey: .position)
-        file = try fields.decodeIfPresent(String.self, forKey: .file)
-        sha256 = try fields.decodeIfPresent(String.self, forKey: .sha256)
-        verified = try fields.decodeIfPresent(Bool.self, forKey: .verified)
-        response = try fields.decodeIfPresent(ResponseInfo.self, forKey: .response)
-        error = try fields.decodeIfPresent(TransferError.self, forKey: .error)
-        segments = try fields.decodeIfPresent([SegmentView].self, forKey: .segments)
-        metrics = try fields.decodeIfPresent([ExchangeView].self, forKey: .metrics)
-        metricsDropped = try fields.decodeIfPresent(Int.self, forKey: .metricsDropped)
-        currentRequest = try fields.decodeIfPresent(TaskRequest.self, forKey: .currentRequest)
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        try spec.encode(to: encoder)
-        var fields = FieldWriter(encoder, StatusKeys.self)
-        try writeStatus(&fields)
+    public init(json node: JSONNode) throws(TransferError) {
+        self = try Self.shape.read(node, ignoringOthers: true)
+        spec = try TaskSpec.shape.read(node, ignoringOthers: true)
     }
 
-    /// Writes everything but the spec.
-    /// - Parameter shared: written in place of `response`.
-    func writeStatus(_ fields: inout FieldWriter<StatusKeys>, response shared: JSONMembers? = nil) throws {
-        try fields.write(id.rawValue, .id)
-        try fields.write(session, .session)
-        try fields.write(Int64(owner.rawValue), .owner)
-        try fields.write(state.rawValue, .state)
-        try fields.write(phase?.rawValue, .phase)
-        try fields.write(reason?.rawValue ?? queueReason?.rawValue, .reason)
-        try fields.write(explanation, .explanation)
-        try fields.write(bytesReceived, .bytesReceived)
-        try fields.write(bytesExpected, .bytesExpected)
-        try fields.write(bytesDecoded, .bytesDecoded)
-        try fields.write(bytesSent, .bytesSent)
-        try fields.write(bytesToSend, .bytesToSend)
-        try fields.write(resumedFrom, .resumedFrom)
-        try fields.write(rate.rawValue, .rate)
-        try fields.write(eta?.rawValue, .eta)
-        try fields.write(Int64(attempts), .attempts)
-        try fields.write(nextAttemptAt?.description, .nextAttemptAt)
-        try fields.write(createdAt.description, .createdAt)
-        try fields.write(startedAt?.description, .startedAt)
-        try fields.write(finishedAt?.description, .finishedAt)
-        try fields.write(position, .position)
-        try fields.write(file, .file)
-        try fields.write(sha256, .sha256)
-        try fields.write(verified, .verified)
-        if let shared {
-            try fields.write(shared, .response, as: ResponseInfo.self)
-        } else {
-            try fields.write(response, .response)
-        }
-        try fields.write(error, .error)
-        try fields.write(segments, .segments)
-        try fields.write(metrics, .metrics)
-        try fields.write(metricsDropped.map { Int64($0) }, .metricsDropped)
-        try fields.write(currentRequest, .currentRequest)
-    }
-
-    public static let wireName = "Task"
-    public static func field(_ key: StatusKeys) -> Field {
-        switch key {
-        case .id: .required(.taskID, "Number of the task; never reused.")
-        case .session: .required(.string, "Identifier of its session.")
-        case .owner: .required(.userID, "Owner of the task.")
-        case .state: .required(.oneOf(TaskState.self), "Its state.")
-        case .phase: .optional(.oneOf(TaskPhase.self), "What a `running` task does.")
-        case .reason:
-            .optional(
-                .choice(WaitReason.allCases.map(\.rawValue) + QueueReason.allCases.map(\.rawValue)),
-                "While `waiting`. In `task.get` also while `queued`: `slots`, `user`, `session`, `hostSlots` name the "
-                    + "limit that is reached; `host`: the host does not answer or asked for a pause; "
-                    + "`sessionPaused`: its session is paused.")
-        case .explanation:
-            .optional(
-                .string,
-                "In `task.get`. Queued: a sentence about `reason`. Running: a sentence if the state folder is full or fails, if the "
-                    + "task's disk does not answer, or if its helper waits for another task."
-            )
-        case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
-        case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 if unknown.")
-        case .bytesDecoded:
-            .optional(.byteCount, "While its phase is `decoding`: bytes of the file that are decoded so far.")
-        case .bytesSent: .required(.byteCount, "Bytes of the source or body sent so far.")
-        case .bytesToSend: .required(.byteCount, "Length of the source or body; 0 if nothing is sent.")
-        case .resumedFrom: .optional(.byteCount, "Offset from which the last attempt resumed.")
-        case .rate: .required(.number, "Bytes per second now; 0 while it does not run.")
-        case .eta: .optional(.seconds, "Time left at this rate, if length and rate are known.")
-        case .attempts: .required(.integer, "Attempts begun.")
-        case .nextAttemptAt: .optional(.time, "When the daemon tries again by itself, if it knows.")
-        case .createdAt: .required(.time, "When it was added.")
-        case .startedAt: .optional(.time, "When it first ran.")
-        case .finishedAt: .optional(.time, "When it reached its final state.")
-        case .position: .required(.number, "Position among tasks of its priority; smaller numbers first.")
-        case .file: .optional(.string, "Path of the delivered file.")
-        case .sha256: .optional(.string, "SHA-256 of the delivered file in hexadecimal, if computed.")
-        case .verified:
-            .optional(.boolean, "Once it has ended: true if a digest of the content was known and compared.")
-        case .response: .optional(.object(ResponseInfo.self), "The server's answer.")
-        case .error: .optional(.object(TransferError.self), "Why it waits or failed.")
-        case .segments:
-            .optional(
-                .list(.object(SegmentView.self)),
-                "In `task.get`, if a download has several: the parts that are held or being fetched, in order.")
-        case .metrics:
-            .optional(
-                .list(.object(ExchangeView.self)),
-                "In `task.get`: how long each request and its answer took, in the order in which they ended; the newest \(Bounds.metrics). Every attempt, redirect, repetition and segment has an entry; an exchange that still runs and `file` and `data` URLs have none. Entries name no URL and no header, so administrators see them too."
-            )
-        case .metricsDropped: .optional(.integer, "Number of entries that newer ones pushed out of `metrics`.")
-        case .currentRequest:
-            .optional(
-                .object(TaskRequest.self),
-                "In `task.get` with `secrets`: the request that is made in place of the task's own, after `newRequest`, `followWith` or a redirect that a client was asked about. Redirects that are followed without a question show in `response.url`. It stays when the task has ended."
-            )
+    public func write(to text: inout JSONWriter) {
+        text.object { text in
+            TaskSpec.shape.write(spec, to: &text)
+            Self.shape.write(self, to: &text)
         }
     }
 }

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// Order of a listing. Each has a keyset, so that the last page costs as much as the first.
-package enum TaskOrder: String, CaseIterable, Sendable, Codable {
+package enum TaskOrder: String, Word {
     /// By id, ascending or descending.
     case oldest, newest
     /// As the scheduler would take them: priority descending, position, id.
@@ -286,5 +286,5 @@ package struct NewTask: Sendable {
 
 /// A task's spec as the store keeps it.
 package enum StoredSpec {
-    package static func text(_ spec: TaskSpec) throws -> String { try JSONColumn.encode(spec) }
+    package static func text(_ spec: TaskSpec) throws -> String { JSONColumn.encode(spec) }
 }

@@ -98,7 +98,7 @@ extension StoreSnapshot {
             SELECT session.id, task_count.state, count FROM session JOIN task_count ON task_count.session = session.id \
             WHERE count > 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR identifier = ?2) \
             AND (?3 IS NULL OR identifier IN (SELECT value FROM json_each(?3)))
-            """, query.owner?.rawValue, query.session, try query.sessions.map { try JSONColumn.encode($0) })
+            """, query.owner?.rawValue, query.session, query.sessions.map { JSONColumn.encode($0) })
         var cells: [TaskListing.Cell] = []
         var count = 0
         while let row = try rows.next() {

@@ -74,13 +74,13 @@ extension StoreSnapshot {
         if let owner = query.owner { require("session.owner = ?", owner.rawValue) }
         if let session = query.session { require("session.identifier = ?", session) }
         if let sessions = query.sessions {
-            require("session.identifier IN (SELECT value FROM json_each(?))", try JSONColumn.encode(sessions))
+            require("session.identifier IN (SELECT value FROM json_each(?))", JSONColumn.encode(sessions))
         }
         if let states = query.states {
-            require("task.state IN (SELECT value FROM json_each(?))", try JSONColumn.encode(states.map(\.rawValue)))
+            require("task.state IN (SELECT value FROM json_each(?))", JSONColumn.encode(states.map(\.rawValue)))
         }
         if let kinds = query.kinds {
-            require("task.kind IN (SELECT value FROM json_each(?))", try JSONColumn.encode(kinds.map(\.rawValue)))
+            require("task.kind IN (SELECT value FROM json_each(?))", JSONColumn.encode(kinds.map(\.rawValue)))
         }
         for tag in query.tags ?? [] {
             require(
@@ -92,7 +92,7 @@ extension StoreSnapshot {
                 """
                 EXISTS (SELECT 1 FROM client_token WHERE client_token.task = task.id \
                 AND token IN (SELECT value FROM json_each(?)))
-                """, try JSONColumn.encode(tokens))
+                """, JSONColumn.encode(tokens))
         }
         if let pattern = query.match.flatMap(TaskListing.pattern) {
             conditions.append("(\(TaskListing.textSQL))")

@@ -112,7 +112,7 @@ extension StoreSnapshot {
         let row = try integer(
             "SELECT id FROM session WHERE owner = ? AND identifier = ?", session.owner.rawValue, session.identifier)
         guard let row, !urls.isEmpty else { return [:] }
-        let rows = try rows(Self.queuedSQL, try JSONColumn.encode(urls), row)
+        let rows = try rows(Self.queuedSQL, JSONColumn.encode(urls), row)
         var found: [Int: TaskID] = [:]
         while let row = try rows.next() { found[row[0]] = TaskID(row[1] as Int64) }
         return found

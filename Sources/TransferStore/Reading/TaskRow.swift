@@ -52,7 +52,7 @@ enum TaskRow {
 
     private static func responseText(_ row: Row) throws -> String? {
         guard let text = row[34] as String?, text.hasSuffix("}"), let body = shownBody(row) else { return row[34] }
-        return String(decoding: try StoredDocument.adding(body, to: Array(text.utf8)), as: UTF8.self)
+        return String(decoding: StoredDocument.adding(body, to: Array(text.utf8)), as: UTF8.self)
     }
 
     private static func record(_ row: Row, spec: Boxed<TaskSpec>) throws -> TaskRecord {

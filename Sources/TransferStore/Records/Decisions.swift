@@ -17,7 +17,7 @@ extension StoreSnapshot {
             SELECT earlier_decision.id, task, owner, identifier, 'answered', question, asked_at, answer, ? \
             FROM earlier_decision JOIN task ON task.id = earlier_decision.task JOIN session ON session.id = task.session \
             WHERE earlier_decision.id = ?
-            """, try JSONColumn.encode(SettledDecisions()), id.rawValue
+            """, JSONColumn.encode(SettledDecisions()), id.rawValue
         ).next().map(Self.decision)
     }
 
@@ -76,7 +76,7 @@ extension StoreTransaction {
         try keepLastAnswer(of: task, redacted)
         try execute(
             "INSERT INTO decision (task, state, question, asked_at, settled) VALUES (?, 'open', ?, ?, ?)",
-            task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
+            task.rawValue, JSONColumn.encode(question), now.rawValue, JSONColumn.encode(settled))
         return DecisionID(connection.lastInsertedRow)
     }
 
@@ -84,7 +84,7 @@ extension StoreTransaction {
     package func answer(_ id: DecisionID, _ answer: DecisionAnswer, settled: SettledDecisions) throws {
         try execute(
             "UPDATE decision SET state = 'answered', answer = ?, settled = ? WHERE id = ? AND state = 'open'",
-            try JSONColumn.encode(answer), try JSONColumn.encode(settled), id.rawValue)
+            JSONColumn.encode(answer), JSONColumn.encode(settled), id.rawValue)
     }
 
     /// The task continues another way: its question can no longer be answered. Only a question that its deadline closed
@@ -100,7 +100,7 @@ extension StoreTransaction {
     /// The question was not answered in time.
     package func closeDecision(of task: TaskID, settled: SettledDecisions) throws {
         try execute(
-            "UPDATE decision SET settled = ?, state = 'closed' WHERE task = ?", try JSONColumn.encode(settled),
+            "UPDATE decision SET settled = ?, state = 'closed' WHERE task = ?", JSONColumn.encode(settled),
             task.rawValue)
     }
 
@@ -112,7 +112,7 @@ extension StoreTransaction {
             """
             INSERT INTO decision (task, state, question, asked_at, settled) VALUES (?, 'closed', ?, ?, ?) \
             ON CONFLICT (task) DO UPDATE SET settled = excluded.settled
-            """, task.rawValue, try JSONColumn.encode(question), now.rawValue, try JSONColumn.encode(settled))
+            """, task.rawValue, JSONColumn.encode(question), now.rawValue, JSONColumn.encode(settled))
     }
 
     /// The task has ended, and an open question is closed. Of what its questions settled, only the request that it made
@@ -129,11 +129,11 @@ extension StoreTransaction {
         // A task that was paused or queued again while its client was asked.
         if known.state == .open { try closeDecision(of: task) }
         if !keepsBody { try setBody(task, .response, nil) }
-        let answer = try known.answer.map { try JSONColumn.encode(redacted($0)) }
+        let answer = try known.answer.map { JSONColumn.encode(try redacted($0)) }
         var left = SettledDecisions()
         left.standing = known.settled.standing
         try execute(
-            "UPDATE decision SET answer = ?, settled = ? WHERE id = ?", answer, try JSONColumn.encode(left),
+            "UPDATE decision SET answer = ?, settled = ? WHERE id = ?", answer, JSONColumn.encode(left),
             known.id.rawValue)
     }
 
@@ -158,8 +158,8 @@ extension StoreTransaction {
         question.offered = last.question.offered
         try execute(
             "INSERT INTO earlier_decision (id, task, question, asked_at, answer) VALUES (?, ?, ?, ?, ?)",
-            last.id.rawValue, task.rawValue, try JSONColumn.encode(question), last.askedAt.rawValue,
-            try JSONColumn.encode(redacted(answer)))
+            last.id.rawValue, task.rawValue, JSONColumn.encode(question), last.askedAt.rawValue,
+            JSONColumn.encode(redacted(answer)))
         try execute(
             """
             DELETE FROM earlier_decision WHERE task = ?1 AND id <= (SELECT id FROM earlier_decision WHERE task = ?1 \

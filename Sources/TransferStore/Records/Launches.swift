@@ -17,7 +17,7 @@ package struct LaunchRecord: Hashable, Sendable {
 }
 
 /// Distinguishes a process from every other process that has or had its number.
-package struct ProgramIdentity: Hashable, Sendable, Codable {
+package struct ProgramIdentity: Hashable, Sendable {
     package var pid: Int32
     /// Clock ticks between the machine's boot and its start; proc_pid_stat(5), `starttime`.
     package var startTime: UInt64
@@ -28,6 +28,14 @@ package struct ProgramIdentity: Hashable, Sendable, Codable {
         self.pid = pid
         self.startTime = startTime
         self.boot = boot
+    }
+}
+
+extension ProgramIdentity: WireObject {
+    package static let shape = Shape("ProgramIdentity", Self(pid: 0, startTime: 0, boot: "")) { row in
+        row("pid", \.pid)
+        row("startTime", \.startTime)
+        row("boot", \.boot)
     }
 }
 
@@ -53,7 +61,7 @@ extension StoreTransaction {
             DO UPDATE SET started_at = excluded.started_at, failures = excluded.failures, program = excluded.program
             """,
             try existingSession(session), launch.startedAt.rawValue, launch.failures,
-            try launch.program.map { try JSONColumn.encode($0) })
+            launch.program.map { JSONColumn.encode($0) })
     }
 
     /// The session now has another program than the one that failed.

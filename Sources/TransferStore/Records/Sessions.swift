@@ -163,7 +163,7 @@ extension StoreTransaction {
             INSERT INTO session (owner, identifier, kind, state, configuration, created_at) VALUES (?, ?, ?, ?, ?, ?)
             """,
             session.key.owner.rawValue, session.key.identifier, session.kind.rawValue, session.state.rawValue,
-            try JSONColumn.encode(session.configuration), session.createdAt.rawValue)
+            JSONColumn.encode(session.configuration), session.createdAt.rawValue)
         let row = connection.lastInsertedRow
         for state in TaskState.allCases {
             try execute("INSERT INTO task_count (session, state, count) VALUES (?, ?, 0)", row, state.rawValue)
@@ -181,7 +181,7 @@ extension StoreTransaction {
             UPDATE session SET kind = ?, state = ?, configuration = ?, created_at = ?, paused_since = ?, paused_time = ? \
             WHERE owner = ? AND identifier = ?
             """,
-            session.kind.rawValue, session.state.rawValue, try JSONColumn.encode(session.configuration),
+            session.kind.rawValue, session.state.rawValue, JSONColumn.encode(session.configuration),
             session.createdAt.rawValue, session.pause.since, session.pause.time,
             session.key.owner.rawValue, session.key.identifier)
     }
@@ -230,7 +230,7 @@ extension StoreTransaction {
     package func setSetting(_ name: String, _ value: JSONValue) throws {
         try execute(
             "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            name, try JSONColumn.encode(value))
+            name, JSONColumn.encode(value))
     }
 
     package func removeSetting(_ name: String) throws { try execute("DELETE FROM setting WHERE name = ?", name) }

@@ -46,7 +46,7 @@ extension StoreTransaction {
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
             record.id.rawValue, record.session.owner.rawValue, record.session.identifier,
-            try JSONColumn.encode(record.spec), try JSONColumn.encode(progress), now.rawValue, now.rawValue)
+            JSONColumn.encode(record.spec), JSONColumn.encode(progress), now.rawValue, now.rawValue)
     }
 
     /// The server could not be told; it is tried again at `time`.

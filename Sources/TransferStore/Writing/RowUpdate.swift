@@ -159,7 +159,7 @@ struct StatusColumns: OptionSet, Hashable {
         if contains(.state) { values.add(change.status.state.rawValue) }
         if contains(.reason) { values.add(change.status.reason?.rawValue) }
         if contains(.nextAttempt) { values.add(change.status.nextAttemptAt?.rawValue) }
-        if contains(.error) { values.add(try change.status.error.map { try JSONColumn.encode($0) }) }
+        if contains(.error) { values.add(change.status.error.map { JSONColumn.encode($0) }) }
         if contains(.attempts) { values.add(Int64(change.status.attempts)) }
         if contains(.failures) { values.add(Int64(change.status.failuresInRow)) }
         if contains(.restarts) { values.add(Int64(change.status.integrityRestarts)) }
@@ -168,7 +168,7 @@ struct StatusColumns: OptionSet, Hashable {
         if contains(.used) { values.add(change.status.budgetUsed.rawValue) }
         if contains(.mark) { values.add(change.status.budgetMark) }
         if contains(.unresolved) { values.add(change.status.unresolvedSince?.milliseconds) }
-        if contains(.shortBody) { values.add(try change.status.shortBody.map { try JSONColumn.encode($0) }) }
+        if contains(.shortBody) { values.add(change.status.shortBody.map { JSONColumn.encode($0) }) }
         if contains(.expiry) { values.add(expiry?.rawValue) }
         if contains(.result), let result = change.result { values.add(result) }
         if contains(.metrics), let metrics = change.metrics { values.add(metrics.bytes) }

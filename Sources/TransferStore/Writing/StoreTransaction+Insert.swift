@@ -68,7 +68,7 @@ extension StoreTransaction {
         try Self.responseRows.run(ends.count, in: connection) { row, index in
             let (id, end) = ends[index]
             row.set(1, id)
-            row.set(2, text: try end.response.text ?? JSONCoding.encode(end.response.response))
+            row.set(2, text: end.response.text ?? JSONCoding.encode(end.response.response))
             row.set(3, end.response.head)
         }
         try Self.bodyRows.run(ends.count, in: connection) { row, index in
@@ -105,7 +105,7 @@ extension StoreTransaction {
         row.set(7, status.wrappedValue.state.rawValue)
         row.set(8, status.wrappedValue.reason?.rawValue)
         row.set(9, status.wrappedValue.nextAttemptAt?.rawValue)
-        row.set(10, try status.wrappedValue.error.map { try JSONColumn.encode($0) })
+        row.set(10, status.wrappedValue.error.map { JSONColumn.encode($0) })
         row.set(11, Int64(status.wrappedValue.attempts))
         row.set(12, Int64(status.wrappedValue.failuresInRow))
         row.set(13, Int64(status.wrappedValue.integrityRestarts))

@@ -35,8 +35,8 @@ extension StoreTransaction {
         for table in ["checkpoint", "response", "upload", "decision"] {
             try execute("DELETE FROM \(table) WHERE task = ?", id.rawValue)
         }
-        let text = try JSONColumn.encode(spec)
-        let reason = isCompleted ? nil : try JSONColumn.encode(error)
+        let text = JSONColumn.encode(spec)
+        let reason = isCompleted ? nil : JSONColumn.encode(error)
         try recounting(id) {
             try connection.execute(
                 """

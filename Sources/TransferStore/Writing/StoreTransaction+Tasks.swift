@@ -31,8 +31,8 @@ extension StoreTransaction {
             id.rawValue, checkpoint.offset.rawValue, checkpoint.total?.rawValue, checkpoint.validators.etag,
             checkpoint.validators.lastModified, checkpoint.validators.date, checkpoint.contentCoding,
             checkpoint.partPath, Int64(bitPattern: checkpoint.device), Int64(bitPattern: checkpoint.inode),
-            checkpoint.serverDigests.isEmpty ? nil : try JSONColumn.encode(checkpoint.serverDigests),
-            checkpoint.ranges.isEmpty ? nil : try JSONColumn.encode(checkpoint.ranges),
+            checkpoint.serverDigests.isEmpty ? nil : JSONColumn.encode(checkpoint.serverDigests),
+            checkpoint.ranges.isEmpty ? nil : JSONColumn.encode(checkpoint.ranges),
             checkpoint.origin)
     }
 
@@ -62,7 +62,7 @@ extension StoreTransaction {
     }
 
     package func setResponse(_ id: TaskID, _ document: StoredDocument) throws {
-        let text = try document.text ?? JSONCoding.encode(document.response)
+        let text = document.text ?? JSONCoding.encode(document.response)
         let statement = try connection.statement(Self.responseChange)
         statement.bind(id.rawValue, at: 1)
         statement.bind(text: text, at: 2)
@@ -89,7 +89,7 @@ extension StoreTransaction {
         guard let session = try integer("SELECT session FROM task WHERE id = ?", id.rawValue) else {
             throw TransferError(.taskNotFound, "There is no task \(id).")
         }
-        let (text, lane) = (try JSONColumn.encode(spec), try lane(session, host))
+        let (text, lane) = (JSONColumn.encode(spec), try lane(session, host))
         try recounting(id) {
             try connection.execute(
                 """

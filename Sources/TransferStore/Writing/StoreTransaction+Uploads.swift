@@ -18,7 +18,7 @@ extension StoreTransaction {
         }
         try execute(
             "INSERT INTO upload (task, progress) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress",
-            id.rawValue, try JSONColumn.encode(progress))
+            id.rawValue, JSONColumn.encode(progress))
     }
 
     private static let uploadEnd = SQL("DELETE FROM upload WHERE task = ?")

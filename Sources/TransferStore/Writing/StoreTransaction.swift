@@ -146,18 +146,18 @@ package struct StoredDocument: Sendable {
         self.showsKept = showsKept
         var bodiless = response
         bodiless.body = nil
-        shown = try? JSONCoding.encode(bodiless)
+        shown = JSONCoding.encode(bodiless)
         text = shown.flatMap { shown in
             guard let body = response.body else { return shown }
-            return try? Self.adding(body, to: shown)
+            return Self.adding(body, to: shown)
         }
-        head = whole.flatMap { try? JSONColumn.encode($0) }
+        head = whole.map { JSONColumn.encode($0) }
     }
 
     /// Encodes the body once: a long one takes longer than all the rest.
-    static func adding(_ body: ResponseBody, to text: [UInt8]) throws -> [UInt8] {
+    static func adding(_ body: ResponseBody, to text: [UInt8]) -> [UInt8] {
         var members = JSONMembers(object: text)
-        members.add("body", json: try JSONCoding.encode(body))
+        members.add("body", json: JSONCoding.encode(body))
         return members.object
     }
 

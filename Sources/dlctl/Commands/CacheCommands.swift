@@ -27,7 +27,7 @@ struct CacheCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(CacheInfo.self, .init(storage: storage))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             if result.storages.isEmpty { return session.console.remark("nothing is stored") }
             var table = Table(columns: [
                 .init(title: "STORAGE", isFlexible: true), .init(title: "MEMORY"), .init(title: "DISK"),
@@ -66,7 +66,7 @@ struct CacheCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(RemoveCached.self, .init(storage: storage, url: url))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             session.console.remark("\(Figures.count(max(result.memoryEntries, result.diskEntries), "answer")) removed")
         }
     }

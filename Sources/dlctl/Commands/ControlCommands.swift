@@ -85,6 +85,6 @@ struct CancelCommand: DaemonCommand {
         session.console.remark(
             "cancelled \(id); resume it with: "
                 + session.asker.command("dlctl add --resume-data \(path)"))
-        if session.console.json { try session.console.value(result) }
+        if session.console.json { session.console.value(result) }
     }
 }

@@ -42,7 +42,7 @@ struct CookiesCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(
                 ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: secrets ? true : nil))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             if result.cookies.isEmpty { return session.console.remark("no cookies") }
             CookieTable.render(result.cookies, width: session.console.width).forEach(session.console.line)
         }
@@ -81,7 +81,7 @@ struct CookiesCommand: AsyncParsableCommand {
                 }
                 await client.close()
             }
-            if session.console.json { try session.console.value(report.json) }
+            if session.console.json { session.console.value(report.json) }
             if report.set == 0, !report.reasons.isEmpty { throw CommandFailure.local("no cookie was imported") }
             if !session.console.json { session.console.remark(report.text) }
         }
@@ -186,7 +186,7 @@ struct CookiesCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(
                 ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: true))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             var cookies = result.cookies.map(Cookie.init)
             for cookie in cookies where !NetscapeCookies.canHold(cookie) {
                 session.console.complain(
@@ -225,7 +225,7 @@ struct CookiesCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(
                 RemoveCookies.self, .init(session: choice.session, domain: choice.domain, path: path, name: name))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             session.console.remark("\(Figures.count(result.removed, "cookie")) removed")
         }
     }

@@ -89,7 +89,7 @@ struct CredentialCommand: AsyncParsableCommand {
                 .init(
                     session: choice.session, protectionSpace: space,
                     credential: DecisionCredential(username: given.user, password: given.password), isDefault: true))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             session.console.remark("kept for \(Printable.text(result.credential.protectionSpace.origin))")
         }
     }
@@ -107,7 +107,7 @@ struct CredentialCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(ListCredentials.self, .init(session: self.session))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             if result.credentials.isEmpty { return session.console.remark("no credentials") }
             CredentialTable.render(result.credentials, width: session.console.width).forEach(session.console.line)
         }
@@ -129,7 +129,7 @@ struct CredentialCommand: AsyncParsableCommand {
             let result = try await session.call(
                 RemoveCredentials.self,
                 .init(session: choice.session, protectionSpace: try choice.space(), username: username))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             let count = result.removed == 0 ? "no credential" : Figures.count(result.removed, "credential")
             session.console.remark("\(count) removed")
         }

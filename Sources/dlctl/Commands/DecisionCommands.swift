@@ -31,7 +31,7 @@ struct DecisionsCommand: DaemonCommand {
             ListDecisions.self, ListDecisions.Parameters(session: self.session, owner: owner.scope))
         if session.console.json {
             await client.close()
-            return try session.console.value(result)
+            return session.console.value(result)
         }
         for decision in result.decisions {
             let task = try? await client.call(GetTask.self, .init(id: decision.task))
@@ -201,7 +201,7 @@ struct AnswerCommand: DaemonCommand {
             parameters.request = TaskRequest(url: url, method: method, headers: headers.isEmpty ? nil : headers)
         }
         let result = try await session.call(AnswerDecision.self, parameters)
-        if session.console.json { return try session.console.value(result) }
+        if session.console.json { return session.console.value(result) }
         if !session.console.quiet {
             session.console.line("answered \(result.decision) of task \(result.task): \(result.action.rawValue)")
         }

@@ -150,7 +150,7 @@ struct EventPrinter {
         var event = event
         event.subscription = nil
         if session.console.json {
-            try session.console.value(event)
+            session.console.value(event)
         } else {
             session.console.line(EventLine.render(event))
         }

@@ -98,7 +98,7 @@ struct FetchCommand: DaemonCommand {
     private func deliver(_ id: TaskID, _ session: CommandSession) async throws {
         let console = session.console
         let task = try await session.call(GetTask.self, .init(id: id))
-        if console.json { try console.value(task) }
+        if console.json { console.value(task) }
         // The answer to a question has turned it into a download.
         if task.state == .completed, task.spec.kind == .download {
             let file = Printable.text(task.file ?? "")

@@ -129,7 +129,7 @@ struct CommandSession: Sendable {
         _ method: M.Type, _ parameters: M.Parameters, _ describe: (M.Result) -> [StyledText]
     ) async throws {
         let result = try await call(method, parameters)
-        if console.json { try console.value(result) } else { describe(result).forEach(console.line) }
+        if console.json { console.value(result) } else { describe(result).forEach(console.line) }
     }
 
     func absolute(_ path: String) -> String { PathText.absolute(path, in: currentFolder) }

@@ -26,7 +26,7 @@ struct HSTSCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(ListHSTS.self, .init(domain: domain))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             if result.hosts.isEmpty { return session.console.remark("no hosts") }
             HSTSTable.render(result.hosts, width: session.console.width).forEach(session.console.line)
         }
@@ -53,7 +53,7 @@ struct HSTSCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(RemoveHSTS.self, .init(domain: domain.map(URLText.host)))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             session.console.remark("\(Figures.count(result.removed, "host")) forgotten")
         }
     }

@@ -45,7 +45,7 @@ struct StopCommand: DaemonCommand {
     func run(_ session: CommandSession) async throws {
         guard let client = try await session.access.connectToRunning() else {
             session.console.remark("no daemon is running")
-            if session.console.json { try session.console.value(["stopped": JSONValue.bool(false)]) }
+            if session.console.json { session.console.value(["stopped": JSONValue.bool(false)]) }
             return
         }
         let info = try await client.call(DaemonInfo.self, Nothing())
@@ -77,7 +77,7 @@ struct StopCommand: DaemonCommand {
                     + "systemctl --user stop dld.socket")
         }
         if session.console.json {
-            try session.console.value(["stopped": JSONValue.bool(true), "pid": .integer(Int64(info.pid))])
+            session.console.value(["stopped": JSONValue.bool(true), "pid": .integer(Int64(info.pid))])
         } else {
             session.console.line("stopped (process \(info.pid))")
         }

@@ -84,7 +84,7 @@ struct ListCommand: DaemonCommand {
     }
 
     private func show(_ tasks: [TaskView], _ console: Console) throws {
-        if console.json { return try console.value(ListTasks.Result(tasks: tasks)) }
+        if console.json { return console.value(ListTasks.Result(tasks: tasks)) }
         let width = console.outputIsTerminal ? Terminal.size().columns : nil
         var table = TaskTable(width: width, now: .now(), showsOwner: owner.scope == .everyone)
         table.render(tasks).forEach(console.line)
@@ -134,7 +134,7 @@ struct ListCommand: DaemonCommand {
         var separator = #"{"tasks":["#
         let end = try await pages.read(client) { tasks, _ in
             for task in tasks {
-                console.raw(separator + (try Console.encode(task)))
+                console.raw(separator + Console.encode(task))
                 separator = ","
             }
         }

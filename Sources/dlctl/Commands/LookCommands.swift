@@ -27,7 +27,7 @@ struct ShowCommand: DaemonCommand {
         var isFirst = true
         try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
             let task = try await client.call(GetTask.self, .init(id: id, secrets: secrets ? true : nil))
-            if console.json { return try console.value(task) }
+            if console.json { return console.value(task) }
             if !isFirst { console.line("") }
             isFirst = false
             let events = try await Self.beginning(of: task, client)
@@ -88,13 +88,6 @@ struct ExplainCommand: DaemonCommand {
     /// The most events that are shown; the newest ones.
     static let longestStory = 50
 
-    struct Answer: Encodable {
-        var task: TaskView
-        var advice: String?
-        var decision: DecisionView?
-        var events: [EventView]
-    }
-
     func run(_ session: CommandSession) async throws {
         let client = try await session.connect()
         let asker = try await session.asker(client)
@@ -118,7 +111,12 @@ struct ExplainCommand: DaemonCommand {
         if console.json {
             let advice = Explanation.advice(task, events: events, in: own, mayConfigure: asker.mayConfigure)
                 .map(asker.command)
-            return try console.value(Answer(task: task, advice: advice?.text, decision: question, events: events))
+            return console.value { text in
+                text.member("task", task)
+                text.member("advice", advice?.text)
+                text.member("decision", question)
+                text.member("events", events)
+            }
         }
         Explanation.render(
             task, events: events, asking: question, in: own, for: asker, now: .now(),

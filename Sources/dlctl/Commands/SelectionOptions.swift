@@ -120,7 +120,7 @@ struct ControlOutcome: Hashable {
     /// - Throws: `CommandFailure.refusedSome` if a task named by its id was not changed, or if a range has no task.
     func report(_ verb: String, _ console: Console) throws {
         if console.json {
-            try console.value(result)
+            console.value(result)
         } else if !console.quiet {
             lines(verb).forEach { console.line($0) }
         }

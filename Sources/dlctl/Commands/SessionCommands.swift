@@ -39,7 +39,7 @@ struct SessionCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             var configuration: SessionConfiguration?
             if !settings.isEmpty { configuration = try SessionSettings.change(settings, session) }
-            if let setting = Assignment(id), SessionSettings.Key(rawValue: setting.name) != nil {
+            if let setting = Assignment(id), Assignment.Form(of: setting.name) != nil {
                 throw CommandFailure.usage(
                     "'\(Printable.text(id, limit: 40))' is a setting; name the session before it: dlctl session open NAME \(setting.name)=…"
                 )
@@ -59,7 +59,7 @@ struct SessionCommand: AsyncParsableCommand {
             let client = try await session.connect()
             let sessions = try await SessionPages.all(ListSessions.Parameters(owner: owner.scope), client)
             await client.close()
-            if session.console.json { return try session.console.value(ListSessions.Result(sessions: sessions)) }
+            if session.console.json { return session.console.value(ListSessions.Result(sessions: sessions)) }
             let width = session.console.outputIsTerminal ? Terminal.size().columns : nil
             SessionTable.render(sessions, width: width).forEach(session.console.line)
         }
@@ -160,7 +160,10 @@ extension SessionStep {
 
 /// Merges `name=value` words into a session's configuration.
 enum SessionSettings {
-    typealias Key = SessionConfiguration.CodingKeys
+    /// Sessions of kind `background` have no cache.
+    private static let cacheNames: Set = ["urlCache", "requestCachePolicy"]
+    /// Paths are made absolute before they are sent.
+    private static let pathNames: Set = ["caFile", "directory"]
 
     /// - Throws: `CommandFailure.usage` for unknown names and wrong values.
     static func change(_ words: [String], _ session: CommandSession) throws -> SessionConfiguration {
@@ -169,25 +172,25 @@ enum SessionSettings {
             guard let assignment = Assignment(word) else {
                 throw CommandFailure.usage("'\(Printable.text(word, limit: 40))' is not name=value")
             }
-            guard let key = Key(rawValue: assignment.name) else {
-                let known = Key.allCases.filter { !UnbuiltNames.session.contains($0) && !$0.isOfCache }
-                    .map(\.rawValue).sorted().joined(separator: ", ")
+            guard let form = Assignment.Form(of: assignment.name) else {
+                let known = SessionConfiguration.shape.rows.map(\.name).filter {
+                    Assignment.Form(of: $0) != nil && !cacheNames.contains($0)
+                }.sorted().joined(separator: ", ")
                 throw CommandFailure.usage(
                     "\(Printable.text(assignment.name, limit: 40)): no such setting. Known: \(known)")
             }
-            let value = try assignment.parsed(as: key.form)
-            if key.isOfCache, value != .null {
+            let value = try assignment.parsed(as: form)
+            if cacheNames.contains(assignment.name), value != .null {
                 throw CommandFailure.usage(
                     "\(assignment.name): only sessions that end with a program's connection have a cache; those that dlctl "
                         + "opens last, and have none")
             }
-            members[key.rawValue] = key.isPath ? absolute(value, session) : value
+            members[assignment.name] = pathNames.contains(assignment.name) ? absolute(value, session) : value
         }
         do {
-            return try JSONCoding.decode(
-                SessionConfiguration.self, from: Array(try Console.encode(JSONValue.object(members)).utf8))
+            return try JSONCoding.decode(SessionConfiguration.self, from: JSONCoding.encode(members))
         } catch {
-            throw CommandFailure.usage(TransferError(decoding: error).message)
+            throw CommandFailure.usage(error.message)
         }
     }
 

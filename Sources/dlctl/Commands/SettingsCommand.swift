@@ -42,7 +42,7 @@ struct SettingsCommand: DaemonCommand {
         var list = try await session.call(ListSettings.self, Nothing())
         if !names.isEmpty { list.settings = try Self.selected(names, of: list.settings) }
         if session.console.json {
-            try session.console.value(list)
+            session.console.value(list)
         } else {
             SettingsSheet.render(list).forEach(session.console.line)
         }

@@ -18,7 +18,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
             waits ? try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head : nil
         let added = try await send(over: client) { announce($0, $1, command) }
         if command.console.json {
-            try command.console.value(AddTasks.Result(tasks: added))
+            command.console.value(AddTasks.Result(tasks: added))
         } else {
             (Repeats.remarks(on: added) + Doubles.remarks(on: added, for: command.asker)).forEach(
                 command.console.remark)

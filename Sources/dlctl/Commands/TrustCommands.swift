@@ -28,7 +28,7 @@ struct TrustCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(ListTrust.self, .init(host: host))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             if result.servers.isEmpty { return session.console.remark("no trusted servers") }
             TrustTable.render(result.servers, width: session.console.width).forEach(session.console.line)
         }
@@ -53,7 +53,7 @@ struct TrustCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(RemoveTrust.self, .init(host: host.map(URLText.host)))
-            if session.console.json { return try session.console.value(result) }
+            if session.console.json { return session.console.value(result) }
             session.console.remark("\(Figures.count(result.removed, "server")) trusted no longer")
         }
     }

@@ -122,7 +122,7 @@ struct UpdateCommand: DaemonCommand {
             var change = template
             change.id = id
             let task = try await client.call(UpdateTask.self, change)
-            if console.json { return try console.value(task) }
+            if console.json { return console.value(task) }
             if !console.quiet { console.line("updated \(task.id)") }
         }
         await client.close()

@@ -42,7 +42,7 @@ struct WaitCommand: DaemonCommand {
         let client = try await session.connect()
         let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
         let views = try await tasks(client, session.console)
-        if session.console.json { for view in views where view.state.isFinal { try session.console.value(view) } }
+        if session.console.json { for view in views where view.state.isFinal { session.console.value(view) } }
         try await Following.untilOver(views.map(FollowedTask.init), after: head, within: limit, client, session)
     }
 

@@ -112,7 +112,7 @@ struct JSONDisplay: FollowDisplay {
         changes.compactMap { ChangeLine.question($0) ?? ChangeLine.pause($0) }.forEach(console.complain)
     }
     mutating func ended(_ view: TaskView) {
-        if printed.insert(view.id).inserted { try? console.value(view) }
+        if printed.insert(view.id).inserted { console.value(view) }
     }
     mutating func tick(_ state: FollowState, now: Timestamp) {}
     mutating func resized(_ state: FollowState, now: Timestamp) {}

@@ -96,31 +96,20 @@ extension Assignment.Form {
     }
 }
 
-extension SessionConfiguration.CodingKeys {
-    var form: Assignment.Form {
-        switch self {
-        case .timeoutIntervalForRequest, .timeoutIntervalForResource, .launchInterval: .seconds
-        case .httpMaximumConnectionsPerHost, .maximumConcurrentTasks, .connectionsPerDownload: .count
-        case .downloadRateLimit, .uploadRateLimit: .rate
-        case .httpShouldSetCookies, .allowsArbitraryLoads, .hsts, .acceptsAnyStatus, .resumesUnproven,
-            .waitsForConnectivity,
-            .isDiscretionary, .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
-            .flag
-        case .httpCookieStorage: .words(CookieStorageKind.allCases.map(\.rawValue))
-        case .httpCookieAcceptPolicy: .words(CookieAcceptPolicy.allCases.map(\.rawValue))
-        case .requestCachePolicy: .words(RequestCachePolicy.allCases.map(\.rawValue))
-        case .proxy, .caFile, .subscriber, .directory: .text
-        case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))
-        case .conflictPolicy: .words(ConflictPolicy.allCases.map(\.rawValue))
-        case .durability: .words(Durability.allCases.map(\.rawValue))
-        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry, .urlCache, .exceptionDomains: .json
-        case .asks: .list
+extension Assignment.Form {
+    /// The form in which a setting of sessions is typed; nil if there is no such setting.
+    init?(of name: String) {
+        guard let row = SessionConfiguration.shape[name], row.isBuilt else { return nil }
+        switch row.field.type {
+        case .seconds: self = .seconds
+        case .integer: self = .count
+        case .byteRate: self = .rate
+        case .byteCount: self = .bytes
+        case .boolean: self = .flag
+        case .choice(let words): self = .words(words)
+        case .list(.choice): self = .list
+        case .string: self = .text
+        case .number, .null, .any, .time, .taskID, .sequence, .userID, .list, .map, .object, .either: self = .json
         }
     }
-
-    /// Sessions of kind `background` have no cache.
-    var isOfCache: Bool { self == .urlCache || self == .requestCachePolicy }
-
-    /// Paths are made absolute before they are sent.
-    var isPath: Bool { self == .caFile || self == .directory }
 }

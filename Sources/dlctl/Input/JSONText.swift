@@ -7,7 +7,7 @@ enum JSONText {
     }
 
     static func plain(_ value: JSONValue) -> String {
-        value.stringValue ?? (try? Console.encode(value)) ?? "?"
+        value.stringValue ?? Console.encode(value)
     }
 
     /// Omits the fraction of a whole number.

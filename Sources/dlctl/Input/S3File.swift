@@ -8,8 +8,6 @@ enum S3File {
             return try JSONCoding.decode(S3Upload.self, from: Array(try InputFile.read(path)))
         } catch let error as TransferError {
             throw CommandFailure.usage("\(path): \(error.message)")
-        } catch let error as DecodingError {
-            throw CommandFailure.usage("\(path): \(TransferError(decoding: error).message)")
         }
     }
 }

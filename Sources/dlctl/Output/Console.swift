@@ -42,20 +42,25 @@ struct Console: Sendable {
     }
 
     /// One value on one line. Members are sorted, so that equal results give equal text.
-    func value(_ value: some Encodable) throws {
-        write(try Self.encode(value) + "\n", to: STDOUT_FILENO)
+    func value(_ value: some WireValue) {
+        write(Self.encode(value) + "\n", to: STDOUT_FILENO)
+    }
+
+    /// The same for an object with these members.
+    func value(_ members: (inout JSONWriter) -> Void) {
+        var text = JSONWriter()
+        text.object(members)
+        value(JSONMembers(object: text.bytes))
     }
 
     /// Characters that a terminal would obey are escaped.
-    static func encode(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Printable.json(String(decoding: try encoder.encode(value), as: UTF8.self))
+    static func encode(_ value: some WireValue) -> String {
+        Printable.json(String(decoding: JSONCoding.canonical(value), as: UTF8.self))
     }
 
     func report(_ failure: CommandFailure) {
-        if json, let value = failure.value, let text = try? Self.encode(value) {
-            write(text + "\n", to: STDERR_FILENO)
+        if json, let value = failure.value {
+            write(Self.encode(value) + "\n", to: STDERR_FILENO)
         } else if let message = failure.message {
             complain(message)
         }

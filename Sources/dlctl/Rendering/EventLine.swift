@@ -67,8 +67,7 @@ enum EventLine {
     /// `question 3: The server redirects (302) to GET http://b/.` nil if a newer daemon asks what this dlctl does not know.
     private static func question(_ event: EventView) -> String? {
         guard let number = event.payload["decision"]?.integerValue,
-            let encoded = try? WireCoding.encode(JSONValue.object(event.payload)),
-            let question = try? WireCoding.decode(Question.self, from: encoded)
+            let question = try? WireCoding.decode(Question.self, from: WireCoding.encode(event.payload))
         else { return nil }
         return "question \(number): \(DecisionLines.sentence(question))"
     }
@@ -86,7 +85,7 @@ enum EventLine {
     }
 
     private static func plain(_ value: JSONValue) -> String {
-        value.stringValue ?? (try? Console.encode(value)) ?? "?"
+        value.stringValue ?? Console.encode(value)
     }
 
     private static func tone(_ type: EventType) -> Tone {

@@ -53,11 +53,9 @@ enum SessionSheet {
     }
 
     private static func settings(_ configuration: SessionConfiguration) -> [(String, String)] {
-        guard let text = try? Console.encode(configuration), case .object(let members)? = JSONText.value(text) else {
-            return []
-        }
+        guard case .object(let members)? = JSONText.value(Console.encode(configuration)) else { return [] }
         return members.sorted { $0.key < $1.key }.map { name, value in
-            (name, SessionConfiguration.CodingKeys(rawValue: name)?.form.text(value) ?? JSONText.plain(value))
+            (name, Assignment.Form(of: name)?.text(value) ?? JSONText.plain(value))
         }
     }
 }

@@ -146,15 +146,11 @@ final class FakeSink: EventSink {
     func events(_ count: Int) async -> [EventView] {
         _ = await eventually { self.count >= count }
         return state.withLock { $0.lines }.compactMap { line in
-            let value = try? WireCoding.decode(Notification.self, from: line)
-            return value?.method == "event" && value?.jsonrpc == "2.0" ? value?.params : nil
+            guard let value = try? JSONTape(line, lenient: true).root, value.member("method")?.stringIfAny == "event",
+                value.member("jsonrpc")?.stringIfAny == "2.0"
+            else { return nil }
+            return try? value.value("params", as: EventView.self)
         }
-    }
-
-    private struct Notification: Decodable {
-        var jsonrpc: String
-        var method: String
-        var params: EventView
     }
 }
 

@@ -26,7 +26,7 @@ struct CredentialHandlersTests {
         #expect(set.credential.persistence == .permanent)
         let list = try await bench.call(ListCredentials.self, .init())
         #expect(list.credentials == [set.credential])
-        let written = String(decoding: try WireCoding.encode(list), as: UTF8.self)
+        let written = String(decoding: WireCoding.encode(list), as: UTF8.self)
         #expect(!written.contains("Zq7secret") && written.contains("anna"))
     }
 

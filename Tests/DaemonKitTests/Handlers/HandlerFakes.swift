@@ -241,7 +241,7 @@ final class Bench {
     func call<M: RPCMethod>(
         _ method: M.Type, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
     ) async throws -> M.Result {
-        let text = try WireCoding.encode(parameters)
+        let text = WireCoding.encode(parameters)
         let context = RequestContext(peer: peer, connection: sink, connections: 3)
         let reply = try await router.reply(to: M.name, text, context)
         reply.afterwards?()

@@ -22,8 +22,8 @@ struct LimitsTests {
         let nested = { (depth: Int) in
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
         }
-        #expect(throws: Never.self) { try JSONStructure(nested(Bounds.nesting)) }
-        #expect(throws: (any Error).self) { try JSONStructure(nested(Bounds.nesting + 1)) }
+        #expect(throws: Never.self) { try JSONTape(nested(Bounds.nesting)) }
+        #expect(throws: (any Error).self) { try JSONTape(nested(Bounds.nesting + 1)) }
     }
 
     /// A task that may be added can also be sent: its longest members fit into a line together with others.

@@ -309,8 +309,9 @@ extension EndToEnd.Serving {
                 ]
                 return try await bert.line("task.add", ["tasks": [.object(base.merging(members) { $1 })]])
             }
-            for member in TaskSpec.CodingKeys.allCases {
-                for make in member.namingFile {
+            #expect(Set(Self.namingFile.keys).union(Self.namingNone) == Set(TaskSpec.shape.names))
+            for (member, ways) in Self.namingFile {
+                for make in ways {
                     let hers = try await adding(make(anna.home + "/anna-done"))
                     let unknown = try await adding(make(nobody.path))
                     #expect(hers.contains("permission.denied"), "\(member): \(hers)")
@@ -344,34 +345,31 @@ extension EndToEnd.Serving {
     }
 }
 
-extension TaskSpec.CodingKeys {
-    /// Members with which a task can name a file through this member, in every possible way; none if it names no file.
-    fileprivate var namingFile: [(String) -> [String: JSONValue]] {
-        switch self {
-        case .url: [{ ["url": .string("file://" + $0)] }]
-        case .destination:
-            [
-                { ["destination": ["path": .string($0)]] }, { ["destination": ["directory": .string($0)]] },
-            ]
-        case .body: [{ ["method": "POST", "body": ["file": .string($0)]] }]
-        case .source: [{ ["kind": "upload", "method": "PUT", "source": ["path": .string($0)], "destination": .null] }]
-        case .netrc: [{ ["netrc": .string($0)] }]
-        case .caFile: [{ ["caFile": .string($0)] }]
-        case .clientCertificate:
-            [
-                { ["clientCertificate": ["certificate": .string($0)]] },
-                { ["clientCertificate": ["certificate": .string($0), "key": .string($0)]] },
-            ]
-        // Resume data has its own test. Mirrors are http, https or ftp.
-        case .resumeData, .mirrors, .kind, .method, .headers, .conflictPolicy, .uploadProtocol, .formField, .formFields,
-            .fileName,
-            .contentType, .uploadMetadata, .interopVersion, .uploadCreation, .uploadChecksum, .s3, .checksum, .size,
-            .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .proxy,
-            .username, .password, .bearer, .cookies, .httpVersion, .preserveTime, .description, .tags, .clientToken,
-            .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
-            .allowsArbitraryLoads, .acceptsAnyStatus, .resumesUnproven, .waitsForConnectivity, .stream,
-            .requestCachePolicy:
-            []
-        }
-    }
+extension EndToEnd.Serving.Isolation {
+    /// Members with which a task can name a file, in every possible way.
+    fileprivate static let namingFile: [String: [@Sendable (String) -> [String: JSONValue]]] = [
+        "url": [{ ["url": .string("file://" + $0)] }],
+        "destination": [
+            { ["destination": ["path": .string($0)]] }, { ["destination": ["directory": .string($0)]] },
+        ],
+        "body": [{ ["method": "POST", "body": ["file": .string($0)]] }],
+        "source": [{ ["kind": "upload", "method": "PUT", "source": ["path": .string($0)], "destination": .null] }],
+        "netrc": [{ ["netrc": .string($0)] }],
+        "caFile": [{ ["caFile": .string($0)] }],
+        "clientCertificate": [
+            { ["clientCertificate": ["certificate": .string($0)]] },
+            { ["clientCertificate": ["certificate": .string($0), "key": .string($0)]] },
+        ],
+    ]
+
+    /// Resume data has its own test. Mirrors are http, https or ftp.
+    fileprivate static let namingNone: Set = [
+        "resumeData", "mirrors", "kind", "method", "headers", "conflictPolicy", "uploadProtocol", "formField",
+        "formFields", "fileName", "contentType", "uploadMetadata", "interopVersion", "uploadCreation", "uploadChecksum",
+        "s3", "checksum", "size", "pieces", "priority", "startPaused", "earliestBeginAt", "deadlineAt", "rateLimit",
+        "connections", "proxy", "username", "password", "bearer", "cookies", "httpVersion", "preserveTime",
+        "description", "tags", "clientToken", "tlsMinimumVersion", "timeoutIntervalForRequest",
+        "timeoutIntervalForResource", "retry", "durability", "allowsArbitraryLoads", "acceptsAnyStatus",
+        "resumesUnproven", "waitsForConnectivity", "stream", "requestCachePolicy",
+    ]
 }

@@ -66,11 +66,11 @@ struct FramingProbe: Probe {
 
     private func check(line: [UInt8]) throws {
         let isText = String(validating: line, as: UTF8.self) != nil
-        let isJSON = isText && (try? JSONStructure(line)) != nil
-        if isJSON, (try? JSONDecoder().decode(JSONValue.self, from: Data(line))) == nil {
+        let isJSON = isText && (try? JSONTape(line)) != nil
+        if isJSON, (try? JSONCoding.decode(JSONValue.self, from: Array(line))) == nil {
             // Except for numbers beyond a Double and lone surrogates.
             let isOfSize = !line.contains { (48...57).contains($0) || $0 == UInt8(ascii: "\\") }
-            try hold(!isOfSize, "Foundation does not read what is taken for JSON")
+            try hold(!isOfSize, "what is taken for JSON is not read")
         }
         let parsed: RPCLine
         do throws(RPCError) {
@@ -86,7 +86,7 @@ struct FramingProbe: Probe {
             case .request(let request):
                 try check(answer: RPCText.answer(id: request.id, result: Array("{}".utf8)), to: request.id)
                 let parameters = request.parameters ?? Array("{}".utf8)
-                try hold((try? JSONStructure(parameters)) != nil, "parameters are not JSON")
+                try hold((try? JSONTape(parameters)) != nil, "parameters are not JSON")
             case .invalid(let id, let error):
                 try check(answer: RPCText.answer(id: id, error: error), to: id)
             }
@@ -95,10 +95,10 @@ struct FramingProbe: Probe {
 
     private func check(answer: [UInt8], to id: [UInt8]?) throws {
         try hold(!answer.contains(10) && !answer.contains(13), "an answer has more than one line")
-        guard case .object(let members)? = (try? JSONStructure(answer))?.root else {
+        guard let root = try? JSONTape(answer).root, root.kind == .object else {
             throw Violation(description: "an answer is no JSON object")
         }
-        let given = members.first { RPCText.string(answer[$0.name]) == "id" }.map { Array(answer[$0.value]) }
+        let given = root.find("id").map { Array($0.text) }
         try hold(given == (id ?? Array("null".utf8)), "an answer has another id than its request")
         try hold((id?.count ?? 0) <= RPCLine.idLimit, "an overlong id is echoed")
     }

@@ -112,7 +112,7 @@ package final class RPCProbe: Sendable {
     // MARK: - Lines
 
     package func send(line: JSONValue) async throws {
-        try await send(Array(try JSONEncoder().encode(line)) + [UInt8(ascii: "\n")])
+        try await send(JSONCoding.encode(line) + [UInt8(ascii: "\n")])
     }
 
     /// Sends any bytes. Returns false if the daemon has closed the connection meanwhile.
@@ -139,7 +139,7 @@ package final class RPCProbe: Sendable {
         guard let line = try await nextLine(within: limit) else {
             throw SupportError("the daemon closed the connection")
         }
-        return try JSONDecoder().decode(JSONValue.self, from: Data(line))
+        return try JSONCoding.decode(JSONValue.self, from: Array(line))
     }
 
     /// The next line without its LF; nil if the daemon closed the connection.

@@ -38,7 +38,7 @@ struct ResumableFieldsTests {
         #expect(
             ResumableFields.expectedOffset(answer(409, ["Upload-Offset": "3"], body: #"{"expected-offset": 7}"#)) == 3)
         #expect(ResumableFields.expectedOffset(answer(409, body: #"{"expected-offset": -7}"#)) == nil)
-        // JSONDecoder would crash the process with such a text.
+        // A recursive reader would crash the process with such a text.
         let deep = "{\"a\":" + String(repeating: "[", count: 512)
         #expect(ResumableFields.expectedOffset(answer(409, body: deep)) == nil)
         #expect(ResumableFields.expectedOffset(answer(409)) == nil)

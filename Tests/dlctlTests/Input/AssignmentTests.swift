@@ -22,7 +22,7 @@ import TransferModel
         #expect(try value("a=[{\"from\":\"01:00\"}]", .json) == [["from": "01:00"]])
     }
 
-    /// JSONDecoder would crash the process with some of these.
+    /// A recursive reader would crash the process with some of these.
     @Test func textThatIsNestedDeeplyIsNoValue() {
         #expect(JSONText.value(String(repeating: "[", count: 512)) == nil)
         #expect(JSONText.value("[[[]]]") == [[[]]])
@@ -87,7 +87,7 @@ import TransferModel
             ],
             session)
         #expect(change.downloadRateLimit == ByteRate(1 << 20))
-        #expect(change.cleared == [.proxy])
+        #expect(change.cleared == ["proxy"])
         #expect(change.directory == "/home/u/Pods")
         #expect(change.tlsMinimumVersion == .v12)
         #expect(change.launchInterval == 300)

@@ -79,7 +79,7 @@ final class FakeDaemon: RequestHandler {
     }
 
     private func send(_ record: EventRecord, _ connection: RPCConnection, _ name: String) throws {
-        let view = try WireCoding.encode(EventView(record, subscription: name))
+        let view = WireCoding.encode(EventView(record, subscription: name))
         connection.send(Array(#"{"jsonrpc":"2.0","method":"event","params":"#.utf8), view, Array("}".utf8))
     }
 
@@ -93,8 +93,8 @@ final class FakeDaemon: RequestHandler {
         do {
             return try respond(request, connection)
         } catch {
-            let error = error as? TransferError ?? TransferError(decoding: error)
-            let details = (try? WireCoding.encode(error.details)) ?? Array("{}".utf8)
+            let error = error as? TransferError ?? TransferError(.internal, "\(error)")
+            let details = WireCoding.encode(error.details)
             return RPCAnswer(
                 .failure(
                     RPCError(
@@ -113,7 +113,7 @@ final class FakeDaemon: RequestHandler {
         case RemoveTasks.name: return try result(remove(WireCoding.parameters(of: RemoveTasks.self, from: text)))
         case SetCookies.name: return try result(set(WireCoding.parameters(of: SetCookies.self, from: text).cookies))
         case ListCookies.name:
-            return try result(ListCookies.Result(cookies: cookies.map { CookieView($0, secrets: true) }))
+            return result(ListCookies.Result(cookies: cookies.map { CookieView($0, secrets: true) }))
         case ReadBody.name: return try result(read(WireCoding.parameters(of: ReadBody.self, from: text)))
         case PauseTasks.name: return try result(pause(WireCoding.parameters(of: PauseTasks.self, from: text)))
         case ListEvents.name: return try result(events(WireCoding.parameters(of: ListEvents.self, from: text)))
@@ -121,25 +121,25 @@ final class FakeDaemon: RequestHandler {
         case Unsubscribe.name:
             let name = try WireCoding.parameters(of: Unsubscribe.self, from: text).subscription
             state.withLock { $0.subscriptions.removeAll { $0.connection === connection && $0.name == name } }
-            return try result(Nothing())
+            return result(Nothing())
         case AcknowledgeEvents.name:
             let parameters = try WireCoding.parameters(of: AcknowledgeEvents.self, from: text)
             state.withLock { $0.acknowledged[parameters.subscriber] = parameters.sequence }
-            return try result(Nothing())
+            return result(Nothing())
         case DaemonInfo.name:
-            return try result(
+            return result(
                 DaemonInfo.Result(
                     name: "dld", version: "1", protocol: 1, pid: 1, uid: UserID(0), mode: .user, socket: socket,
                     stateDirectory: "/state", startedAt: .now(), libcurl: "8", sqlite: "3", features: []))
         case GetSettings.name:
-            return try result(SettingsView([.downloadRateLimit: SettingView(value: 0, origin: .default)]))
-        case ListSettings.name: return try result(ListSettings.Result(settings: [], files: [], problem: nil))
+            return result(SettingsView([.downloadRateLimit: SettingView(value: 0, origin: .default)]))
+        case ListSettings.name: return result(ListSettings.Result(settings: [], files: [], problem: nil))
         default: throw TransferError(.rpcUnknownMethod, "not faked: \(request.method)")
         }
     }
 
-    private func result(_ value: some Encodable) throws -> RPCAnswer {
-        RPCAnswer(.success(try WireCoding.encode(value)))
+    private func result(_ value: some WireValue) -> RPCAnswer {
+        RPCAnswer(.success(WireCoding.encode(value)))
     }
 
     private func add(_ parameters: AddTasks.Parameters) throws -> AddTasks.Result {
@@ -291,7 +291,7 @@ final class FakeDaemon: RequestHandler {
                 head: SequenceNumber(Int64(state.events.count)))
             return (Array(state.events.dropFirst(after)), answer)
         }
-        return RPCAnswer(.success(try WireCoding.encode(answer))) {
+        return RPCAnswer(.success(WireCoding.encode(answer))) {
             for event in replay { try? self.send(event, connection, answer.subscription) }
         }
     }

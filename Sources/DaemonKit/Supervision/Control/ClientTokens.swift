@@ -36,7 +36,7 @@ struct ClientTokens: Sendable {
     /// The digest of a specification and its session.
     static func digest(of spec: TaskSpec, session: String) throws -> [UInt8] {
         let digest = try FileHasher.digest(
-            .sha256, of: try JSONCoding.canonical([session]), try JSONCoding.canonical(spec))
+            .sha256, of: JSONCoding.canonical([session]), JSONCoding.canonical(spec))
         return Array(digest.prefix(ClientTokenUse.digestLength))
     }
 

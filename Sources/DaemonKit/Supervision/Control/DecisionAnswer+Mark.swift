@@ -9,7 +9,7 @@ extension DecisionAnswer {
         var answer = withoutSecrets
         guard answer != self else { return self }
         let hasher = try FileHasher([.sha256])
-        let bytes = Array(String(salt, radix: 16).utf8) + (try WireCoding.encode(self))
+        let bytes = Array(String(salt, radix: 16).utf8) + WireCoding.encode(self)
         bytes.withUnsafeBytes { hasher.update($0) }
         answer.mark = "\(String(salt, radix: 16)):\(hasher.finish()[.sha256] ?? "")"
         return answer

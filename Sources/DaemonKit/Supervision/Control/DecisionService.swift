@@ -29,7 +29,7 @@ struct DecisionService: DecisionServing {
         }
         var room = Bounds.pageBytes
         let listed = found.prefix(limit).enumerated().prefix { index, decision in
-            room -= (try? WireCoding.encode(decision.question).count) ?? 0
+            room -= WireCoding.encode(decision.question).count
             return room >= 0 || index == 0
         }.map(\.element)
         let views = listed.map { decision in

@@ -159,5 +159,5 @@ struct SessionController: SessionServing {
 
 extension SessionConfiguration {
     /// Tells whether a change sets or unsets the time windows.
-    fileprivate var namesSchedule: Bool { schedule != nil || cleared.contains(.schedule) }
+    fileprivate var namesSchedule: Bool { schedule != nil || cleared.contains("schedule") }
 }

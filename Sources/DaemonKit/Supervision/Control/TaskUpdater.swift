@@ -141,7 +141,7 @@ struct TaskUpdater: TaskUpdating {
         try await moves.finishNow(id)
         let record = try await reader.record(id, for: peer)
         try Self.requireResumable(record)
-        return try ResumeData(of: record).encoded()
+        return ResumeData(of: record).encoded()
     }
 
     /// Cancels a task that has not ended. A run that cannot be stopped any more delivers its file first.

@@ -243,7 +243,7 @@ extension TaskTransitions {
         }
         var payload = JSONMembers()
         payload.add("decision", decision.rawValue)
-        let told = try WireCoding.encode(question)
+        let told = WireCoding.encode(question)
         payload.add(try JSONMembers(stored: String(decoding: told, as: UTF8.self)))
         return .asked(reason, error?.asking(question), until: question.deadline, payload: payload)
     }

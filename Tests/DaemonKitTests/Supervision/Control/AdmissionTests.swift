@@ -101,7 +101,7 @@ struct AdmissionTests {
         let checkpoint = Checkpoint(
             offset: 5, total: 5, partPath: part, device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
         var spec = TaskSpec()
-        spec.resumeData = try ResumeData(
+        spec.resumeData = ResumeData(
             url: "https://example.org/f", destination: Destination(path: temporary.file("f")), checkpoint: checkpoint
         ).encoded()
         #expect(try await admit([spec])[0].checkpoint == checkpoint)

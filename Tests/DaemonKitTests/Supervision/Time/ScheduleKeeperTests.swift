@@ -96,7 +96,7 @@ import TransferStore
         switch step {
         case .openWindow: break
         case .noWindow: other.schedule = []
-        case .null: other.clear(.schedule)
+        case .null: other.clear(\.schedule)
         }
         try await change(other)
         #expect(try await status(id)?.state == .queued)

@@ -2,7 +2,7 @@ import Testing
 import TransferModel
 import TransferRPC
 
-struct StrictParametersTests {
+struct WireCodingTests {
     private func refusal<M: RPCMethod>(_ method: M.Type, _ text: String) throws -> TransferError {
         try #require(throws: TransferError.self) { try WireCoding.parameters(of: method, from: Array(text.utf8)) }
     }
@@ -41,7 +41,6 @@ struct StrictParametersTests {
         #expect(error.details["field"] == .string(path))
     }
 
-    /// For these texts FoundationEssentials only says that they are no JSON, and not where.
     @Test(arguments: ["1e400", "-1e400", "1.5", "99999999999999999999", "1e30"])
     func namesANumberThatDoesNotFit(_ number: String) throws {
         func check<M: RPCMethod>(_ method: M.Type, _ text: String, _ field: String) throws {

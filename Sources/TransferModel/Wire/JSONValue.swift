@@ -26,51 +26,39 @@ public enum JSONValue: Hashable, Sendable {
     }
 }
 
-extension JSONValue: Codable {
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSONValue].self))
-        }
-    }
+extension JSONValue: WireValue {
+    public static let wireType = WireType.any
 
-    /// Members in the order of their names: equal values are equal text.
-    public func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .null:
-            var container = encoder.singleValueContainer()
-            try container.encodeNil()
-        case .bool(let value): try value.encode(to: encoder)
-        case .integer(let value): try value.encode(to: encoder)
-        case .number(let value): try value.encode(to: encoder)
-        case .string(let value): try value.encode(to: encoder)
-        case .array(let value): try value.encode(to: encoder)
-        case .object(let members):
-            var container = encoder.container(keyedBy: MemberName.self)
-            for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-                try container.encode(value, forKey: MemberName(stringValue: name))
+    public init(json node: JSONNode) throws(TransferError) {
+        switch node.kind {
+        case .null: self = .null
+        case .yes: self = .bool(true)
+        case .no: self = .bool(false)
+        case .string: self = .string(try node.string())
+        case .number:
+            if let whole = node.integerIfAny(Int64.self) {
+                self = .integer(whole)
+            } else {
+                self = .number(try node.double())
             }
+        case .array:
+            var elements: [JSONValue] = []
+            for element in try node.elements() { elements.append(try JSONValue(json: element)) }
+            self = .array(elements)
+        case .object: self = .object(try [String: JSONValue](json: node))
         }
     }
 
-    private struct MemberName: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+    public func write(to text: inout JSONWriter) {
+        switch self {
+        case .null: text.null()
+        case .bool(let value): text.bool(value)
+        case .integer(let value): text.integer(value)
+        case .number(let value): text.double(value)
+        case .string(let value): text.string(value)
+        case .array(let elements): elements.write(to: &text)
+        case .object(let members): members.write(to: &text)
+        }
     }
 }
 

@@ -4,54 +4,55 @@ import Testing
 @testable import TransferModel
 
 struct JSONMembersTests {
-    private enum Key: String, CodingKey, CaseIterable { case first, second, third }
-
-    /// The way `FieldWriter` uses it: members that are text, then more members.
-    private struct Spliced: Encodable {
-        var members: JSONMembers
-
-        func encode(to encoder: any Encoder) throws {
-            var fields = FieldWriter(encoder, Key.self)
-            try fields.write("before", .first)
-            #expect(fields.splice(members) == (encoder is JSONTextEncoder))
-            try fields.write(-7, .third)
+    private struct Three: WireObject {
+        var first: JSONValue?
+        var second: JSONValue?
+        var third: JSONValue?
+        static let shape = Shape("Three", Self()) { row in
+            row("first", \.first)
+            row("second", \.second)
+            row("third", \.third)
         }
     }
 
-    private func parsed(_ text: String, where mayPass: (Key, String) -> Bool = { _, _ in true }) -> JSONMembers? {
-        JSONMembers(of: Array(text.utf8), names: JSONNames(Key.self)) { key, value in
-            mayPass(key, String(decoding: value.text, as: UTF8.self))
+    private func parsed(_ text: String, where mayPass: (String, String) -> Bool = { _, _ in true }) -> JSONMembers? {
+        JSONMembers(of: Array(text.utf8), Three.shape.table) { place, value in
+            mayPass(Three.shape.names[place], String(decoding: value.text, as: UTF8.self))
         }
     }
 
-    @Test func areWrittenAsTheyStandBetweenOthers() throws {
-        let members = try #require(parsed(#"{"second":[1,{"a":"b,}"}]}"#))
-        let text = try JSONCoding.encode([Spliced(members: members), Spliced(members: members)])
-        let one = #"{"first":"before","second":[1,{"a":"b,}"}],"third":-7}"#
-        #expect(String(decoding: text, as: UTF8.self) == "[\(one),\(one)]")
+    private func text(_ write: (inout JSONWriter) -> Void) -> String {
+        var text = JSONWriter()
+        text.object(write)
+        return String(decoding: text.bytes, as: UTF8.self)
     }
 
-    @Test func anObjectIsWrittenAfterItsName() throws {
-        struct Holder: Encodable {
-            var members: JSONMembers
-            func encode(to encoder: any Encoder) throws {
-                var fields = FieldWriter(encoder, Key.self)
-                try fields.write(members, .first, as: [String: Int].self)
-                try fields.write(true, .third)
-            }
+    @Test(arguments: [
+        (#"{"second":[1,{"a":"b,}"}]}"#, #"{"first":"before","second":[1,{"a":"b,}"}],"third":-7}"#),
+        ("{}", #"{"first":"before","third":-7}"#),
+    ])
+    func areWrittenAsTheyStandBetweenOthers(object: String, expected: String) throws {
+        let members = try #require(parsed(object))
+        let written = text { text in
+            text.member("first", "before")
+            text.splice(members)
+            text.member("third", -7)
         }
-        let holder = Holder(members: try #require(parsed(#"{"second":1}"#)))
-        let text = String(decoding: try JSONCoding.encode(holder), as: UTF8.self)
-        #expect(text == #"{"first":{"second":1},"third":true}"#)
-        let other = try JSONDecoder().decode(JSONValue.self, from: try JSONEncoder().encode(holder))
-        #expect(other == ["first": ["second": 1], "third": true])
+        #expect(written == expected)
+    }
+
+    @Test func anObjectIsWrittenInPlaceOfAMember() throws {
+        let members = try #require(parsed(#"{"second":1}"#))
+        let written = text { Three.shape.write(Three(first: 1, third: true), to: &$0, with: ("second", members)) }
+        #expect(written == #"{"first":1,"second":{"second":1},"third":true}"#)
+        #expect(try members.value([String: Int].self) == ["second": 1])
     }
 
     @Test func listsOfListsAreLookedThroughByTheirBeginnings() {
         func seen(_ text: String, _ holds: (String) -> Bool = { _ in true }) -> [String]? {
             var names: [String] = []
-            let members = JSONMembers(of: Array("{\"first\":\(text)}".utf8), names: JSONNames(Key.self)) { _, value in
-                value.beginnings { name in
+            let members = JSONMembers(of: Array("{\"first\":\(text)}".utf8), Three.shape.table) { _, value in
+                value.firstElements { name in
                     names.append(String(decoding: name, as: UTF8.self))
                     return holds(names.last ?? "")
                 }
@@ -63,18 +64,6 @@ struct JSONMembersTests {
         for text in ["7", "{}", "[7]", "[[]]", "[[7]]", #"[["\u0061"]]"#] { #expect(seen(text) == nil) }
     }
 
-    @Test func noneLeaveNoComma() throws {
-        let text = try JSONCoding.encode(Spliced(members: try #require(parsed("{}"))))
-        #expect(String(decoding: text, as: UTF8.self) == #"{"first":"before","third":-7}"#)
-    }
-
-    @Test func otherEncodersTakeNoText() throws {
-        let members = try #require(parsed(#"{"second":1}"#))
-        let value = try JSONDecoder().decode(JSONValue.self, from: try JSONEncoder().encode(Spliced(members: members)))
-        #expect(value == ["first": "before", "third": -7])
-        #expect(try members.value([String: Int].self) == ["second": 1])
-    }
-
     @Test(arguments: [
         "", "[]", "7", "{", #"{"second":}"#, #" {"second":1}"#, "{\"second\":1}\n", #"{"second":1}}"#,
         #"{"unknown":1}"#, #"{"secon\u0064":1}"#, #"{"second":1,"second":2}"#,
@@ -83,8 +72,8 @@ struct JSONMembersTests {
 
     @Test func asksAboutEachMemberButNotWithin() {
         let text = #"{"first":{"second":"x"},"third":"y"}"#
-        #expect(parsed(text) { key, _ in key != .second } != nil)
-        #expect(parsed(text) { key, _ in key != .third } == nil)
+        #expect(parsed(text) { key, _ in key != "second" } != nil)
+        #expect(parsed(text) { key, _ in key != "third" } == nil)
         #expect(parsed(text) { _, value in !value.contains("x") } == nil)
     }
 }

@@ -1,14 +1,18 @@
-import Foundation
+import TestSupport
 import Testing
-import TransferModel
 
-struct StrictFieldsTests {
-    private func decode<T: Decodable>(_ json: String, as _: T.Type = TaskSpec.self) throws -> T {
-        try JSONDecoder().decode(T.self, from: Data(json.utf8))
+@testable import TransferModel
+
+struct ShapeTests {
+    private func decode<T: WireValue>(_ json: String, as _: T.Type = TaskSpec.self) throws -> T {
+        try JSONCoding.decode(T.self, from: Array(json.utf8))
     }
 
     @Test func unknownMembersAreRefusedByPath() {
-        struct Add: Decodable { var tasks: [TaskSpec] }
+        struct Add: WireObject {
+            var tasks: [TaskSpec] = []
+            static let shape = Shape("Add", Self()) { $0("tasks", \.tasks) }
+        }
         let error = #expect(throws: TransferError.self) {
             try decode(
                 #"{"tasks": [{"url": "a"}, {"url": "b", "checksum": {"algorithm": "md5", "valeu": ""}}]}"#, as: Add.self
@@ -33,12 +37,12 @@ struct StrictFieldsTests {
         #expect(spec.kind == .download)
     }
 
-    @Test func wrongTypesBecomeBadFields() {
+    @Test func wrongTypesBecomeBadFields() throws {
         do {
             _ = try decode(#"{"url": 5}"#) as TaskSpec
             Issue.record("accepted")
         } catch {
-            let said = TransferError(decoding: error)
+            let said = try #require(error as? TransferError)
             #expect(said.code == .badField)
             #expect(said.details["field"] == "url")
         }
@@ -52,7 +56,7 @@ struct StrictFieldsTests {
         (#"{"timeoutIntervalForRequest": 1e400}"#, "timeoutIntervalForRequest", "too large"),
         (#"{"retry": {"attempts": 1.5}}"#, "retry.attempts", "whole numbers"),
         (#"{"url": "http://hidden/\ud800"}"#, "url", "surrogate"),
-        (#"{"tags": ["hidden\udc00"]}"#, "tags", "surrogate"),
+        (#"{"tags": ["hidden\udc00"]}"#, "tags[0]", "surrogate"),
         (#"{"size": "hidden"}"#, "size", "give a whole number."),
         (#"{"url": 5}"#, "url", "give a string."),
         (#"{"tags": "hidden"}"#, "tags", "give a list."),
@@ -68,7 +72,7 @@ struct StrictFieldsTests {
         let error = #expect(throws: (any Error).self) {
             _ = try JSONCoding.decode(TaskSpec.self, from: Array(text.utf8))
         }
-        let said = TransferError(decoding: try #require(error))
+        let said = try #require(error as? TransferError)
         #expect(said.code == .badField)
         #expect(said.details["field"] == .string(field))
         #expect(said.message.hasPrefix("\(field): ") && said.message.contains(advice), "\(said.message)")
@@ -78,11 +82,11 @@ struct StrictFieldsTests {
     @Test func everySpecMemberIsRead() throws {
         // The key list and the reader could disagree. Each key alone must be accepted, or refused only because of its
         // type.
-        for key in TaskSpec.CodingKeys.allCases {
+        for name in TaskSpec.shape.names {
             do {
-                _ = try decode("{\"\(key.stringValue)\": []}") as TaskSpec
+                _ = try decode("{\"\(name)\": []}") as TaskSpec
             } catch {
-                #expect(TransferError(decoding: error).code == .badField, "\(key.stringValue)")
+                #expect((error as? TransferError)?.code == .badField, "\(name)")
             }
         }
     }
@@ -94,7 +98,7 @@ struct StrictFieldsTests {
              "priority": "high", "deadlineAt": "2030-01-01T00:00:00Z", "retry": {"attempts": 3}, "tags": ["t"]}
             """#
         let spec: TaskSpec = try decode(json)
-        let again = try JSONDecoder().decode(TaskSpec.self, from: JSONEncoder().encode(spec))
+        let again = try JSONCoding.decode(TaskSpec.self, from: JSONCoding.encode(spec))
         #expect(again == spec)
         #expect(spec.headers == [HeaderField("A", "1"), HeaderField("A", "2")])
         #expect(spec.priority == .high)
@@ -106,8 +110,71 @@ struct StrictFieldsTests {
              "launch": {"unit": "a.service"}, "allowsArbitraryLoads": false, "tlsMinimumVersion": "1.2"}
             """#
         let configuration: SessionConfiguration = try decode(json, as: SessionConfiguration.self)
-        let again = try JSONDecoder().decode(SessionConfiguration.self, from: JSONEncoder().encode(configuration))
+        let again = try JSONCoding.decode(SessionConfiguration.self, from: JSONCoding.encode(configuration))
         #expect(again == configuration)
         #expect(configuration.schedule?.first?.days == [1])
+    }
+
+    /// Names with the same length, first byte and last byte have the same hash.
+    @Test func namesOfOneHashAreToldApart() {
+        let names = "abcdefghijklmnopqrstuvwxyz".map { "a\($0)z" } + ["", "b", "az"]
+        let table = NameTable(names)
+        for (place, name) in names.enumerated() { #expect(table.place(of: Array(name.utf8)[...]) == place) }
+        for name in ["aAz", "a", "zz", "aazz"] { #expect(table.place(of: Array(name.utf8)[...]) == nil) }
+    }
+
+    @Test(arguments: [
+        #"{"url":"a","url":"b"}"#, #"{"url":"a","\u0075rl":"b"}"#, #"{"url":null,"url":"b"}"#,
+    ])
+    func aMemberThatIsGivenTwiceIsRefused(_ text: String) {
+        let error = #expect(throws: TransferError.self) { try decode(text) }
+        #expect(error?.message == "url: it is given twice; give it once.")
+    }
+
+    @Test func namesMayBeWrittenWithEscapes() throws {
+        let spec: TaskSpec = try decode(#"{"\u0075rl": "a"}"#)
+        #expect(spec.url == "a")
+    }
+
+    private struct Part: WireObject, Hashable {
+        var count = 0
+        var note: String?
+        static let shape = Shape("Part", Self()) { row in
+            row("count", \.count, isRequired: false, omitted: { $0 == 0 })
+            row("note", \.note)
+        }
+    }
+
+    private struct Whole: WireObject, Hashable {
+        var part = Part()
+        var title = "none"
+        /// Computed: it has no place in memory of its own.
+        var size: Int? {
+            get { part.count * 2 }
+            set { part.count = (newValue ?? 0) / 2 }
+        }
+        static let shape = Shape("Whole", Self()) { row in
+            row("title", \.title, isRequired: false)
+            row(membersOf: \.part, Part.shape, without: ["count"])
+            row("size", \.size)
+        }
+    }
+
+    @Test func membersOfAPartAreMembersOfTheWhole() throws {
+        let whole = try decode(#"{"note":"n","size":8}"#, as: Whole.self)
+        #expect(whole == Whole(part: Part(count: 4, note: "n")))
+        #expect(String(decoding: JSONCoding.encode(whole), as: UTF8.self) == #"{"title":"none","note":"n","size":8}"#)
+        #expect(String(decoding: JSONCoding.encode(Part()), as: UTF8.self) == "{}")
+        #expect(Whole.shape.present(in: whole).map(\.name) == ["title", "note", "size"])
+    }
+
+    /// A value is written and read by the place of its members in memory: each member has a value of its own here.
+    @Test func everyMemberOfATaskComesBackAlone() throws {
+        for name in TaskSpec.shape.names where name != "kind" {
+            let text = "{\"\(name)\":\(try #require(SpecTexts.members[name]))}"
+            let spec: TaskSpec = try decode(text)
+            #expect(TaskSpec.shape.present(in: spec).map(\.name) == ["kind", name])
+            #expect(try JSONCoding.decode(TaskSpec.self, from: JSONCoding.encode(spec)) == spec)
+        }
     }
 }
