@@ -233,6 +233,9 @@ extension SessionConfiguration {
         if let row = Self.shape.rows.first(where: { $0.path as AnyKeyPath? == member }) { cleared.insert(row.name) }
     }
 
+    /// The members that a change sets or unsets.
+    package var namedMembers: [String] { (Self.shape.present(in: self).map(\.name) + cleared).sorted() }
+
     /// This configuration with the members that `change` sets, and without those that it sets to null.
     public func changed(by change: SessionConfiguration) -> SessionConfiguration {
         var result = self

@@ -29,7 +29,7 @@ import TransferModel
     func everyMemberCanBeUnset(name: String) throws {
         let text = "{\"\(name)\":null}"
         let change = try decoded(text)
-        #expect(change.cleared == [name])
+        #expect(change.cleared == [name] && change.namedMembers == [name])
         #expect(String(decoding: JSONCoding.encode(change), as: UTF8.self) == text)
         #expect(SessionConfiguration().changed(by: change) == SessionConfiguration())
     }

@@ -15,7 +15,7 @@ struct SessionHandlers {
             await services.volatile.waitForEnd(of: key, by: context.connection)
             if let configuration = parameters.configuration {
                 try context.peer.require(
-                    owner: key.owner, toChange: SessionConfiguration.shape.present(in: configuration).map(\.name),
+                    owner: key.owner, toChange: configuration.namedMembers,
                     in: "configuration.",
                     except: Self.fieldsOfAdministrators)
                 try configuration.checkIsBuilt(path: "configuration")

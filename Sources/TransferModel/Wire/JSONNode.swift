@@ -214,13 +214,16 @@ extension JSONNode {
             let value = isObject ? place + 1 : place
             guard (place..<Int(tape.entries[value].next)).contains(target) else { continue }
             guard isObject else { return ("[\(number)]", value) }
-            return (Self.step(JSONNode(tape: tape, index: place).stringIfAny ?? "", after: path), value)
+            return (Self.step(JSONNode(tape: tape, index: place).legible, after: path), value)
         }
         return nil
     }
 
     private static func step(_ name: String, after path: String) -> String {
-        if path.isEmpty { return name }
-        return name.utf8.contains(UInt8(ascii: ".")) ? "[\"\(name)\"]" : ".\(name)"
+        if name.isEmpty || !path.isEmpty && name.utf8.contains(UInt8(ascii: ".")) { return "[\"\(name)\"]" }
+        return path.isEmpty ? name : ".\(name)"
     }
+
+    /// The string, for people: also if it is not UTF-8, or has half of a surrogate pair.
+    var legible: String { stringIfAny ?? String(decoding: tape.slice(entry), as: UTF8.self) }
 }

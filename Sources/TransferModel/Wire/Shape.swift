@@ -90,7 +90,8 @@ public struct Shape<Root: Sendable>: Sendable {
             }
             guard seen.insert(place) else { throw node.refusal(JSONValue.givenTwice, member: rows[place].name) }
             let value = JSONNode(tape: node.tape, index: index + 1)
-            if value.isNull { continue }
+            // What must be there may be a `JSONValue`, which null is too; other types refuse it.
+            if value.isNull, !rows[place].isDemanded { continue }
             try rows[place].read(value, &root)
             present.insert(place)
         }
@@ -107,12 +108,16 @@ public struct Shape<Root: Sendable>: Sendable {
     }
 
     private func unknown(_ name: Int, of node: JSONNode) -> TransferError {
+        let member = JSONNode(tape: node.tape, index: name).legible
+        guard node.places.count(where: { JSONNode(tape: node.tape, index: $0).legible == member }) == 1 else {
+            return node.refusal(JSONValue.givenTwice, member: member)
+        }
         let known = rows.filter(\.isBuilt).map(\.name).sorted()
         return node.refusal(
             known.isEmpty
                 ? "no such field; there are none here."
                 : "no such field. Known here: \(known.joined(separator: ", ")).",
-            .unknownField, member: JSONNode(tape: node.tape, index: name).stringIfAny ?? "")
+            .unknownField, member: member)
     }
 
     /// The members that have a value.

@@ -3,7 +3,7 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Parameters of every method: accepted parameters are encoded so that they are accepted again and mean the same, and a
+/// Parameters of every method: what is accepted is kept, and means the same when it is encoded and read again, and a
 /// refusal names the field. Input: the method's name, a space, JSON.
 struct ParametersProbe: Probe {
     /// Decodes a method's parameters from their text, and encodes them again.
@@ -29,12 +29,30 @@ struct ParametersProbe: Probe {
         do {
             let taken = try decode(method, text)
             try hold(!Self.hasDuplicate(text), "\(method.name) takes one of two members of one name")
+            try hold(try Self.keeps(text, in: taken), "\(method.name): \(show(text)) is read as \(show(taken))")
             let again = try Result { try decode(method, taken) }.get()
             try hold(again == taken, "\(method.name): \(show(taken)) comes back as \(show(again))")
             if method is AddTasks.Type { try checkRules(text) }
         } catch let error as TransferError {
             try check(error, isJSON: (try? JSONTape(text)) != nil)
         }
+    }
+
+    /// Tells whether all that was given is there, with the same numbers. Texts may have another form, such as a time.
+    private static func keeps(_ given: [UInt8], in taken: [UInt8]) throws -> Bool {
+        func keeps(_ given: JSONValue, _ taken: JSONValue) -> Bool {
+            switch (given, taken) {
+            case (.object(let given), .object(let taken)):
+                given.allSatisfy { name, value in value == .null || taken[name].map { keeps(value, $0) } ?? false }
+            case (.array(let given), .array(let taken)):
+                given.count == taken.count && zip(given, taken).allSatisfy { keeps($0, $1) }
+            case (.bool, _), (.integer, _), (.number, _):
+                given.numberValue == taken.numberValue && given.boolValue == taken.boolValue
+            default: true
+            }
+        }
+        return keeps(
+            try JSONCoding.decode(JSONValue.self, from: given), try JSONCoding.decode(JSONValue.self, from: taken))
     }
 
     /// Tells whether the outermost object has two members whose names are written alike.

@@ -131,6 +131,28 @@ struct ShapeTests {
         #expect(error?.message == "url: it is given twice; give it once.")
     }
 
+    @Test(arguments: [
+        (#"{"":1}"#, #"[""]"#), (#"{"a\ud800":1}"#, #"a\ud800"#), (#"{"retry":{"a.b":1}}"#, #"retry["a.b"]"#),
+    ])
+    func everyUnknownNameIsShown(_ text: String, _ field: String) {
+        let error = #expect(throws: TransferError.self) { try decode(text) }
+        #expect(error?.code == .unknownField && error?.details["field"] == .string(field))
+    }
+
+    @Test func nullIsAValueWhereAnyIsOne() throws {
+        struct Setting: WireObject, Hashable {
+            var value: JSONValue = 1
+            var name = ""
+            static let shape = Shape("Setting", Self()) { row in
+                row("value", \.value)
+                row("name", \.name)
+            }
+        }
+        #expect(try decode(#"{"value":null,"name":"n"}"#, as: Setting.self) == Setting(value: .null, name: "n"))
+        let error = #expect(throws: TransferError.self) { try decode(#"{"value":1,"name":null}"#, as: Setting.self) }
+        #expect(error?.message == "name: give a string.")
+    }
+
     @Test func namesMayBeWrittenWithEscapes() throws {
         let spec: TaskSpec = try decode(#"{"\u0075rl": "a"}"#)
         #expect(spec.url == "a")
