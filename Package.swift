@@ -252,7 +252,8 @@ let package = Package(
             dependencies: [
                 "DaemonKit", "DaemonSetup", "FileKit", "Metalink", "BrowserCookies", "TransferStore", "TransferRPC",
                 "JSONRPC",
-                "CurlEngine", "TransferCore", "TransferModel", "TransferNetworking", "Threading", "CLinux", "dlctl",
+                "CurlEngine", "TransferCore", "TransferModel", "TransferNetworking", "TestSupport", "Threading", "CLinux",
+                "dlctl",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Targets",

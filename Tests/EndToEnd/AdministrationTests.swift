@@ -61,7 +61,7 @@ extension EndToEnd.Serving {
             }
             #expect(!all.output.contains("Zq7"))
             let section = try await scene.daemon.dlctl(["settings", "--json", "session.retry"])
-            let value = try JSONCoding.decode(JSONValue.self, from: Array(section.output.utf8))
+            let value = try ForeignJSON.value(section.output.utf8)
             #expect(value["settings"]?.arrayValue?.count == 3, "\(section.output)")
             #expect(try await scene.daemon.dlctl(["settings", "nonsense"]).status == 2)
             #expect(try await scene.daemon.dlctl(["settings", "socket=/tmp/x"]).status == 2)

@@ -148,7 +148,7 @@ extension EndToEnd.Serving {
                 let (status, output) = try await scene.daemon.dlctl(["--json"] + command)
                 #expect(status == 0, "\(command): \(output)")
                 #expect(throws: Never.self, "\(command): \(output)") {
-                    try JSONCoding.decode(JSONValue.self, from: Array(output.utf8))
+                    try ForeignJSON.value(output.utf8)
                 }
             }
         }

@@ -59,7 +59,7 @@ struct HelperScene {
     /// The notes of the helpers, in order.
     var notes: [JSONValue] {
         let text = (try? Files.text(home + "/helper.log")) ?? ""
-        return text.split(separator: "\n").compactMap { try? JSONCoding.decode(JSONValue.self, from: Array($0.utf8)) }
+        return text.split(separator: "\n").compactMap { try? ForeignJSON.value($0.utf8) }
     }
 
     var loads: [JSONValue] { notes.filter { $0["type"] == "load" } }

@@ -66,7 +66,7 @@ extension EndToEnd.Surviving {
         /// No number is missing or occurs twice.
         private func expectEveryEvent(_ text: String) throws {
             let events = try text.split(separator: "\n").filter { $0.hasPrefix("{") }.map {
-                try JSONCoding.decode(JSONValue.self, from: Array($0.utf8))
+                try ForeignJSON.value($0.utf8)
             }
             let numbers = events.compactMap { $0["sequence"]?.integerValue }
             #expect(numbers.count > 2 && zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(text)")

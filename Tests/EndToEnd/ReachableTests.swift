@@ -166,7 +166,7 @@ extension EndToEnd.Serving {
         }
 
         private func json(_ text: String) throws -> JSONValue {
-            try JSONCoding.decode(JSONValue.self, from: Array(text.utf8))
+            try ForeignJSON.value(text.utf8)
         }
 
         /// Bound, but not listening.

@@ -27,7 +27,7 @@ extension EndToEnd {
         // Reads what the kernel held, to the end of the connection.
         var numbers: [Int64] = []
         while let line = try await subscriber.nextLine() {
-            let event = try JSONCoding.decode(JSONValue.self, from: Array(line))
+            let event = try ForeignJSON.value(line)
             if let number = event["params", "sequence"]?.integerValue { numbers.append(number) }
         }
         let last = try #require(numbers.last)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TransferModel
 import TransferRPC
@@ -60,7 +61,7 @@ struct ReferenceTests {
 
     @Test func openRPCDescribesEveryMethodAndResolvesItsReferences() throws {
         let text = ProtocolReference.openRPC()
-        let document = try JSONCoding.decode(JSONValue.self, from: Array(text.utf8))
+        let document = try ForeignJSON.value(text.utf8)
         #expect(document["methods"]?.arrayValue?.compactMap { $0["name"]?.stringValue } == allMethods.map { $0.name })
         let schemas = try #require(document["components"]?["schemas"])
         for reference in text.matches(of: /"#\/components\/schemas\/([A-Za-z]*)"/) {

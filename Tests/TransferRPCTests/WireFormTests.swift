@@ -3,8 +3,8 @@ import Testing
 import TransferModel
 import TransferRPC
 
-/// Every object of the wire and of the store as the build before 0.2.0 wrote it (Fixtures/wire.txt), member for member:
-/// it is read, and written again byte for byte.
+/// Every object of the wire and of the store as it was written before shapes (Fixtures/wire.txt), with all members and with
+/// the required ones: it is read, and written again byte for byte.
 @Suite struct WireFormTests {
     private static let stored: [any WireObject.Type] = [
         Question.self, Checkpoint.self, UploadProgress.self, TaskStatus.self, TaskResult.self, SettledDecisions.self,

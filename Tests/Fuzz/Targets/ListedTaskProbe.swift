@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import TransferModel
 import TransferRPC
 
@@ -61,7 +62,7 @@ struct ListedTaskProbe: Probe {
     }
 
     private func value(_ text: [UInt8]) throws -> JSONValue {
-        guard let value = try? JSONCoding.decode(JSONValue.self, from: text) else {
+        guard let value = try? ForeignJSON.value(text) else {
             throw Violation(description: "no JSON: \(shown(String(decoding: text, as: UTF8.self)))")
         }
         return value

@@ -139,7 +139,7 @@ package final class RPCProbe: Sendable {
         guard let line = try await nextLine(within: limit) else {
             throw SupportError("the daemon closed the connection")
         }
-        return try JSONCoding.decode(JSONValue.self, from: Array(line))
+        return try ForeignJSON.value(line)
     }
 
     /// The next line without its LF; nil if the daemon closed the connection.

@@ -33,7 +33,7 @@ package final class S3Server: ServerProcess, @unchecked Sendable {
             "http://127.0.0.1:\(proxy ?? port)", key,
             "\(parts)", answer,
         ])
-        let urls = try JSONCoding.decode(JSONValue.self, from: Array(try Files.read(answer)))
+        let urls = try ForeignJSON.value(try Files.read(answer))
         guard let put = urls["put"]?.stringValue, let get = urls["get"]?.stringValue,
             let complete = urls["complete"]?.stringValue, let parts = urls["parts"]?.arrayValue
         else { throw SupportError("presigned URLs: \(urls)") }

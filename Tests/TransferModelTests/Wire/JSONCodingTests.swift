@@ -20,6 +20,7 @@ struct JSONCodingTests {
         let text = JSONCoding.encode(spec)
         #expect(try JSONCoding.decode(TaskSpec.self, from: text) == spec)
         #expect(try JSONTape(text).root.members().map(\.name.stringIfAny) == TaskSpec.shape.names)
+        #expect(try ForeignJSON.value(text) == JSONCoding.decode(JSONValue.self, from: text))
     }
 
     /// Whatever is damaged, the text is refused with the path of a field, or means the same after it was written again.
@@ -127,6 +128,7 @@ struct JSONCodingTests {
             "nested": ["empty": [], "object": [:], "bool": true],
         ]
         let text = JSONCoding.encode(value)
+        #expect(try ForeignJSON.value(text) == value)
         #expect(try JSONCoding.decode(JSONValue.self, from: text) == value)
     }
 

@@ -55,8 +55,9 @@ struct JSONTapeTests {
     /// Foundation reads the same value from every text that a tape accepts. The texts are mutations of a valid one.
     @Test func agreesWithFoundation() throws {
         var generator = SeededGenerator(announcing: "texts")
-        let seed = Array("{\"a\":[1,-2.5e3,\"x\\u00e9\\n\"],\"b\":{\"c\":null,\"d\":true},\"e\":\"\"}".utf8)
+        let seed = Array("{\"a\":[1,-2.5e3,\"x\\u00fc\\n\"],\"b\":{\"c\":null,\"d\":true},\"e\":\"\"}".utf8)
         let alphabet = Array("{}[]\",:0123456789.eE+-truefalsn\\u ".utf8)
+        var compared = 0
         for _ in 0..<20_000 {
             var text = seed
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
@@ -68,31 +69,12 @@ struct JSONTapeTests {
                 default: text.remove(at: place)
                 }
             }
-            guard let tape = try? JSONTape(text), !Self.isBeyondFoundation(text),
-                let ours = try? JSONValue(json: tape.root)
-            else { continue }
-            let theirs = try? JSONSerialization.jsonObject(with: Data(text), options: .fragmentsAllowed)
-            #expect(theirs.map { ours.equals($0) } == true, "\(String(decoding: text, as: UTF8.self))")
+            guard !Self.isBeyondFoundation(text), let ours = try? JSONCoding.decode(JSONValue.self, from: text) else {
+                continue
+            }
+            compared += 1
+            #expect((try? ForeignJSON.value(text)) == ours, "\(String(decoding: text, as: UTF8.self))")
         }
-    }
-}
-
-extension JSONValue {
-    /// Whether Foundation's objects say the same.
-    func equals(_ other: Any) -> Bool {
-        switch self {
-        case .null: other is NSNull
-        case .bool(let value): (other as? Bool) == value
-        case .integer(let value): (other as? NSNumber)?.doubleValue == Double(value)
-        case .number(let value): (other as? NSNumber)?.doubleValue == value
-        case .string(let value): (other as? String) == value
-        case .array(let values):
-            (other as? [Any]).map { $0.count == values.count && zip(values, $0).allSatisfy { $0.equals($1) } } ?? false
-        case .object(let members):
-            (other as? [String: Any]).map { others in
-                others.count == members.count
-                    && members.allSatisfy { name, value in others[name].map(value.equals) ?? false }
-            } ?? false
-        }
+        #expect(compared > 1000)
     }
 }
