@@ -176,7 +176,6 @@ extension TaskSpec: WireObject {
             "Data tasks of volatile sessions: what is done with stored answers ([cache](cache.md)); default: the session's."
         )
     }
-
 }
 
 extension Rows<TaskSpec> {

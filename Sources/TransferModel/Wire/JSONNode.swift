@@ -30,7 +30,9 @@ extension JSONNode {
     public func string() throws(TransferError) -> String {
         let entry = entry
         guard entry.kind == .string else { throw refusal("give a string.") }
-        guard let text = characters(entry) else { throw refusal("text with half of a surrogate pair.") }
+        guard let text = characters(entry) else {
+            throw refusal("text that is not UTF-8, or with half of a surrogate pair.")
+        }
         return text
     }
 

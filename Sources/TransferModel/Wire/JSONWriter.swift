@@ -15,8 +15,6 @@ public struct JSONWriter {
         }
     }
 
-    mutating func append(_ byte: UInt8) { bytes.append(byte) }
-
     mutating func append(_ text: some Collection<UInt8>) { bytes.append(contentsOf: text) }
 
     /// - Parameter member: a name with its quotes and the colon.
@@ -49,10 +47,8 @@ public struct JSONWriter {
         _ elements: Elements, _ write: (Elements.Element, inout JSONWriter) -> Void
     ) {
         bytes.append(UInt8(ascii: "["))
-        var isFirst = true
         for element in elements {
-            if !isFirst { bytes.append(UInt8(ascii: ",")) }
-            isFirst = false
+            separate()
             write(element, &self)
         }
         bytes.append(UInt8(ascii: "]"))

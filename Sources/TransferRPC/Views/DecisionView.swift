@@ -34,7 +34,6 @@ public struct DecisionView: Hashable, Sendable {
 }
 
 extension DecisionView: WireObject {
-
     public static let shape = Shape("Decision", Self()) { row in
         row(
             "decision", \.decision,

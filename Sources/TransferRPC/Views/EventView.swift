@@ -30,7 +30,6 @@ public struct EventView: Hashable, Sendable {
 }
 
 extension EventView: WireObject {
-
     public static let shape = Shape(
         "Event",
         Self(

@@ -180,7 +180,6 @@ public struct TaskView: Hashable, Sendable {
 }
 
 extension TaskView: WireObject {
-
     public static let shape = Shape("Task", blank) { row in
         row("id", \.id, "Number of the task; never reused.")
         row("session", \.session, "Identifier of its session.")
