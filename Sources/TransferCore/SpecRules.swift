@@ -315,3 +315,163 @@ extension SpecRules {
         throw bad("proxy", "\(ProxyRules.accepted); user:password@ before the host is percent-encoded.")
     }
 }
+
+// MARK: - Kinds
+
+extension SpecRules {
+    /// - Throws: `request.bad_field` for a field without effect on such a task. Settings of sessions are not checked,
+    ///   because they apply to whichever of their tasks they concern.
+    func checkUses(_ spec: TaskSpec, _ upload: UploadProtocol?) throws(TransferError) {
+        for row in Self.ofSomeTasks where row.isSet(spec) {
+            if let mismatch = row.tasks?.mismatch(spec.kind, upload) { throw bad(row.name, "goes with \(mismatch).") }
+        }
+    }
+
+    /// Members that are not in this list apply to every task, or have a check of their own.
+    private static let ofSomeTasks = TaskSpec.shape.rows.filter { $0.tasks != nil }
+
+    /// A task may give credentials in one form only.
+    func checkCredentials(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
+        if spec.password != nil, spec.username == nil, spec.resumeData == nil, url?.username == nil {
+            throw bad("password", "needs username, which is missing.")
+        }
+        guard spec.bearer != nil else { return }
+        if spec.username != nil { throw bad("username", "say either username or bearer.") }
+        if spec.headers?.contains(where: { $0.isNamed("authorization") }) ?? false {
+            throw bad("bearer", "say either bearer or the header Authorization.")
+        }
+    }
+
+    func checkCapacity(_ capacity: ByteCount?, _ name: String, _ most: Int) throws(TransferError) {
+        guard let capacity, !(0...Int64(most)).contains(capacity.rawValue) else { return }
+        throw bad("urlCache.\(name)", "0 to \(most) bytes.")
+    }
+
+    /// Headers that dld sets itself, and would drop.
+    static func ownedHeaders(of kind: TaskKind) -> Set<String> {
+        switch kind {
+        case .download: RequestHeaders.owned
+        case .data: RequestHeaders.framing
+        case .upload: RequestHeaders.owned.union(UploadRequest.owned)
+        }
+    }
+}
+
+// MARK: - Mirrors
+
+/// Checks of a task's mirrors and pieces.
+extension SpecRules {
+    func checkMirrors(_ spec: TaskSpec) throws(TransferError) {
+        guard let mirrors = spec.mirrors, !mirrors.isEmpty else { return }
+        guard spec.kind == .download, (spec.method ?? "GET").uppercased() == "GET", spec.body == nil else {
+            throw bad("mirrors", "only downloads have them, by GET and without a body.")
+        }
+        guard mirrors.count <= Origins.limit else { throw bad("mirrors", "at most \(Origins.limit) of them.") }
+        if let url = spec.url, let scheme = try? URLRules.parse(url).scheme, !Origins.schemes.contains(scheme) {
+            throw bad("mirrors", "a \(scheme.rawValue) URL has none.")
+        }
+        for (index, mirror) in mirrors.enumerated() { try checkMirror(mirror, "mirrors[\(index)]") }
+    }
+
+    func checkPieces(_ spec: TaskSpec) throws(TransferError) {
+        if let size = spec.size, size < .zero { throw bad("size", "a number of bytes.") }
+        guard let pieces = spec.pieces else { return }
+        guard pieces.length > .zero else { throw bad("pieces.length", "at least one byte.") }
+        let most = min(Bounds.pieces, Bounds.pieceDigits / pieces.algorithm.hexLength)
+        guard (1...most).contains(pieces.values.count) else {
+            throw bad("pieces.values", "from 1 to \(most) digests of \(pieces.algorithm.rawValue).")
+        }
+        guard Bounds.allows(pieces) else {
+            throw bad("pieces.length", "several pieces have at least \(Bounds.leastPiece) bytes each.")
+        }
+        if let size = spec.size, (try? PieceMap(pieces, of: size)) == nil {
+            throw bad(
+                "pieces.values",
+                "\(pieces.values.count) pieces of \(pieces.length) bytes do not add up to \(size) bytes.")
+        }
+        for (index, value) in pieces.values.enumerated() {
+            try checkDigest(value, pieces.algorithm, "pieces.values[\(index)]")
+        }
+    }
+
+    private func checkMirror(_ mirror: String, _ field: String) throws(TransferError) {
+        let url: ParsedURL
+        do {
+            url = try URLRules.parse(mirror)
+        } catch {
+            throw bad(field, error.message, error.code)
+        }
+        guard Origins.schemes.contains(url.scheme) else {
+            throw bad(field, "a mirror is at http, https, ftp, ftps or sftp.")
+        }
+        if let why = url.whyNoFile { throw bad(field, why) }
+    }
+}
+
+// MARK: - Cookies
+
+extension SpecRules {
+    /// Checks cookies that a client gives in the member `cookies`.
+    /// - Throws: `request.bad_field`.
+    package func check(_ cookies: [Cookie]) throws(TransferError) {
+        for index in cookies.indices { try check(cookies[index], "cookies[\(index)]") }
+    }
+
+    /// Checks the initial cookies of a task's own jar.
+    func checkCookies(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
+        guard let cookies = spec.cookies else { return }
+        guard cookies.count <= Bounds.cookiesOfTask else { throw bad("cookies", "at most \(Bounds.cookiesOfTask).") }
+        guard url.map({ [.http, .https].contains($0.scheme) }) ?? true else {
+            throw bad("cookies", "goes with http and https.")
+        }
+        try check(cookies)
+    }
+
+    /// Checks whether a server could have set the cookie.
+    /// - Throws: `request.bad_field`.
+    private func check(_ cookie: Cookie, _ field: String) throws(TransferError) {
+        guard SetCookie.isStorable(name: cookie.name, value: cookie.value),
+            !cookie.name.utf8.contains(UInt8(ascii: "=")),
+            !(cookie.name + cookie.value).utf8.contains(UInt8(ascii: ";"))
+        else {
+            throw bad(
+                field,
+                "name and value have 1 to \(Bounds.cookie) bytes together, no control character and no semicolon; the name no equals sign."
+            )
+        }
+        // A server cannot set them (RFC 6265bis section 5.6, step 5), and HTTP loses or refuses them at the end of a field.
+        for (member, text) in [("name", cookie.name), ("value", cookie.value)] where Self.hasMargin(text) {
+            throw bad("\(field).\(member)", "leave out the blanks and tabs at its beginning and end.")
+        }
+        var cookie = cookie
+        cookie.domain = HostName.ofCookie(cookie.domain)
+        let isHost = cookie.domain.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/;,=@?#".utf8.contains($0) }
+        let isAddress =
+            HostName.isAddress(cookie.domain)
+            && cookie.domain.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+        let labels = cookie.domain.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = labels.allSatisfy { !$0.isEmpty && !$0.utf8.contains { ":*[]".utf8.contains($0) } }
+        guard !cookie.domain.isEmpty, cookie.domain.utf8.count <= 255, isHost, isAddress || isName else {
+            throw bad("\(field).domain", "give a host name or an address.")
+        }
+        guard cookie.hostOnly || !PublicSuffixes.contains(cookie.domain) else {
+            throw bad("\(field).domain", "it is a public suffix; set hostOnly.")
+        }
+        guard cookie.path.hasPrefix("/"), cookie.path.utf8.count <= Bounds.cookieAttribute,
+            URLRules.firstControl(cookie.path) == nil
+        else {
+            throw bad(
+                "\(field).path", "give a path that begins with a slash, of at most \(Bounds.cookieAttribute) bytes.")
+        }
+        guard CookieJar.keepsPrefix(cookie) else {
+            throw bad(
+                field,
+                "`__Secure-`, `__Host-` and `sameSite: none` need `secure`; `__Host-` the path `/` and `hostOnly` too.")
+        }
+    }
+
+    private static func hasMargin(_ text: String) -> Bool {
+        guard let first = text.utf8.first, let last = text.utf8.last else { return false }
+        return [first, last].contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    }
+}

@@ -64,24 +64,20 @@ package enum ProtocolWords {
         name.contains(where: \.isUppercase) ? options[String(name)] : nil
     }
 
-    /// Options and arguments by the field that they set, without those of its parts.
-    package static let options = [
-        "url": "URL", "mirrors": "--mirror", "headers": "-H", "username": "--user", "password": "--user",
-        "bearer": "--bearer-file", "cookies": "--cookies", "netrc": "the netrc file", "proxy": "--proxy",
-        "caFile": "--ca-file",
-        "clientCertificate": "--cert", "tlsMinimumVersion": "--tls-min", "httpVersion": "--http-version",
-        "acceptsAnyStatus": "--accept-any-status", "resumesUnproven": "--resume-unproven",
-        "checksum": "--checksum", "destination": "-d",
-        "destination.path": "-o", "destination.filename": "-o", "destination.directory": "-d",
-        "conflictPolicy": "--on-conflict", "preserveTime": "--preserve-time", "connections": "-x",
-        "resumeData": "--resume-data", "priority": "--priority", "rateLimit": "--limit", "earliestBeginAt": "--at",
-        "deadlineAt": "--deadline", "startPaused": "--paused", "retry": "--retry",
-        "timeoutIntervalForRequest": "--timeout", "timeoutIntervalForResource": "--max-time",
-        "description": "--description", "tags": "--tag", "clientToken": "--client-token", "source": "FILE",
-        "body": "-d", "method": "-X", "uploadProtocol": "--protocol", "fileName": "--file-name",
-        "contentType": "--content-type", "uploadMetadata": "--metadata", "formField": "--form", "formFields": "--field",
-        "interopVersion": "--interop-version", "uploadChecksum": "--send-checksum", "s3": "--s3",
-        "position": "--position", "session": "-s", "match": "--match", "limit": "-n", "owner": "--owner",
-        "states": "--state", "subscriber": "--subscriber", "after": "--after",
-    ]
+    /// Options and arguments by the field that they set: those of a task's members, and others.
+    package static let options: [String: String] = TaskSpec.shape.rows.reduce(
+        into: [
+            "destination.path": "-o",
+            "destination.filename": "-o",
+            "destination.directory": "-d",
+            "position": "--position",
+            "session": "-s",
+            "match": "--match",
+            "limit": "-n",
+            "owner": "--owner",
+            "states": "--state",
+            "subscriber": "--subscriber",
+            "after": "--after",
+        ]
+    ) { options, row in options[row.name] = row.option }
 }

@@ -45,10 +45,10 @@ import Testing
         }
     }
 
-    @Test func noFileHasMoreThan400Lines() throws {
+    @Test func noFileHasMoreThan600Lines() throws {
         for file in Checkout.files(below: "Sources", suffix: ".swift") {
             let count = try Checkout.text(file).utf8.count { $0 == UInt8(ascii: "\n") }
-            #expect(count <= 400, "\(file) has \(count) lines")
+            #expect(count <= 600, "\(file) has \(count) lines")
         }
     }
 

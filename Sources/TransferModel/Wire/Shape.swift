@@ -121,13 +121,7 @@ public struct Shape<Root: Sendable>: Sendable {
     }
 
     /// The members that have a value.
-    package func present(in root: Root) -> [Row<Root>] {
-        rows.filter { row in
-            var text = JSONWriter()
-            withUnsafePointer(to: root) { row.write(UnsafeRawPointer($0), &text) }
-            return !text.bytes.isEmpty
-        }
-    }
+    package func present(in root: Root) -> [Row<Root>] { rows.filter { $0.isSet(root) } }
 
     /// Writes the members into the object that is open.
     /// - Parameter text: written in place of the member with its name.
@@ -161,10 +155,16 @@ public final class Row<Root>: Sendable {
     /// If not, it is refused as unsupported, and not in the reference.
     public let isBuilt: Bool
     public let secrecy: Secrecy
+    /// The tasks that the member is for; nil for all.
+    package let tasks: TaskUse?
+    /// The option or argument of dlctl that sets it.
+    package let option: String?
     /// Absent is refused.
     let isDemanded: Bool
     let read: Read
     let write: Write
+    /// Whether the member has a value.
+    package let isSet: @Sendable (Root) -> Bool
     /// Takes the member from another value, if that sets it.
     let copy: @Sendable (Root, inout Root) -> Void
     /// Unsets the member, if it can be unset.
@@ -176,17 +176,21 @@ public final class Row<Root>: Sendable {
 
     init(
         _ name: String, _ field: Field, _ path: (AnyKeyPath & Sendable)?, isBuilt: Bool, _ secrecy: Secrecy,
-        isDemanded: Bool, read: @escaping Read, write: @escaping Write,
-        copy: @escaping @Sendable (Root, inout Root) -> Void, clear: @escaping @Sendable (inout Root) -> Void
+        _ tasks: TaskUse?, _ option: String?, isDemanded: Bool, read: @escaping Read, write: @escaping Write,
+        isSet: @escaping @Sendable (Root) -> Bool, copy: @escaping @Sendable (Root, inout Root) -> Void,
+        clear: @escaping @Sendable (inout Root) -> Void
     ) {
         self.name = name
         self.field = field
         self.path = path
         self.isBuilt = isBuilt
         self.secrecy = secrecy
+        self.tasks = tasks
+        self.option = option
         self.isDemanded = isDemanded
         self.read = read
         self.write = write
+        self.isSet = isSet
         self.copy = copy
         self.clear = clear
     }
@@ -210,18 +214,21 @@ public struct Rows<Root> {
     @inlinable
     public mutating func callAsFunction<Value: WireValue>(
         _ name: String, _ path: WritableKeyPath<Root, Value?> & Sendable, _ text: String = "",
-        as type: WireType = Value.wireType, isRequired: Bool = false, isBuilt: Bool = true, secrecy: Secrecy = .none
+        as type: WireType = Value.wireType, isRequired: Bool = false, isBuilt: Bool = true, secrecy: Secrecy = .none,
+        of tasks: TaskUse? = nil, option: String? = nil
     ) {
         let place = Place(path)
         let quoted = Self.quoted(name)
         add(
-            name, Field(type, isRequired: isRequired, text), path, isBuilt: isBuilt, secrecy, isDemanded: false,
+            name, Field(type, isRequired: isRequired, text), path, isBuilt: isBuilt, secrecy, tasks, option,
+            isDemanded: false,
             read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
             write: { root, writer in
                 guard let value = place.value(root) else { return }
                 writer.name(quoted)
                 value.write(to: &writer)
             },
+            isSet: { $0[keyPath: path] != nil },
             copy: { other, root in
                 if let value = other[keyPath: path] { root[keyPath: path] = value }
             },
@@ -240,7 +247,8 @@ public struct Rows<Root> {
         let place = Place(path)
         let quoted = Self.quoted(name)
         add(
-            name, Field(type, isRequired: isRequired, text), path, isBuilt: true, .none, isDemanded: isRequired,
+            name, Field(type, isRequired: isRequired, text), path, isBuilt: true, .none, nil, nil,
+            isDemanded: isRequired,
             read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
             write: { root, writer in
                 let value = place.value(root)
@@ -248,19 +256,22 @@ public struct Rows<Root> {
                 writer.name(quoted)
                 value.write(to: &writer)
             },
-            copy: { $1[keyPath: path] = $0[keyPath: path] }, clear: { _ in })
+            isSet: { omitted?($0[keyPath: path]) != true }, copy: { $1[keyPath: path] = $0[keyPath: path] },
+            clear: { _ in })
     }
 
     @usableFromInline
     mutating func add(
         _ name: String, _ field: Field, _ path: (AnyKeyPath & Sendable)?, isBuilt: Bool, _ secrecy: Secrecy,
-        isDemanded: Bool, read: @escaping Row<Root>.Read, write: @escaping Row<Root>.Write,
+        _ tasks: TaskUse?, _ option: String?, isDemanded: Bool, read: @escaping Row<Root>.Read,
+        write: @escaping Row<Root>.Write, isSet: @escaping @Sendable (Root) -> Bool,
         copy: @escaping @Sendable (Root, inout Root) -> Void, clear: @escaping @Sendable (inout Root) -> Void
     ) {
         rows.append(
             Row(
-                name, field, path, isBuilt: isBuilt, secrecy, isDemanded: isDemanded, read: read, write: write,
-                copy: copy, clear: clear))
+                name, field, path, isBuilt: isBuilt, secrecy, tasks, option, isDemanded: isDemanded, read: read,
+                write: write,
+                isSet: isSet, copy: copy, clear: clear))
     }
 
     /// The name with its quotes and the colon.
@@ -275,12 +286,14 @@ public struct Rows<Root> {
         let place = Place(part)
         for row in shape.rows where !others.contains(row.name) {
             add(
-                row.name, row.field, nil, isBuilt: row.isBuilt, row.secrecy, isDemanded: row.isDemanded,
+                row.name, row.field, nil, isBuilt: row.isBuilt, row.secrecy, row.tasks, row.option,
+                isDemanded: row.isDemanded,
                 read: { (node, root) throws(TransferError) in try row.read(node, &root[keyPath: part]) },
                 write: { root, writer in
                     withUnsafePointer(to: place.value(root)) { row.write(UnsafeRawPointer($0), &writer) }
                 },
-                copy: { row.copy($0[keyPath: part], &$1[keyPath: part]) }, clear: { row.clear(&$0[keyPath: part]) })
+                isSet: { row.isSet($0[keyPath: part]) }, copy: { row.copy($0[keyPath: part], &$1[keyPath: part]) },
+                clear: { row.clear(&$0[keyPath: part]) })
         }
     }
 }
