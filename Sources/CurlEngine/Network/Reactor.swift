@@ -398,3 +398,191 @@ private let setTimer: dld_timer_callback = { _, milliseconds, context in
     Unmanaged<Reactor>.fromOpaque(context).takeUnretainedValue().setCurlTimer(milliseconds)
     return 0
 }
+
+// MARK: - Redirects
+
+/// Redirects: they are followed here, or handed back for a client to decide.
+extension Reactor {
+    /// Follows a redirect to its target.
+    func follow(_ transfer: Transfer) {
+        guard let status = transfer.parser.status, let location = transfer.redirectTarget else {
+            return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
+        }
+        takeHandle(transfer)
+        transfer.noteHop()
+        transfer.reportMetrics()
+        let before = transfer.request
+        do {
+            try transfer.request.follow(status: status, location: location, isSentWhole: transfer.isSentWhole)
+        } catch {
+            return conclude(transfer, .refusedRedirect(error))
+        }
+        guard transfer.exchange.redirects != .ask else { return ask(transfer, before) }
+        let (given, target) = (transfer.request.insecureURL, transfer.request.url.text)
+        transfer.context.observer.transferRedirected(to: given ?? target, status: status)
+        if given != nil { transfer.context.observer.transferSecured(to: target) }
+        transfer.prepareNextRequest()
+        send(transfer)
+    }
+
+    /// Ends the exchange with the redirect, as the answer to the request `before` it.
+    private func ask(_ transfer: Transfer, _ before: RequestState) {
+        let target = transfer.request
+        transfer.noteSites()
+        transfer.request = before
+        let head = transfer.makeHead()
+        transfer.head = head
+        // Its body was too long or slow to be waited for, or the connection broke.
+        transfer.isCaptureTruncated = !transfer.isHandleClean
+        let reason = StopReason.redirect(
+            StandingRequest(
+                TaskRequest(url: target.url.text, method: target.effectiveMethod, headers: target.headers),
+                sendsOwnBody: target.sendsPayload, isForeign: target.isForeign, crossedSites: transfer.crossedSites,
+                redirects: 1, mayStepBack: before.isIdempotent, losesUpload: target.losesUpload ? true : nil))
+        transfer.context.observer.transferResponded(head, verdict: .stop(reason))
+        conclude(transfer, .stopped(reason))
+    }
+}
+
+// MARK: - Inspection
+
+/// Checks that no socket event triggers.
+extension Reactor {
+    private static let flushAge: Int64 = 90_000_000
+    private static let discardTime: Int64 = 2_000_000_000
+    /// An exchange that ends sooner is reported with its end.
+    private static let lingerTime: Int64 = 1_000_000_000
+
+    /// Checks that are due ten times a second: old bytes in buffers, checkpoints, silence.
+    func inspect(_ transfer: Transfer) {
+        if watchTokens(transfer) { return transfer.lastActivity = now }
+        transfer.moveToFileIfOld(self, age: Self.flushAge)
+        if now - transfer.began >= Self.lingerTime { transfer.context.observer.transferLingers() }
+        if let sink = transfer.sink {
+            if crowd.isCrowded { takeOverIfSlow(transfer) } else { transfer.flush(sink, now: now, age: Self.flushAge) }
+            sink.board.checkpointIfDue(at: now)
+        }
+        if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }
+        transfer.measureSending()
+        endIfStalled(transfer)
+    }
+
+    func endIfStalled(_ transfer: Transfer) {
+        let conversation = transfer.talk?.conversation
+        if transfer.talk != nil, conversation?.isStarting ?? true { transfer.lastActivity = now }
+        let waitsForAnother = conversation?.waitsForAnother == true
+        if transfer.talk != nil { transfer.context.counters.setWaitsForAnother(waitsForAnother) }
+        let limit = transfer.exchange.$network.wrappedValue.stallTimeout
+        guard limit > 0, transfer.holds.isSubset(of: .room),
+            now - transfer.lastActivity > limit.milliseconds * 1_000_000
+        else { return }
+        conclude(transfer, waitsForAnother ? Self.behindAnother : .stalled)
+    }
+
+    private static let behindAnother = ExchangeOutcome.End.stopped(
+        .failure(
+            TransferError(
+                .networkTimeout,
+                "The helper sent nothing for too long: its output waits for another task, which takes no bytes. Let that "
+                    + "task continue, or cancel it.", retryable: true), retryAfter: nil))
+
+    /// In FTPS and in FTP uploads, the data connection and the commands occasionally overtake each other. libcurl 7.88
+    /// then watches the wrong socket. (Its own program polls once a second and does not notice.)
+    func stepMissedEvents(of inspected: [Transfer]) {
+        let mayMiss = inspected.contains { transfer in
+            transfer.request.url.scheme == "ftps" || transfer.request.url.scheme == "ftp" && transfer.isSending
+        }
+        if mayMiss { dld_multi_step_all(multi) }
+    }
+}
+
+// MARK: - Tokens
+
+/// Requests with Kerberos tokens (RFC 4559). Each request gets its own token, because a server accepts no token twice.
+extension Reactor {
+    /// How long a request waits for a realm, in nanoseconds.
+    static let tokenPatience: Int64 = 20_000_000_000
+
+    /// The tokens that a request needs: for its server, its proxy, or both.
+    private func wantedTokens(_ transfer: Transfer) -> [(isProxy: Bool, host: String, login: Kerberos.Login)] {
+        var wanted: [(isProxy: Bool, host: String, login: Kerberos.Login)] = []
+        if let known = transfer.request.credentials, known.method == .negotiate {
+            let login = known.isTicket ? Kerberos.Login.tickets : .password(user: known.user, known.password)
+            wanted.append((false, transfer.request.url.host, login))
+        }
+        if let known = transfer.exchange.$network.wrappedValue.proxyCredential, known.method == .negotiate,
+            let host = CurlURL(known.origin)?.host
+        {
+            let login = known.isTicket ? Kerberos.Login.tickets : .password(user: known.username, known.password)
+            wanted.append((true, host, login))
+        }
+        return wanted
+    }
+
+    /// - Returns: false if the request needs no token. Otherwise it is sent once Kerberos has answered.
+    func awaitsTokens(_ transfer: Transfer) -> Bool {
+        let wanted = wantedTokens(transfer)
+        guard !wanted.isEmpty else {
+            transfer.tokens = nil
+            return false
+        }
+        transfer.request.token = nil
+        transfer.tokens = TokenWait(since: now, places: wanted.map(\.isProxy))
+        guard let kerberos else {
+            heard(wanted.map { _ in .failure(KerberosFailure("it is not set up")) }, transfer, since: now)
+            return true
+        }
+        let since = now
+        kerberos.make(wanted.map { ($0.host, $0.login) }, for: transfer.context.session.owner) { [weak self] made in
+            self?.post(.tokens(transfer, since: since, made))
+        }
+        return true
+    }
+
+    /// Kerberos has answered. Without a token, the request is sent as it is; the server's refusal then says what it
+    /// accepts.
+    func heard(_ made: [Result<String, KerberosFailure>], _ transfer: Transfer, since: Int64) {
+        guard transfers.contains(transfer), transfer.tokens?.since == since, transfer.tokens?.isOver == false,
+            let places = transfer.tokens?.places
+        else { return }
+        transfer.tokens?.isOver = true
+        for (isProxy, result) in zip(places, made) {
+            switch result {
+            case .success(let field) where isProxy: transfer.tokens?.proxyField = field
+            case .success(let field): transfer.request.token = field
+            case .failure(let failure) where isProxy: transfer.tokens?.proxyFailure = failure
+            case .failure(let failure): transfer.tokens?.failure = failure
+            }
+        }
+        transmit(transfer)
+    }
+
+    /// - Returns: whether the transfer waits for Kerberos.
+    func watchTokens(_ transfer: Transfer) -> Bool {
+        guard let tokens = transfer.tokens, !tokens.isOver else { return false }
+        if now - tokens.since > Self.tokenPatience {
+            let failure = KerberosFailure(
+                "No server of the realm answers within \(Self.tokenPatience / 1_000_000_000) s")
+            heard(tokens.places.map { _ in .failure(failure) }, transfer, since: tokens.since)
+        }
+        return true
+    }
+}
+
+/// The tokens that a transfer waits for, and Kerberos's answer for its current request. The token for the server is in
+/// the request.
+struct TokenWait: Sendable {
+    /// When the wait began. It identifies the wait.
+    let since: Int64
+    /// The recipient of each token, in order: false for the server, true for the proxy.
+    let places: [Bool]
+    var isOver = false
+    var proxyField: String?
+    var failure: KerberosFailure?
+    var proxyFailure: KerberosFailure?
+
+    init(since: Int64, places: [Bool]) {
+        self.since = since
+        self.places = places
+    }
+}

@@ -1,4 +1,5 @@
 import CCurl
+import CLinux
 import Glibc
 import TransferCore
 import TransferModel
@@ -346,5 +347,132 @@ final class Transfer: @unchecked Sendable {
         feed?.end()
         segment?.bound.close()
         report(ExchangeOutcome(end, before: exchange, continuing: context.continues != nil))
+    }
+}
+
+// MARK: - HSTS
+
+/// The hosts that a task must reach over https alone (RFC 6797). Its methods are called on any thread and must not
+/// block.
+package protocol HSTSKeeping: AnyObject, Sendable {
+    /// Whether a host must be reached over https alone (section 8.2).
+    func isKnown(_ host: String) -> Bool
+    /// Takes the first Strict-Transport-Security field of an answer over TLS, from a server whose certificate was
+    /// verified.
+    func receive(_ field: String, from host: String)
+}
+
+extension Transfer {
+    /// Learns from the complete header of a response, if it came from the server itself (not a proxy) and the
+    /// certificate was verified (section 8.1). Answers over http do not count, and neither do those of a server whose
+    /// key a client trusts, because that key proves no name.
+    func learnHost() {
+        guard let hsts = context.hsts, request.url.scheme == "https", parser.status != 407, trustedKey == nil,
+            let index = parser.headers.firstIndex(named: "strict-transport-security")
+        else { return }
+        hsts.receive(parser.headers[index].value, from: request.url.host)
+    }
+
+    /// The key that a client trusts instead of verification; nil for a known host (section 8.4).
+    var trustedKey: String? {
+        request.isKnownHost ? nil : exchange.network.tls?.place(of: request.url)?.key
+    }
+}
+
+// MARK: - Patience
+
+/// Inside its calls, libcurl waits for FTP's last answers (the 226 after a file, and the answer to QUIT) and for the
+/// end of an SSH session. That can take a minute and more, and all transfers wait with it. Once a second, libcurl asks
+/// whether to continue (CURLOPT_XFERINFOFUNCTION(3)).
+extension Transfer {
+    /// Nanoseconds that all transfers may wait for one server.
+    private static let patience: Int64 = 1_500_000_000
+
+    /// Called on entry and while libcurl waits. Returning true ends the transfer and its connection: the answer may
+    /// still come, and would be taken for that to the next command.
+    func hasWaitedTooLong(_ reactor: Reactor) -> Bool {
+        let time = dld_monotonic_nanoseconds()
+        if waitingIn != reactor.now {
+            waitingIn = reactor.now
+            waitingSince = time
+        }
+        guard time - waitingSince > Self.patience else { return false }
+        if let easy { dld_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
+        return true
+    }
+}
+
+extension EasySetup {
+    /// For protocols whose handlers wait inside libcurl.
+    mutating func bePatientOnlySoLong(_ transfer: Transfer) {
+        guard result == CURLE_OK else { return }
+        result = dld_easy_set_progress_callback(easy, mayGoOn, Unmanaged.passUnretained(transfer).toOpaque())
+    }
+}
+
+private let mayGoOn: dld_progress_callback = { context, _, _, _, _ in
+    guard let context else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    guard let reactor = transfer.reactor else { return 0 }
+    return transfer.hasWaitedTooLong(reactor) ? 1 : 0
+}
+
+// MARK: - Cookies
+
+/// Where a task's cookies are kept. Called on the reactor's thread; must not block.
+package protocol CookieKeeping: AnyObject, Sendable {
+    /// The cookies of a request, in the form of its Cookie field; nil if it has none.
+    /// - Parameter names: names of cookies that the caller's own header gives.
+    func field(for request: @autoclosure () -> CookieRequest, without names: @autoclosure () -> Set<String>) -> String?
+    /// The values of the Set-Cookie fields of one response.
+    func receive(_ fields: [String], from url: CookieURL)
+}
+
+extension Transfer {
+    /// Chooses the cookies of the request that is about to be sent; each redirect's target gets its own.
+    func chooseCookies() {
+        guard let cookies = context.cookies, isHTTP else { return }
+        noteSites()
+        request.storedCookies = cookies.field(
+            for: CookieRequest(request.cookieURL, isSafe: request.isSafe, crossedSites: crossedSites),
+            without: request.headers.namesOfCookies)
+        if request.redirects == 0 { context.observer.transferSends(cookies: request.storedCookies) }
+    }
+
+    /// Notes whether a redirect has led to another site; called with the request that goes there.
+    func noteSites() { crossedSites = crossedSites || request.isForeign && hasCrossedSites }
+
+    /// Whether the request goes to another site than the exchange's URL.
+    private var hasCrossedSites: Bool {
+        guard let first = CurlURL(exchange.url) else { return true }
+        return PublicSuffixes.site(of: first.host) != PublicSuffixes.site(of: request.url.host)
+    }
+
+    /// Keeps the cookies of a response whose header is complete. Those of a proxy are not the server's. If there are
+    /// more fields than cookies that one domain may have, the last ones count.
+    func keepCookies() {
+        guard let cookies = context.cookies, parser.status != 407, isHTTP,
+            parser.headers.firstIndex(named: "set-cookie") != nil
+        else { return }
+        let fields = parser.setCookies.suffix(Bounds.cookiesOfDomain)
+        cookies.receive(Array(fields), from: request.cookieURL)
+    }
+}
+
+extension RequestState {
+    /// Its method changes nothing on the server (RFC 9110 section 9.2.1).
+    var isSafe: Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(effectiveMethod) }
+
+    var cookieURL: CookieURL { CookieURL(host: url.host, text: url.text, isSecure: url.scheme == "https") }
+}
+
+extension [HeaderField] {
+    /// Names in the caller's Cookie fields.
+    package var namesOfCookies: Set<String> {
+        Set(
+            values(named: "cookie").flatMap { $0.split(separator: ";") }.compactMap { pair in
+                let name = pair.utf8.prefix { $0 != UInt8(ascii: "=") }.drop { $0 == 0x20 || $0 == 0x09 }
+                return name.endIndex == pair.endIndex ? nil : String(Substring(name))
+            })
     }
 }

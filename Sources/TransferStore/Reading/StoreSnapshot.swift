@@ -46,3 +46,431 @@ package class StoreSnapshot {
         try rows(sql, repeat each values).map { TaskID($0[0] as Int64) }
     }
 }
+
+// MARK: - Bodies
+
+/// A body that the store keeps.
+package struct KeptBody: Hashable, Sendable {
+    package var size: ByteCount
+    /// nil if it is too long to show.
+    package var content: [UInt8]?
+
+    package init(size: ByteCount, content: [UInt8]? = nil) {
+        self.size = size
+        self.content = content
+    }
+}
+
+extension StoreSnapshot {
+    /// The header of the last answer; nil if all of it is shown elsewhere, or none arrived.
+    package func wholeHead(of id: TaskID) throws -> WholeHead? {
+        try text("SELECT head FROM response WHERE task = ? AND head IS NOT NULL", id.rawValue)
+            .map { try JSONColumn.decode($0) }
+    }
+
+    /// A kept body of at most `limit` bytes; of a longer one only its length; nil if there is none.
+    package func body(of id: TaskID, _ role: BodyRole, showing limit: ByteCount) throws -> KeptBody? {
+        guard let size = try bodyLength(of: id, role) else { return nil }
+        return KeptBody(size: size, content: size > limit ? nil : try body(of: id, role))
+    }
+
+    /// Length of a kept body; nil if there is none.
+    package func bodyLength(of id: TaskID, _ role: BodyRole) throws -> ByteCount? {
+        try integer(
+            "SELECT length(content) FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue
+        ).map { ByteCount($0) }
+    }
+
+    /// A part of a kept body, shorter at its end; nil if there is no body.
+    package func body(
+        of id: TaskID, _ role: BodyRole, from offset: ByteCount = .zero, atMost length: ByteCount? = nil
+    ) throws -> [UInt8]? {
+        try rows(
+            // For an empty BLOB, substr returns NULL.
+            "SELECT ifnull(substr(content, ?, ?), x'') FROM body WHERE task = ? AND role = ?",
+            // SQLite counts from 1, and no BLOB reaches 2 GiB; SQLite cuts a length beyond the end.
+            min(offset.rawValue, Int64(Int32.max)) + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue,
+            role.rawValue
+        ).next().flatMap { $0[0] as [UInt8]? }
+    }
+}
+
+// MARK: - Events
+
+extension StoreSnapshot {
+    /// Events after `query.after` that match, in order, up to `query.limit` and `query.bytes`.
+    package func events(_ query: EventQuery) throws -> [EventRecord] { try eventPage(query).events }
+
+    /// The same events, and whether the limit or the bytes cut the page: more may follow.
+    package func eventPage(_ query: EventQuery) throws -> (events: [EventRecord], isCut: Bool) {
+        let (sql, arguments) = Self.eventSQL(query, filed: query.onlyTask == nil ? .zero : try filedEvents())
+        let rows = try rows(sql, list: arguments)
+        var events: [EventRecord] = []
+        var length = 0
+        while let row = try rows.next() {
+            let payload = row[6] as String?
+            length += payload?.utf8.count ?? 0
+            if length > query.bytes, !events.isEmpty { return (events, true) }
+            events.append(try Self.event(row, payload))
+        }
+        return (events, events.count == query.limit)
+    }
+
+    /// `event_task` contains the events up to this one.
+    func filedEvents() throws -> SequenceNumber {
+        SequenceNumber(try integer("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'events_filed'") ?? 0)
+    }
+
+    /// Number of the last event ever stored; zero before the first.
+    package func eventHead() throws -> SequenceNumber {
+        if let recent { return SequenceNumber(try recent.tallies.last(.event, in: connection)) }
+        return SequenceNumber(try integer("SELECT value FROM counter WHERE name = 'event'") ?? 0)
+    }
+
+    /// The number from which retention has removed no event of `owner`, or of any owner.
+    package func firstEventKept(of owner: UserID? = nil) throws -> SequenceNumber {
+        let expired = try integer(
+            "SELECT max(expired) FROM event_owner WHERE ?1 IS NULL OR owner = ?1", owner?.rawValue)
+        return SequenceNumber((expired ?? 0) + 1)
+    }
+
+    /// What the durable subscriber acknowledged last; nil if no subscriber has this name.
+    package func subscriber(_ name: String, owner: UserID) throws -> SequenceNumber? {
+        try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
+            .map { SequenceNumber($0) }
+    }
+
+    /// What `settings.set` stored, by name.
+    package func settings() throws -> [String: JSONValue] {
+        let rows = try rows("SELECT name, value FROM setting")
+        var settings: [String: JSONValue] = [:]
+        while let row = try rows.next() { settings[row[0]] = try JSONColumn.decode(row[1], as: JSONValue.self) }
+        return settings
+    }
+
+    /// `event_task` finds the events of one task that are filed; later events are searched, as all are for other
+    /// queries. `+` prevents the planner from using other indexes, whose order is not the log's.
+    static func eventSQL(_ query: EventQuery, filed: SequenceNumber) -> (sql: String, arguments: [any Bindable]) {
+        var (conditions, values): ([String], [any Bindable]) = ([], [])
+        if let owner = query.owner {
+            conditions.append("+owner = ?")
+            values.append(owner.rawValue)
+        }
+        func oneOf(_ column: String, _ words: [any Bindable]) {
+            conditions.append("+\(column) IN (\(placeholders(words.count)))")
+            values.append(contentsOf: words)
+        }
+        if let sessions = query.sessions { oneOf("session", sessions.sorted()) }
+        if let types = query.types { oneOf("type", types.map(\.rawValue).sorted()) }
+        if query.onlyTask == nil, let tasks = query.tasks { oneOf("task", tasks.sorted().map(\.rawValue)) }
+        func stretch(_ place: String) -> String {
+            """
+            SELECT sequence, time, type, owner, session, task, payload FROM event \
+            WHERE \(([place] + conditions).joined(separator: " AND "))
+            """
+        }
+        let ordering = " ORDER BY sequence LIMIT ?"
+        guard let task = query.onlyTask?.rawValue else {
+            return (stretch("sequence > ?") + ordering, [query.after.rawValue] + values + [query.limit])
+        }
+        let sql =
+            stretch("task = ? AND filed = 1 AND sequence > ?") + " UNION ALL " + stretch("sequence > ? AND +task = ?")
+        let before: [any Bindable] = [task, query.after.rawValue]
+        let behind: [any Bindable] = [max(query.after, filed).rawValue, task]
+        return (sql + ordering, before + values + behind + values + [query.limit])
+    }
+
+    private static func event(_ row: Row, _ payload: String?) throws -> EventRecord {
+        EventRecord(
+            sequence: SequenceNumber(row[0] as Int64), time: Timestamp(milliseconds: row[1]),
+            type: try JSONColumn.word(row[2]),
+            session: SessionKey(owner: UserID(row[3] as UInt32), identifier: row[4]),
+            task: (row[5] as Int64?).map { TaskID($0) },
+            payload: try payload.map { try JSONColumn.members($0) } ?? [:])
+    }
+}
+
+/// `?,?,?` for `count` arguments.
+func placeholders(_ count: Int) -> String {
+    repeatElement("?", count: count).joined(separator: ",")
+}
+
+extension EventQuery {
+    /// The only task whose events are wanted; nil if there are several, or none is named.
+    var onlyTask: TaskID? { tasks.flatMap { $0.count == 1 ? $0.first : nil } }
+}
+
+// MARK: - Selection
+
+/// Pages of tasks that are named by ids, tags or client tokens: an index finds them, however many others there are.
+extension StoreSnapshot {
+    /// Tasks from which one page is taken; more are for the next page, as with a text search.
+    static let mostSelected = 4096
+
+    /// Like `page`, for a query with ids, tags or client tokens.
+    /// - Parameter start: the page begins after this id.
+    func selectedPage(_ query: TaskQuery, after start: TaskID?) throws -> (ids: [TaskID], last: TaskID?) {
+        let candidates = try candidates(query, after: start)
+        var found = try matching(query, among: candidates)
+        if found.count > query.limit {
+            found.removeLast(found.count - query.limit)
+            return (found, found.last)
+        }
+        return (found, candidates.count == Self.mostSelected ? candidates.last : nil)
+    }
+
+    /// Tasks that one of the query's lists names, in its order, after `start`.
+    private func candidates(_ query: TaskQuery, after start: TaskID?) throws -> [TaskID] {
+        let isRising = query.order != .newest
+        if let ids = query.ids {
+            let wanted = Set(ids).filter { id in start.map { isRising ? id > $0 : id < $0 } ?? true }
+            return Array(wanted.sorted { isRising ? $0 < $1 : $0 > $1 }.prefix(Self.mostSelected))
+        }
+        var found: Set<TaskID> = []
+        for owner in try owners(query) {
+            if let tokens = query.clientTokens {
+                found.formUnion(try labelled("client_token", "token", tokens, owner, isRising, after: start))
+            } else if let tag = query.tags?.first {
+                found.formUnion(try labelled("task_tag", "tag", [tag], owner, isRising, after: start))
+            }
+        }
+        return Array(found.sorted { isRising ? $0 < $1 : $0 > $1 }.prefix(Self.mostSelected))
+    }
+
+    private func owners(_ query: TaskQuery) throws -> [UserID] {
+        if let owner = query.owner { return [owner] }
+        let rows = try rows("SELECT DISTINCT owner FROM session")
+        var owners: [UserID] = []
+        while let row = try rows.next() { owners.append(UserID(row[0] as UInt32)) }
+        return owners
+    }
+
+    private func labelled(
+        _ table: String, _ column: String, _ labels: [String], _ owner: UserID, _ isRising: Bool, after start: TaskID?
+    ) throws -> [TaskID] {
+        let sql = Self.labelledSQL(table, column, isRising: isRising)
+        var found: [TaskID] = []
+        for label in Set(labels) {
+            found += try taskIDs(
+                sql,
+                owner.rawValue, label, start?.rawValue ?? (isRising ? .min : .max), Self.mostSelected)
+        }
+        return found
+    }
+
+    static func labelledSQL(_ table: String, _ column: String, isRising: Bool) -> String {
+        """
+        SELECT task FROM \(table) WHERE owner = ? AND \(column) = ? AND task \(isRising ? ">" : "<") ? \
+        ORDER BY task \(isRising ? "" : "DESC") LIMIT ?
+        """
+    }
+
+    /// Those of the tasks that satisfy all of the query's conditions, in its order.
+    private func matching(_ query: TaskQuery, among ids: [TaskID]) throws -> [TaskID] {
+        var conditions: [String] = []
+        var arguments: [any Bindable] = [Self.list(ids)]
+        func require(_ condition: String, _ values: any Bindable...) {
+            conditions.append(condition)
+            arguments += values
+        }
+        if let owner = query.owner { require("session.owner = ?", owner.rawValue) }
+        if let session = query.session { require("session.identifier = ?", session) }
+        if let sessions = query.sessions {
+            require("session.identifier IN (SELECT value FROM json_each(?))", JSONColumn.encode(sessions))
+        }
+        if let states = query.states {
+            require("task.state IN (SELECT value FROM json_each(?))", JSONColumn.encode(states.map(\.rawValue)))
+        }
+        if let kinds = query.kinds {
+            require("task.kind IN (SELECT value FROM json_each(?))", JSONColumn.encode(kinds.map(\.rawValue)))
+        }
+        for tag in query.tags ?? [] {
+            require(
+                "EXISTS (SELECT 1 FROM task_tag WHERE owner = session.owner AND tag = ? AND task_tag.task = task.id)",
+                tag)
+        }
+        if let tokens = query.clientTokens {
+            require(
+                """
+                EXISTS (SELECT 1 FROM client_token WHERE client_token.task = task.id \
+                AND token IN (SELECT value FROM json_each(?)))
+                """, JSONColumn.encode(tokens))
+        }
+        if let pattern = query.match.flatMap(TaskListing.pattern) {
+            conditions.append("(\(TaskListing.textSQL))")
+            arguments += TaskListing.textArguments(pattern)
+        }
+        let narrowed = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
+        return try rows(
+            """
+            SELECT task.id FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
+            JOIN session ON session.id = task.session \(narrowed) ORDER BY wanted.key
+            """, list: arguments
+        ).map { TaskID($0[0] as Int64) }
+    }
+}
+
+// MARK: - List
+
+extension StoreSnapshot {
+    /// One page of tasks, and the cursor of the next. If no index answers the query, a page ends after `mostSearched`
+    /// tasks, even if it is empty. It also ends at `query.bytes`.
+    /// - Throws: `request.bad_field` if the cursor is not from this store and this order.
+    package func page(_ query: TaskQuery) throws -> TaskPage {
+        let store = try storeIdentifier()
+        let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store) }
+        if query.namesTasks {
+            guard query.limit > 0 else { return TaskPage(tasks: []) }
+            let (ids, last) = try selectedPage(query, after: start?.key.id)
+            let places = ids.map { PageCursor(order: query.order, key: ListKey(id: $0)) }
+            let next = last.map { PageCursor(order: query.order, key: ListKey(id: $0)) }
+            return try page(query, of: places, next: next, total: nil, store)
+        }
+        let (cells, count) = try cells(query)
+        let stages = query.order.stages
+        // A condition that no index serves is searched for.
+        let isSought = query.range != nil && !stages.allSatisfy(\.order.isByID)
+        let searches = query.match.map { !$0.isEmpty } ?? false || isSought
+        let total = searches || query.kinds != nil || query.range != nil ? nil : count
+        guard query.limit > 0 else { return TaskPage(tasks: [], total: total) }
+        var found: [PageCursor] = []
+        var last: PageCursor?
+        var seen = 0
+        for (number, stage) in stages.enumerated() where number >= start?.stage ?? 0 {
+            let key = number == start?.stage ? start?.key : nil
+            var listing = TaskListing(
+                self, cells: cells.filter { stage.states.contains($0.state) }, order: stage.order,
+                after: key ?? query.range.flatMap { ListKey(before: $0, in: stage.order) }, match: query.match,
+                limit: query.limit - found.count)
+            while let (key, matches) = try listing.next() {
+                if let range = query.range, stage.order.isPast(key.id, range) { break }
+                if found.count == query.limit || (searches && seen == Self.mostSearched) {
+                    return try page(query, of: found, next: last, total: total, store)
+                }
+                seen += 1
+                let place = PageCursor(order: query.order, stage: number, key: key)
+                last = place
+                if matches, query.range?.contains(key.id) ?? true { found.append(place) }
+            }
+        }
+        return try page(query, of: found, next: nil, total: total, store)
+    }
+
+    /// - Parameter next: where the next page begins if this one holds all of `places`; nil if there is none.
+    private func page(
+        _ query: TaskQuery, of places: [PageCursor], next: PageCursor?, total: Int?, _ store: String
+    ) throws -> TaskPage {
+        let (tasks, count) = try listed(places.map(\.key.id), bytes: query.bytes)
+        let end = count < places.count ? places[count - 1] : next
+        return TaskPage(tasks: tasks, total: total, nextCursor: end?.text(store: store))
+    }
+
+    /// Tasks that one page searches without an index: bounds how long a call takes.
+    static let mostSearched = 4096
+
+    /// Ids of the selected tasks, ascending from `after` (exclusive).
+    package func select(_ selector: TaskSelector, after: TaskID? = nil, limit: Int) throws -> [TaskID] {
+        if let ids = selector.ids {
+            let open = Set(ids).filter { $0 > after ?? TaskID(0) }.sorted()
+            return Array(try open.filter { try matches($0, selector) }.prefix(limit))
+        }
+        var query = TaskQuery(owner: selector.owner, session: selector.session, states: selector.states)
+        query.limit = limit
+        var listing = TaskListing(
+            self, cells: try cells(query).cells, order: .oldest,
+            after: after.map { ListKey(id: $0) } ?? selector.range.flatMap { ListKey(before: $0, in: .oldest) },
+            limit: limit)
+        var found: [TaskID] = []
+        while found.count < limit, let (key, _) = try listing.next() {
+            if let range = selector.range, KeyOrder.oldest.isPast(key.id, range) { break }
+            found.append(key.id)
+        }
+        return found
+    }
+
+    private func matches(_ id: TaskID, _ selector: TaskSelector) throws -> Bool {
+        let row = try rows(
+            """
+            SELECT session.owner, session.identifier, task.state FROM task \
+            JOIN session ON session.id = task.session WHERE task.id = ?
+            """, id.rawValue
+        ).next()
+        guard let row else { return false }
+        let state: TaskState = try JSONColumn.word(row[2])
+        return (selector.owner.map { $0.rawValue == row[0] as UInt32 } ?? true)
+            && (selector.session.map { $0 == row[1] as String } ?? true)
+            && (selector.states.map { $0.contains(state) } ?? true)
+    }
+
+    /// Which sessions, states and kinds can hold tasks of this query, and how many tasks these sessions have in these
+    /// states.
+    private func cells(_ query: TaskQuery) throws -> (cells: [TaskListing.Cell], count: Int) {
+        let rows = try rows(
+            """
+            SELECT session.id, task_count.state, count FROM session JOIN task_count ON task_count.session = session.id \
+            WHERE count > 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR identifier = ?2) \
+            AND (?3 IS NULL OR identifier IN (SELECT value FROM json_each(?3)))
+            """, query.owner?.rawValue, query.session, query.sessions.map { JSONColumn.encode($0) })
+        var cells: [TaskListing.Cell] = []
+        var count = 0
+        while let row = try rows.next() {
+            let state: TaskState = try JSONColumn.word(row[1])
+            guard query.states?.contains(state) ?? true else { continue }
+            count += row[2]
+            for kind in TaskKind.allCases where query.kinds?.contains(kind) ?? true {
+                cells.append(TaskListing.Cell(session: row[0], state: state, kind: kind))
+            }
+        }
+        return (cells, count)
+    }
+
+    private func storeIdentifier() throws -> String {
+        try text("SELECT value FROM meta WHERE name = 'store_id'") ?? ""
+    }
+}
+
+/// Where the next page begins: the sort key of the last record, as text that clients return unchanged.
+package struct PageCursor: Hashable {
+    package var order: TaskOrder
+    /// Place in `TaskOrder.stages`.
+    var stage: Int
+    var key: ListKey
+
+    init(order: TaskOrder, stage: Int = 0, key: ListKey) {
+        self.order = order
+        self.stage = stage
+        self.key = key
+    }
+
+    /// - Throws: `TransferError` `request.bad_field` if the text is not a cursor this store made for `order`.
+    package init(_ text: String, order: TaskOrder, store: String) throws {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 6, parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),
+            let minor = UInt64(parts[2], radix: 36), let id = Int64(parts[3], radix: 36),
+            let stage = Int(parts[4]), order.stages.indices.contains(stage),
+            parts[5] == Self.seal(parts[0..<5], store)
+        else {
+            throw TransferError.bad("cursor", "pass `nextCursor` of the page before unchanged, with the same order.")
+        }
+        self.order = order
+        self.stage = stage
+        key = ListKey(id: TaskID(id), major: Double(bitPattern: major), minor: Double(bitPattern: minor))
+    }
+
+    package func text(store: String) -> String {
+        let parts = [
+            order.rawValue, String(key.major.bitPattern, radix: 36), String(key.minor.bitPattern, radix: 36),
+            String(key.id.rawValue, radix: 36), String(stage),
+        ]
+        return (parts + [Self.seal(parts[...], store)]).joined(separator: ".")
+    }
+
+    /// FNV-1a detects mistakes, not attacks. A forged cursor shows a client nothing that it could not list anyway.
+    package static func seal(_ parts: ArraySlice<String>, _ store: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in (parts.joined(separator: ".") + store).utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        return String(hash, radix: 36)
+    }
+}

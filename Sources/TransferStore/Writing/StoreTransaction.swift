@@ -169,3 +169,294 @@ package struct StoredDocument: Sendable {
         return payload
     }
 }
+
+// MARK: - Lanes
+
+extension StoreTransaction {
+    /// Removes these lanes from the scheduler's walk, until `release`.
+    package func hold(_ lanes: [LaneID]) throws {
+        try execute(
+            "UPDATE lane SET held = 1 WHERE held = 0 AND id IN (SELECT value FROM json_each(?))",
+            JSONColumn.encode(lanes.map(\.rawValue)))
+    }
+
+    /// Returns the lanes of these hosts to the walk.
+    package func release(hosts: [String]) throws {
+        try execute(
+            "UPDATE lane SET held = 0 WHERE held = 1 AND host IN (SELECT value FROM json_each(?))",
+            JSONColumn.encode(hosts))
+    }
+
+    /// The same for all lanes: the daemon forgets at its end which hosts are held.
+    package func releaseAllLanes() throws { try execute("UPDATE lane SET held = 0 WHERE held = 1") }
+}
+
+// MARK: - Clock
+
+extension StoreTransaction {
+    /// The wall clock went back: what is due some time after an event stays due after that time. Times that a user or a
+    /// schedule set by the clock do not change.
+    /// - Parameters:
+    ///   - interval: by how much, more than zero.
+    ///   - now: the wall clock after the change.
+    /// - Returns: the number of waiting tasks that were changed.
+    package func clockWentBack(by interval: Seconds, to now: Timestamp) throws -> Int {
+        let step = interval.milliseconds
+        try execute(
+            """
+            UPDATE task SET next_attempt_at = max(?, next_attempt_at - ?) \
+            WHERE state = 'waiting' AND next_attempt_at > ? AND reason IN ('retry', 'network', 'disk', 'decision')
+            """, now.rawValue, step, now.rawValue)
+        let waiting = connection.changes
+        // An estimate: the boot clock decides whether the resource timeout has passed.
+        try execute(
+            """
+            UPDATE task SET expires_at = max(?, expires_at - ?) \
+            WHERE finished_at IS NULL AND expires_at IS NOT NULL AND expires_at > ?
+            """, now.rawValue, step, now.rawValue)
+        try execute(
+            """
+            UPDATE upload_ending SET next_attempt_at = max(?, next_attempt_at - ?), \
+            recorded_at = min(?, recorded_at) WHERE next_attempt_at > ?
+            """, now.rawValue, step, now.rawValue, now.rawValue)
+        try execute("UPDATE launch SET started_at = min(?, started_at - ?)", now.rawValue, step)
+        return waiting
+    }
+
+    /// The kernel's name of the boot whose clock counted the pauses of sessions; nil forgets it.
+    package func setPausesBoot(_ boot: String?) throws {
+        try execute("DELETE FROM meta WHERE name = 'pauses_boot'")
+        if let boot { try execute("INSERT INTO meta (name, value) VALUES ('pauses_boot', ?)", boot) }
+    }
+}
+
+extension StoreSnapshot {
+    /// nil if it is not known: the database is new, or older than this value.
+    package func pausesBoot() throws -> String? {
+        try text("SELECT value FROM meta WHERE name = 'pauses_boot'")
+    }
+
+    /// The time of the newest event: the wall clock when the store was last in use; nil in a new one.
+    package func lastEventTime() throws -> Timestamp? {
+        try integer("SELECT time FROM event ORDER BY sequence DESC LIMIT 1").map { Timestamp(milliseconds: $0) }
+    }
+}
+
+// MARK: - Uploads
+
+/// Whether a kept body is a request's or a response's.
+package enum BodyRole: String, Sendable, CaseIterable {
+    /// What a task sends, copied when it was added.
+    case request
+    /// What a data task received.
+    case response
+}
+
+extension StoreTransaction {
+    /// Stores how much of an upload its server has; nil forgets it.
+    package func setUpload(_ id: TaskID, _ progress: UploadProgress?) throws {
+        guard let progress else {
+            let statement = try connection.statement(Self.uploadEnd)
+            statement.bind(id.rawValue, at: 1)
+            return try statement.run()
+        }
+        try execute(
+            "INSERT INTO upload (task, progress) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress",
+            id.rawValue, JSONColumn.encode(progress))
+    }
+
+    private static let uploadEnd = SQL("DELETE FROM upload WHERE task = ?")
+
+    /// Stores which file the task sends, and the properties that must not change; nil forgets it.
+    package func setSource(_ id: TaskID, _ source: SourceIdentity?) throws {
+        guard let source else {
+            return try execute("DELETE FROM source WHERE task = ?", id.rawValue)
+        }
+        try execute(
+            """
+            INSERT INTO source (task, device, inode, size, modified_ns) VALUES (?, ?, ?, ?, ?) \
+            ON CONFLICT (task) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size, \
+            modified_ns = excluded.modified_ns
+            """,
+            id.rawValue, Int64(bitPattern: source.device), Int64(bitPattern: source.inode), source.size.rawValue,
+            source.modified)
+    }
+
+    /// Keeps bytes with the task, as long as it exists; nil drops them.
+    /// - Parameter isShown: the task's answer shows them; see `StoredDocument.showsKept`.
+    package func setBody(_ id: TaskID, _ role: BodyRole, _ content: [UInt8]?, isShown: Bool = false) throws {
+        guard let content else {
+            return try execute("DELETE FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue)
+        }
+        if memory.isVolatile { try requireRoom(forBody: content.count, of: id) }
+        let statement = try connection.statement(Self.bodyChange)
+        statement.bind(id.rawValue, at: 1)
+        statement.bind(role.rawValue, at: 2)
+        statement.bind(content, at: 3)
+        statement.bind(isShown ? Int64(1) : Int64(0), at: 4)
+        try statement.runAndClear()
+    }
+
+    private static let bodyChange = SQL(
+        """
+        INSERT INTO body (task, role, content, is_shown) VALUES (?, ?, ?, ?) \
+        ON CONFLICT (task, role) DO UPDATE SET content = excluded.content, is_shown = excluded.is_shown
+        """)
+}
+
+// MARK: - SetAside
+
+/// What is known of a task that was set aside.
+package struct SetAsideTask: Sendable, Hashable {
+    package var id: TaskID
+    package var session: SessionKey
+    package var url: String
+    /// The state before; a task that had not ended has now failed.
+    package var state: TaskState
+}
+
+extension StoreTransaction {
+    /// Makes a damaged row of a task readable again. A disk or another program has damaged it, and every read of it
+    /// would fail, together with everything that is read in the same call. Its documents are dropped, and with them what
+    /// clients were asked and have answered. If the task had not ended, it fails. It keeps its URL only if it had
+    /// completed, so that nothing of it is sent by accident.
+    /// - Returns: nil if there is no such task.
+    package func setAside(_ id: TaskID, because error: TransferError, at now: Timestamp) throws -> SetAsideTask? {
+        let row = try rows(
+            """
+            SELECT owner, identifier, task.kind, task.state, task.url, task.description FROM task \
+            JOIN session ON session.id = task.session WHERE task.id = ?
+            """, id.rawValue
+        ).next()
+        guard let row else { return nil }
+        let task = SetAsideTask(
+            id: id, session: SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1]), url: row[4],
+            state: try JSONColumn.word(row[3]))
+        try keepPart(of: task, at: now)
+        var spec = TaskSpec()
+        spec.kind = try JSONColumn.word(row[2])
+        spec.description = row[5]
+        let isCompleted = task.state == .completed
+        if isCompleted { spec.url = task.url }
+        for table in ["checkpoint", "response", "upload", "decision"] {
+            try execute("DELETE FROM \(table) WHERE task = ?", id.rawValue)
+        }
+        let text = JSONColumn.encode(spec)
+        let reason = isCompleted ? nil : JSONColumn.encode(error)
+        try recounting(id) {
+            try connection.execute(
+                """
+                UPDATE task SET spec = ?, error = ?, state = ?, reason = NULL, next_attempt_at = NULL, short_body = NULL, \
+                budget_mark = NULL, expires_at = NULL, deadline_at = NULL, metrics = NULL, \
+                finished_at = coalesce(finished_at, ?) WHERE id = ?
+                """, text, reason, (task.state.isFinal ? task.state : .failed).rawValue, now.rawValue, id.rawValue)
+        }
+        return task
+    }
+
+    /// Its part file is removed with the others that are no longer wanted.
+    private func keepPart(of task: SetAsideTask, at now: Timestamp) throws {
+        let row = try rows("SELECT part_path, device, inode FROM checkpoint WHERE task = ?", task.id.rawValue).next()
+        guard let row, let slash = (row[0] as String).lastIndex(of: "/") else { return }
+        let path: String = row[0]
+        let part = LeftPart(
+            owner: task.session.owner, folder: slash == path.startIndex ? "/" : String(path[..<slash]),
+            name: String(path[path.index(after: slash)...]), task: task.id, device: UInt64(bitPattern: row[1]),
+            inode: UInt64(bitPattern: row[2]), recordedAt: now)
+        try note([part])
+    }
+}
+
+// MARK: - Volatile
+
+/// Bounds what one owner may keep in the daemon's memory, and forgets whole sessions.
+extension StoreTransaction {
+    /// The first id of the tasks of this start's volatile sessions. Each start has ids of its own, so that none is used
+    /// twice. Only for the store on the disk.
+    package func nextVolatileIDs() throws -> TaskID {
+        let starts = try text("SELECT value FROM meta WHERE name = 'volatile_starts'").flatMap { Int64($0) } ?? 0
+        try execute("DELETE FROM meta WHERE name = 'volatile_starts'")
+        try execute("INSERT INTO meta (name, value) VALUES ('volatile_starts', ?)", String(starts + 1))
+        return TaskID(TaskID.firstVolatile.rawValue + starts % Self.mostStarts * Self.idsOfStart)
+    }
+
+    private static let idsOfStart: Int64 = 1_000_000_000
+    /// All ids are below 2^53.
+    private static let mostStarts: Int64 = 8_000_000
+
+    /// - Throws: `limit.reached` if an owner of `tasks` would have more than `Bounds.volatileTasks`.
+    func requireRoom(for tasks: [NewTask]) throws {
+        var added: [UserID: Int] = [:]
+        for task in tasks { added[task.session.owner, default: 0] += 1 }
+        for (owner, count) in added {
+            let held = try counts(owner: owner).values.reduce(0, +)
+            guard held + count > Bounds.volatileTasks else { continue }
+            throw TransferError(
+                .limitReached,
+                "One user has at most \(Bounds.volatileTasks) tasks in volatile sessions; remove those that have ended."
+            )
+        }
+    }
+
+    /// A client that never reads its responses must not fill the daemon's memory.
+    /// - Throws: `limit.reached` if the owner's bodies would have more than `Bounds.volatileBodies`.
+    func requireRoom(forBody count: Int, of id: TaskID) throws {
+        guard try !isSmall(with: count) else { return }
+        let owner = try integer(
+            "SELECT owner FROM session JOIN task ON task.session = session.id WHERE task.id = ?", id.rawValue)
+        guard let owner, try !hasRoom(forBodies: count, of: UserID(UInt32(owner))) else { return }
+        throw TransferError(
+            .limitReached,
+            "The bodies of your volatile sessions have \(Bounds.volatileBodies >> 20) MiB; read them with task.body, and "
+                + "remove their tasks.", retryable: false)
+    }
+
+    /// Whether an owner may have bodies with this many more bytes.
+    package func hasRoom(forBodies count: Int, of owner: UserID) throws -> Bool {
+        if try isSmall(with: count) { return true }
+        let kept =
+            try integer(
+                """
+                SELECT sum(length(content)) FROM body JOIN task ON task.id = body.task \
+                JOIN session ON session.id = task.session WHERE session.owner = ?
+                """, owner.rawValue) ?? 0
+        return kept + Int64(count) <= Bounds.volatileBodies
+    }
+
+    /// Whether the whole store is small. This is one number, so the sum over all bodies is seldom needed.
+    private func isSmall(with count: Int) throws -> Bool {
+        let size = try integer("PRAGMA page_size") ?? 0
+        func fits(_ pages: Int64) -> Bool { pages * size + Int64(count) <= Bounds.volatileBodies }
+        let pages = try integer("PRAGMA page_count") ?? 0
+        return try fits(pages) || fits(pages - (integer("PRAGMA freelist_count") ?? 0))
+    }
+
+    /// Forgets tasks of a session whose tasks have all ended. It does so in one step, because removing the rows one by
+    /// one costs several times as much. Only for the volatile store.
+    /// - Returns: whether there were any.
+    package func forgetTasks(of key: SessionKey, limit: Int) throws -> Bool {
+        guard let row = try sessionRow(key) else { return false }
+        let rows = try connection.rows("SELECT id, lane, state FROM task WHERE session = ? LIMIT ?", row, limit)
+        let tasks = try rows.map { row in (id: row[0] as Int64, lane: row[1] as Int64, state: row[2] as String) }
+        guard !tasks.isEmpty else { return false }
+        for task in tasks {
+            let place = Tallies.Place(session: row, lane: task.lane)
+            try memory.tallies.count(place, try JSONColumn.word(task.state), by: -1, in: connection)
+        }
+        let ids = "[" + tasks.map { String($0.id) }.joined(separator: ",") + "]"
+        try connection.execute("DELETE FROM client_token WHERE task IN (SELECT value FROM json_each(?))", ids)
+        try connection.execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(?))", ids)
+        isUntidy = true
+        return true
+    }
+
+    /// Forgets a session that has no tasks any more, and the client tokens of the tasks that it had; those of the
+    /// owner's other sessions stay. Only for the volatile store.
+    package func forgetSession(_ key: SessionKey) throws {
+        guard let row = try sessionRow(key) else { return }
+        knownSessions[key] = nil
+        try execute("DELETE FROM client_token WHERE owner = ? AND session = ?", key.owner.rawValue, row)
+        try execute("DELETE FROM session WHERE id = ?", row)
+        isUntidy = true
+    }
+}

@@ -229,3 +229,332 @@ final class DownloadAttempt: TransferAttempt {
         }
     }
 }
+
+// MARK: - Proof
+
+/// Verifies what was written before the file gets its name, because other programs of the user may change the part
+/// file.
+extension DownloadAttempt {
+    /// How often one attempt fetches the file before it gives up because somebody keeps damaging the part file.
+    static let mostDamages = 4
+    /// How often a file is hashed if it changes meanwhile.
+    private static let mostLooks = 3
+
+    /// The user's checksum. It applies to the decoded file, and is trusted most.
+    var own: [DigestAlgorithm: String] { record.spec.checksum.map { [$0.algorithm: $0.value] } ?? [:] }
+
+    /// A digest of the file, or of the body as received, was compared.
+    func isVerified(_ arrival: Arrival) -> Bool {
+        !own.isEmpty || !arrival.serverDigests.isEmpty
+            || record.spec.pieces != nil && arrival.contentCoding == nil
+    }
+
+    /// Verifies a part file against the user's digest or else the server's. Without a digest, it checks the length and
+    /// that there is no hole.
+    /// - Returns: every digest that was computed.
+    /// - Throws: `integrity.checksum`; a part file that somebody has changed is marked as damaged.
+    func proven(
+        _ whole: Whole, _ part: PartFile, isCoded: Bool, in folder: Folder
+    ) async throws -> [DigestAlgorithm: String] {
+        let others = own.isEmpty ? whole.arrival.serverDigests : [:]
+        if let stamp = whole.stamp, others.isEmpty {
+            // The pieces were just verified.
+            let now = try await tools.files.look(at: part, of: whole.arrival.total, in: folder)
+            guard now == stamp else { throw TransferFiles.damage(noted: part) }
+            return whole.digests ?? [:]
+        }
+        let expected = own.isEmpty ? whole.arrival.serverDigests : isCoded ? [:] : own
+        return try await proven(part, whole.arrival.total, expected, in: folder)
+    }
+
+    /// The same for a file of `total` bytes that the daemon wrote.
+    func proven(
+        _ part: PartFile, _ total: ByteCount, _ expected: [DigestAlgorithm: String], in folder: Folder
+    ) async throws -> [DigestAlgorithm: String] {
+        // Without a digest, only the file system knows about a hole.
+        var stamp = try await tools.files.look(
+            at: part, of: total, in: folder, findingHoles: expected.isEmpty && !mayHaveHoles)
+        guard !expected.isEmpty else { return [:] }
+        run.set(phase: .verifying)
+        for _ in 0..<Self.mostLooks {
+            let digests = try await verified(part, total, expected, in: folder)
+            let now = try await tools.files.look(at: part, of: total, in: folder)
+            if now == stamp { return digests }
+            stamp = now
+        }
+        throw TransferFiles.damage(noted: part)
+    }
+
+    private func verified(
+        _ part: PartFile, _ total: ByteCount, _ expected: [DigestAlgorithm: String], in folder: Folder
+    ) async throws -> [DigestAlgorithm: String] {
+        do {
+            return try await tools.files.verify(part, expected: expected)
+        } catch let error as TransferError where error.code == .integrityChecksum {
+            // A hole explains the mismatch; then no mirror is at fault.
+            _ = try await tools.files.look(at: part, of: total, in: folder, findingHoles: !mayHaveHoles)
+            throw error
+        }
+    }
+
+    /// The kernel copies a local file as it is, including holes.
+    private var mayHaveHoles: Bool { TransferFiles.mayHaveHoles(record) }
+
+    // MARK: Starting over
+
+    /// Tells whether the file may be fetched again because somebody damaged its part file.
+    func mayBeginAnew(after part: PartFile) -> Bool {
+        part.isDamaged && !run.isCommitting && RepeatRules.mayFetchAgain(record.spec)
+    }
+
+    /// Replaces the part file, which somebody else may still have open, by a new one.
+    @inline(never)  // Keeps its locals out of suspended frames.
+    func beginAnew(
+        _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, because cause: TransferError
+    ) async throws {
+        tools.engine.journal?.forget(record.id)
+        try await restart(hand.held.part, because: cause, keeping: nil, recorder)
+        var now = record
+        now.checkpoint = nil
+        hand.replace(with: try await tools.files.openPart(of: now, place.plan, in: place.folder, engine: tools.engine))
+        run.holds(.zero, of: nil)
+        run.set(phase: nil)
+    }
+}
+
+// MARK: - Beginning
+
+/// Does everything that needs no answer from the server, and starts the first exchanges.
+extension DownloadAttempt {
+    func begin(_ beginnings: Turnstiles, ended: @escaping @Sendable (AttemptEnding) -> Void) {
+        let plan: DestinationPlan
+        do {
+            plan = try DestinationPlan(record.spec.destination)
+        } catch {
+            return run.start { ended(AttemptEnding(of: error)) }
+        }
+        if let begun = beginAtOnce(plan) { return wait(for: begun, ended) }
+        let turnstile = beginnings[record.destinationDevice]
+        turnstile.enter { [self] in
+            run.start { [self] in
+                let begun = await beginLater(plan)
+                turnstile.leave()
+                switch begun {
+                case .success(let begun): wait(for: begun, ended)
+                case .failure(let early): ended(early.ending)
+                }
+            }
+        }
+    }
+
+    /// The attempt ended before any exchange began.
+    private struct EndedEarly: Error {
+        var ending: AttemptEnding
+    }
+
+    /// Starts the first exchange at once if nothing must be waited for: the task is new, its folder is open, and none
+    /// of its files can exist yet.
+    private func beginAtOnce(_ plan: DestinationPlan) -> BegunDownload? {
+        guard record.status.attempts <= 1, record.checkpoint == nil,
+            let folder = tools.files.openFolder(plan, for: record),
+            tools.files.hasSpace(in: folder, leaving: tools.minimumFreeSpace(), at: tools.time.reading().boot),
+            let pinned = tools.files.pinnedAtOnce(
+                policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
+        else { return nil }
+        let place = PartPlace(plan: plan, folder: folder)
+        let hand = PartInHand(tools.files.plannedPart(of: record, plan, in: folder))
+        let (recorder, search) = (recorder(of: record), search(hand, .all, pinned))
+        let exchanges = try? exchanges(search, hand, recorder)
+        exchanges?.steps.begin()
+        return BegunDownload(place: place, opened: (hand, recorder), search: search, exchanges: exchanges)
+    }
+
+    private func beginLater(_ plan: DestinationPlan) async -> Result<BegunDownload, EndedEarly> {
+        do {
+            let folder = try await tools.files.open(plan, for: record)
+            do {
+                return .success(try await begin(PartPlace(plan: plan, folder: folder)))
+            } catch {
+                if !(error is EndedEarly) { tools.files.forget(folder, for: record) }
+                throw error
+            }
+        } catch let early as EndedEarly {
+            return .failure(early)
+        } catch {
+            return .failure(EndedEarly(ending: AttemptEnding(of: error)))
+        }
+    }
+
+    private func begin(_ place: PartPlace) async throws -> BegunDownload {
+        if let delivered = try await tools.files.alreadyDelivered(place.plan, place.folder, record, policy) {
+            // The coded body, if the file was decoded.
+            await tools.files.removeUseless(of: record, place.plan, in: place.folder)
+            throw EndedEarly(ending: try await tools.complete(record, of: run, with: delivered))
+        }
+        try await tools.files.requireSpace(
+            in: place.folder, leaving: tools.minimumFreeSpace(), at: tools.time.reading().boot)
+        // Copying the part file may take long, so other attempts may begin meanwhile.
+        guard tools.moves.isInPlace(record, place) else {
+            return BegunDownload(place: place, opened: nil, search: nil, exchanges: nil)
+        }
+        let (hand, recorder) = try await open(record, place)
+        // An error here occurs again in `end`, which knows what follows from it.
+        let search = try? await search(hand)
+        var exchanges: FileExchanges?
+        if let search { exchanges = try? await begunExchanges(search, hand, recorder) }
+        return BegunDownload(place: place, opened: (hand, recorder), search: search, exchanges: exchanges)
+    }
+
+    /// Opens the part file, and makes the recorder of what happens to it.
+    func open(_ record: TaskRecord, _ place: PartPlace) async throws -> (PartInHand, RunRecorder) {
+        let hand = PartInHand(
+            try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
+        if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
+        let recorder = recorder(of: record)
+        if case .answered(_, _?) = policy.redirects, hand.held.part.isOpen {
+            try await beginAnew(hand, place, recorder, because: Self.replacedByRedirect)
+        }
+        return (hand, recorder)
+    }
+
+    private static let replacedByRedirect = TransferError(
+        .validatorChanged, "The redirect that was refused is the answer. The bytes that were held are dropped.")
+
+    private func recorder(of record: TaskRecord) -> RunRecorder {
+        RunRecorder(
+            record: record, run: run, keepsAnswers: true, patience: tools.patience,
+            keeper: tools.checkpoints, time: tools.time, logger: logger, asking: tools.asking(of: record, run, policy))
+    }
+
+    /// Ends the attempt when its first exchanges are over. Until then, the run has no Swift task.
+    private func wait(for download: BegunDownload, _ ended: @escaping @Sendable (AttemptEnding) -> Void) {
+        guard let exchanges = download.exchanges else {
+            return run.start { [self] in ended(await end(download)) }
+        }
+        run.wait(for: exchanges.steps) { [self] in
+            if !endAtOnce(download, exchanges, ended) { run.start { [self] in ended(await end(download)) } }
+        }
+    }
+}
+
+// MARK: - Pieces
+
+/// Finds the wrong pieces of a complete file, and fetches only those again.
+extension DownloadAttempt {
+    /// Returns the file with correct pieces; nil if the run was stopped.
+    /// - Throws: `integrity.checksum` if pieces stay wrong, or if the file has another length.
+    func repaired(
+        _ arrived: Whole, _ pieces: PieceDigests, _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder
+    ) async throws -> Whole? {
+        var whole = arrived
+        var repair: PieceRepair?
+        while true {
+            if let bytes = whole.gathered {
+                try await tools.files.write(bytes, to: hand.held.part)
+                whole.gathered = nil
+            }
+            run.set(phase: .verifying)
+            let map = try PieceMap(pieces, of: whole.arrival.total)
+            let part = hand.held.part
+            whole.stamp = try? await tools.files.look(at: part, of: whole.arrival.total, in: place.folder)
+            if part.isDamaged { throw TransferFiles.damage(of: part) }
+            let (wrong, mismatch) = try await wrongPieces(&whole, pieces, map, part)
+            // The digest of the whole file contradicts the digests of its pieces.
+            if wrong.isEmpty, let mismatch { throw mismatch }
+            if wrong.isEmpty { return whole }
+            let places = origins(hand.held.checkpoint, whole.arrival.head.map { ($0.headers, $0.url) })
+            var next = repair ?? PieceRepair(map, pieces.algorithm, places: places.places.map(\.name))
+            let again = try await fetched(wrong, of: places, &next, whole, hand, place, recorder)
+            guard let again else { return nil }
+            whole = again
+            repair = next
+        }
+    }
+
+    /// Fetches the wrong pieces again, all from one mirror, and returns the file; nil if the run was stopped.
+    private func fetched(
+        _ wrong: [Int], of origins: Origins, _ repair: inout PieceRepair, _ whole: Whole, _ hand: PartInHand,
+        _ place: PartPlace, _ recorder: RunRecorder
+    ) async throws -> Whole? {
+        var decision = repair.next(wrong: wrong, brought: hand.brought)
+        while true {
+            switch decision {
+            case .giveUp(let failure): throw failure
+            case .refetch(let kept, let name):
+                try await drop(repair.error(wrong), keeping: kept, whole, hand, place, recorder)
+                run.set(phase: nil)
+                guard let origin = origins.places.first(where: { $0.name == name }) else {
+                    throw TransferError(.internal, "A mirror that was to send pieces is gone; please report it.")
+                }
+                do {
+                    return try await arrival(hand, place, recorder, from: .only(origin))
+                } catch {
+                    let failure = try Self.failure(error)
+                    switch failure.disposition {
+                    case .disk, .network: throw failure
+                    case .permanent, .transient: decision = repair.next(wrong: wrong, after: failure)
+                    }
+                    logger.info(
+                        "a mirror cannot give pieces",
+                        metadata: ["task": "\(record.id)", "code": "\(failure.error.code.rawValue)"])
+                }
+            }
+        }
+    }
+
+    /// Returns the wrong pieces. If the digest of the whole file matches, no piece is checked.
+    private func wrongPieces(
+        _ whole: inout Whole, _ pieces: PieceDigests, _ map: PieceMap, _ part: PartFile
+    ) async throws -> ([Int], TransferError?) {
+        guard let checksum = record.spec.checksum else {
+            return (try await tools.files.wrongPieces(of: part, pieces, map), nil)
+        }
+        do {
+            whole.digests = try await tools.files.verify(part, expected: [checksum.algorithm: checksum.value])
+            return ([], nil)
+        } catch let error as TransferError where error.code == .integrityChecksum {
+            return (try await tools.files.wrongPieces(of: part, pieces, map), error)
+        }
+    }
+
+    /// Turns the wrong pieces into gaps, and stores that for the next daemon too.
+    private func drop(
+        _ error: TransferError, keeping kept: ByteRangeSet, _ whole: Whole, _ hand: PartInHand, _ place: PartPlace,
+        _ recorder: RunRecorder
+    ) async throws {
+        let part = hand.held.part
+        var now = try await stored(recorder)
+        // What a checkpoint claims must be durable.
+        _ = try await tools.files.syncedSize(of: part)
+        var checkpoint =
+            now.checkpoint ?? Checkpoint(offset: .zero, partPath: part.path, device: part.device, inode: part.inode)
+        (checkpoint.partPath, checkpoint.device, checkpoint.inode) = (part.path, part.device, part.inode)
+        checkpoint.total = whole.arrival.total
+        checkpoint.offset = kept.prefix
+        checkpoint.ranges = kept.beyond
+        // The journal would vouch for wrong bytes.
+        tools.engine.journal?.forget(record.id)
+        try await store(checkpoint, because: error, recorder)
+        now.checkpoint = checkpoint
+        hand.replace(with: try await tools.files.openPart(of: now, place.plan, in: place.folder, engine: tools.engine))
+        run.holds(checkpoint.held, of: checkpoint.total)
+    }
+
+    private func store(
+        _ checkpoint: Checkpoint, because error: TransferError, _ recorder: RunRecorder
+    ) async throws {
+        let record = record
+        let now = tools.time.reading().wall
+        let pieces = error.details["pieces"] ?? .array([])
+        logger.notice(
+            "pieces are wrong", metadata: ["task": "\(record.id)", "pieces": "\(pieces)"])
+        try await recorder.replaceCheckpoint(with: checkpoint) { transaction in
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskRestarted, session: record.session, task: record.id,
+                    payload: [
+                        "code": .string(error.code.rawValue), "message": .string(error.message), "pieces": pieces,
+                    ]))
+        }
+    }
+}
