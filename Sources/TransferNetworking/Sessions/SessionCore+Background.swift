@@ -140,7 +140,9 @@ extension SessionCore {
         caughtUp()
     }
 
-    private func acknowledge() {
+    func acknowledge() {
+        // Events that came before the answer to their task's addition have not been told.
+        guard !isVolatile, early.isEmpty else { return }
         let delivered = background.delivered
         guard delivered > background.acknowledged else { return }
         background.acknowledged = delivered

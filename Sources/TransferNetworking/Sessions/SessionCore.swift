@@ -337,9 +337,11 @@ final class SessionCore: @unchecked Sendable {
             }
             return course.received(.data(Data(base64Encoded: piece.base64) ?? Data()))
         }
-        guard method == RPCCatalog.eventNotification, let notice = try? Notice(text),
-            let id = notice.task
-        else { return }
+        if method == RPCCatalog.eventNotification, let notice = try? Notice(text) { noticed(notice) }
+    }
+
+    private func noticed(_ notice: Notice) {
+        guard let id = notice.task else { return }
         if let course = isVolatile ? courses[id] : course(of: notice, id) { return course.received(.notice(notice)) }
         if isAdding { early[id, default: []].append(notice) }
     }
@@ -414,7 +416,7 @@ extension SessionCore {
                     let course = tasks[index].course
                     if !course.isOver { courses[entry.id] = course }
                     course.added(entry.id, paused: specs[index].startPaused == true)
-                    for notice in early.removeValue(forKey: entry.id) ?? [] { course.received(.notice(notice)) }
+                    for notice in early.removeValue(forKey: entry.id) ?? [] { noticed(notice) }
                 }
             case .failure(let error) where outlives(error):
                 // They are added again over the next connection.
@@ -425,6 +427,7 @@ extension SessionCore {
             case .failure(let error): refused(tasks, specs, error)
             }
             early = [:]
+            acknowledge()
             isAdding = false
             flush()
         }
