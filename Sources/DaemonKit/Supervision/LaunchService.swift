@@ -39,17 +39,12 @@ package actor LaunchService: LaunchServing {
     private let asked = Guarded<Set<SessionKey>>([])
     /// Sessions with a look in progress. The value is true if something ended meanwhile that the look may have missed.
     private var looks: [SessionKey: Bool] = [:]
-    /// One timer for each session that must be looked at later, however many of its tasks end.
-    private var timers: [SessionKey: Timer] = [:]
+    /// One timer for each session that must be looked at later, however many of its tasks end. It is due in milliseconds
+    /// of the boot clock.
+    private var timers: [SessionKey: (due: Int64, task: Task<Void, Never>)] = [:]
 
     /// Programs that this daemon started, with their sessions' owners, until their end is stored.
     private var begun: [ProgramIdentity: UserID] = [:]
-
-    private struct Timer {
-        /// Milliseconds of the boot clock.
-        var due: Int64
-        var task: Task<Void, Never>
-    }
 
     /// How long to wait before checking whether a program still runs. Only the end of a program that this daemon
     /// started is reported at once.
@@ -141,7 +136,7 @@ package actor LaunchService: LaunchServing {
             await sleep(interval)
             if !Task.isCancelled { await self?.wake(key) }
         }
-        timers[key] = Timer(due: due, task: task)
+        timers[key] = (due, task)
     }
 
     private func wake(_ key: SessionKey) async {

@@ -96,13 +96,14 @@ package struct Supervision: Sendable {
             patience: patience, engine: engine, files: files, transitions: transitions,
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
-            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves, streams: streams, cache: cache,
+            minimumFreeSpace: minimumFreeSpace, slots: slots, moves: moves, streams: streams, cache: cache,
+            logger: logger,
             asked: launches.look
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
-            tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
-            rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal), cookies: cookies,
-            credentials: credentials, hsts: hsts, trust: trust, followUp: followUp, signal: signal, logger: logger)
+            tools: tools, runs: runs, policies: policies, disks: disks, rates: rates,
+            sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal), cookies: cookies,
+            credentials: credentials, hsts: hsts, trust: trust, followUp: followUp)
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,
             settings: { configuration().settings }, logger: logger,
@@ -150,8 +151,8 @@ package struct Supervision: Sendable {
         ) { signal.timesChanged() }
         alarms = Alarms(
             store: store, clock: clock, deadlines: deadlines, waiting: waiting,
-            held: HeldAnswers(store: store, runs: runs, transitions: transitions), schedules: schedules,
-            endings: endings, disks: disks, leftParts: leftParts, house: house, dispatcher: dispatcher,
+            schedules: schedules, endings: endings, disks: disks, leftParts: leftParts, house: house,
+            dispatcher: dispatcher,
             diskPollInterval: { configuration().global.diskPollInterval }, time: time, signal: signal,
             logger: logger)
         network = NetworkFollower(

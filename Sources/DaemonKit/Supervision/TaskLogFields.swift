@@ -20,12 +20,13 @@ enum TaskLogFields {
         var fields: Logger.Metadata = [
             "task": "\(record.id)", "owner": "\(record.session.owner)", "session": "\(record.session.identifier)",
             "host": "\(record.host)", "attempt": "\(status.attempts)",
-            "url": .stringConvertible(MaskedURL(text: record.spec.url ?? "")),
+            "url": .stringConvertible(Late { URLRules.redacted(record.spec.url ?? "") }),
         ]
         if let reason = status.reason { fields["reason"] = "\(reason.rawValue)" }
         if let error = status.error {
             fields["code"] = "\(error.code.rawValue)"
-            fields["error"] = .stringConvertible(Commands(text: error.message, task: record.id))
+            // With commands of dlctl in place of protocol words.
+            fields["error"] = .stringConvertible(Late { ProtocolWords.asCommands(error.message, task: record.id) })
             if let answer = error.details["status"]?.integerValue { fields["status"] = "\(answer)" }
         }
         if let next = status.nextAttemptAt { fields["next"] = "\(next)" }
@@ -33,16 +34,9 @@ enum TaskLogFields {
         return fields
     }
 
-    /// Translates protocol words into commands of dlctl, which readers of the log use.
-    private struct Commands: CustomStringConvertible, Sendable {
-        let text: String
-        let task: TaskID
-        var description: String { ProtocolWords.asCommands(text, task: task) }
-    }
-
-    /// Masked only when the line is really written.
-    private struct MaskedURL: CustomStringConvertible, Sendable {
-        let text: String
-        var description: String { URLRules.redacted(text) }
+    /// Made only when the line is really written.
+    private struct Late: CustomStringConvertible, Sendable {
+        let text: @Sendable () -> String
+        var description: String { text() }
     }
 }

@@ -3,15 +3,17 @@ import TransferCore
 import TransferModel
 
 /// How one attempt ended, for every kind of task. It is indirect, because every frame that passes it on has room for
-/// it.
-indirect enum AttemptEnding: Sendable {
+/// it. It is an error where it ends what cannot continue.
+indirect enum AttemptEnding: Error {
     /// Completed and stored.
     case completed(TaskTransitions.Outcome)
-    /// Failed, with the notes to store in the same commit.
+    /// Failed, with the notes to store in the same commit. A crash between two commits would leave only one of them, and
+    /// the daemon might repeat a request that must not be repeated.
     case failed(AttemptFailure, PendingNotes? = nil)
     /// The bytes do not match a digest, or are not in their coding, and are dropped.
     case integrityFailed(TransferError)
-    case blocked(WaitReason, TransferError)
+    /// The task waits for its disk.
+    case blocked(TransferError)
     case aborted
 
     var isCompleted: Bool { if case .completed = self { true } else { false } }
@@ -19,51 +21,30 @@ indirect enum AttemptEnding: Sendable {
     /// The same ending, but as if the disk had no visible problem.
     var withReadyDisk: AttemptEnding {
         switch self {
-        case .blocked(.disk, let error):
-            .failed(AttemptFailure(error: error, disposition: .disk).withReadyDisk)
+        case .blocked(let error): .failed(AttemptFailure(error: error, disposition: .disk).withReadyDisk)
         case .failed(let failure, let notes): .failed(failure.withReadyDisk, notes)
-        case .completed, .integrityFailed, .blocked, .aborted: self
+        case .completed, .integrityFailed, .aborted: self
         }
     }
 
     /// The same ending with the message of `cause`, which comes from a check of the disk, if both have the same code.
     func explained(by cause: TransferError) -> AttemptEnding {
-        switch self {
-        case .blocked(.disk, var error) where error.code == cause.code:
-            error.message = cause.message
-            error.details.merge(cause.details) { _, new in new }
-            return .blocked(.disk, error)
-        case .failed(var failure, let notes) where failure.error.code == cause.code:
-            failure.error.message = cause.message
-            failure.error.details.merge(cause.details) { _, new in new }
-            return .failed(failure, notes)
-        case .completed, .failed, .integrityFailed, .blocked, .aborted: return self
-        }
+        guard var error = diskError, error.code == cause.code else { return self }
+        error.message = cause.message
+        error.details.merge(cause.details) { _, new in new }
+        guard case .failed(var failure, let notes) = self else { return .blocked(error) }
+        failure.error = error
+        return .failed(failure, notes)
     }
 
-    /// The error that makes the task wait for its disk.
+    /// The error that makes the task wait for its disk; nil if it does not.
     var diskError: TransferError? {
         switch self {
-        case .blocked(.disk, let error): error
-        case .failed(let failure, _): failure.error
-        case .blocked, .completed, .integrityFailed, .aborted: nil
+        case .blocked(let error): error
+        case .failed(let failure, _): failure.disposition == .disk ? failure.error : nil
+        case .completed, .integrityFailed, .aborted: nil
         }
     }
-
-    var waitsForDisk: Bool {
-        switch self {
-        case .blocked(let reason, _): reason == .disk
-        case .failed(let failure, _): if case .disk = failure.disposition { true } else { false }
-        case .completed, .integrityFailed, .aborted: false
-        }
-    }
-}
-
-/// A request failed. The error and what is known about the request are stored in one commit. A crash between two
-/// commits would leave only one of them, and the daemon might repeat a request that must not be repeated.
-struct FailedRequest: Error {
-    var failure: AttemptFailure
-    var notes: PendingNotes
 }
 
 /// One attempt to carry out a task.
@@ -91,7 +72,7 @@ extension AttemptEnding {
     init(of error: any Error) {
         switch error {
         case let failure as AttemptFailure: self = .failed(failure)
-        case let failed as FailedRequest: self = .failed(failed.failure, failed.notes)
+        case let ending as AttemptEnding: self = ending
         case let error as TransferError: self = AttemptEnding(error)
         case is CancellationError: self = .aborted
         default:
@@ -102,7 +83,7 @@ extension AttemptEnding {
     /// A task waits after a problem of the disk. Every other error found by the daemon itself is final.
     private init(_ error: TransferError) {
         switch error.code {
-        case .diskFull, .diskQuota, .diskIO: self = .blocked(.disk, error)
+        case .diskFull, .diskQuota, .diskIO: self = .blocked(error)
         case .integrityChecksum: self = .integrityFailed(error)
         case _ where error.isUndecodable: self = .integrityFailed(error)
         case .cancelled: self = .aborted

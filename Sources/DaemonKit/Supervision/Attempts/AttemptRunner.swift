@@ -11,9 +11,7 @@ final class AttemptRunner: Sendable {
     private let tools: AttemptTools
     private let runs: RunTable
     private let policies: TaskPolicies
-    private let conditions: Conditions
     private let disks: DiskWaits
-    private let gates: Gatekeeper
     private let rates: RateLimits
     private let sampler: RateSampler
     private let cookies: CookieKeeper
@@ -21,24 +19,19 @@ final class AttemptRunner: Sendable {
     private let hsts: HSTSKeeper
     private let trust: TrustKeeper
     private let followUp: FollowUp
-    private let signal: SupervisionSignal
-    private let logger: Logger
     /// How many attempts may begin at a time on each destination's file system. A beginning takes more memory than a
     /// waiting transfer.
     private let beginnings = Turnstiles(width: 64)
 
     init(
-        tools: AttemptTools, runs: RunTable, policies: TaskPolicies, conditions: Conditions, disks: DiskWaits,
-        gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, cookies: CookieKeeper,
-        credentials: CredentialKeeper, hsts: HSTSKeeper, trust: TrustKeeper, followUp: FollowUp,
-        signal: SupervisionSignal, logger: Logger
+        tools: AttemptTools, runs: RunTable, policies: TaskPolicies, disks: DiskWaits, rates: RateLimits,
+        sampler: RateSampler, cookies: CookieKeeper, credentials: CredentialKeeper, hsts: HSTSKeeper,
+        trust: TrustKeeper, followUp: FollowUp
     ) {
         self.tools = tools
         self.runs = runs
         self.policies = policies
-        self.conditions = conditions
         self.disks = disks
-        self.gates = gates
         self.rates = rates
         self.sampler = sampler
         self.cookies = cookies
@@ -46,8 +39,6 @@ final class AttemptRunner: Sendable {
         self.hsts = hsts
         self.trust = trust
         self.followUp = followUp
-        self.signal = signal
-        self.logger = logger
     }
 
     /// Begins the attempts of claimed tasks. Each task has a run when this returns.
@@ -78,26 +69,22 @@ final class AttemptRunner: Sendable {
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
             cookies: cookies.cookies(of: record, policy.cookies), hsts: hsts.hosts(of: record.session, policy),
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)
-        ) { [gates, credentials, host = record.host, owner = record.session.owner, id = record.id] run in
+        ) {
+            [gates = tools.slots.gates, credentials, host = record.host, owner = record.session.owner, id = record.id]
+            run in
             if !unproven.isEmpty { credentials.worked(run.proven(of: unproven), for: user) }
             gates.report(.answered, host: host, owner: owner, task: id, startedAt: startedAt)
         }
         if let standing = policy.request?.request.url { run.redirected(to: standing) }
         runs.insert(run)
         rates.apply(policy.rateLimit, of: record)
-        logger.debug("started", metadata: TaskLogFields.fields(of: record))
-        let attempt = attempt(record, policy, run)
+        tools.logger.debug("started", metadata: TaskLogFields.fields(of: record))
+        let attempt: any TransferAttempt =
+            switch record.spec.kind {
+            case .download: DownloadAttempt(record: record, policy: policy, run: run, tools: tools)
+            case .upload, .data: RequestAttempt(record: record, policy: policy, run: run, tools: tools)
+            }
         attempt.begin(beginnings) { [self] in ended(run, attempt, $0) }
-    }
-
-    private func attempt(
-        _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
-    ) -> any TransferAttempt {
-        switch record.spec.kind {
-        case .download: DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
-        case .upload, .data:
-            RequestAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
-        }
     }
 
     private func ended(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) {
@@ -112,7 +99,7 @@ final class AttemptRunner: Sendable {
         }
         report(ending, of: attempt.record, run)
         followUp.note(outcome)
-        if leave(run, attempt.record) { signal.slotsFreed() }
+        if leave(run, attempt.record) { tools.slots.signal.slotsFreed() }
     }
 
     /// Handles an ending that must be stored, or that leaves files behind.
@@ -126,10 +113,12 @@ final class AttemptRunner: Sendable {
                 await followUp.follow([outcome])
             }
         } catch {
-            logger.error("cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
+            tools.logger.error(
+                "cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
         if !isOver, let left = run.cookies { cookies.keep(left, of: record.id, record.session.owner) }
         let freesSlot = leave(run, record)
+        let signal = tools.slots.signal
         if !ending.isCompleted { signal.changed() } else if freesSlot { signal.slotsFreed() }
     }
 
@@ -157,7 +146,7 @@ final class AttemptRunner: Sendable {
         }
         // The silent host is another one.
         if report == .failed, run.isElsewhere { report = .refused }
-        gates.report(
+        tools.slots.gates.report(
             report, host: record.host, owner: record.session.owner, task: record.id, startedAt: run.startedAt)
     }
 
@@ -186,13 +175,14 @@ final class AttemptRunner: Sendable {
             case nil: event = .preempted()
             }
         case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
-        case .blocked(let reason, let error):
-            event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
+        case .blocked(let error):
+            let next = tools.time.reading().wall.advanced(by: Self.longestDiskWait)
+            event = .blocked(.disk, error, nextAttemptAt: next)
         case .failed(let failure, let last):
             notes = last
             isDemanded = failure.challenge != nil && policy.answersChallenges || failure.redirect != nil
             isDemanded = isDemanded || offer?.found != nil
-            var seen = conditions.adjusted(failure, for: run.directHost)
+            var seen = disks.conditions.adjusted(failure, for: run.directHost)
             offer?.explain(&seen.error)
             if let url = run.secured { run.hsts?.explain(&seen, securing: url) }
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
@@ -202,7 +192,7 @@ final class AttemptRunner: Sendable {
             asking: policy.asks.isEmpty && !isDemanded ? nil : policy, offering: offer, patience: tools.patience)
         // Only after the task is stored as waiting. Otherwise a check of the disks in between would find no waiting
         // task, and would be the last check.
-        if ending.waitsForDisk { conditions.set(needsPolling: true) }
+        if ending.diskError != nil { disks.conditions.set(needsPolling: true) }
         return outcome
     }
 
@@ -215,13 +205,5 @@ final class AttemptRunner: Sendable {
             try notes?.store(in: transaction)
             if let metrics { try transaction.add(metrics, to: id) }
         }) { _ in }
-    }
-
-    /// Returns when a blocked task is checked again if no monitor reports first.
-    private func nextLook(_ reason: WaitReason) -> Timestamp? {
-        switch reason {
-        case .disk: tools.time.reading().wall.advanced(by: Self.longestDiskWait)
-        case .network, .retry, .schedule, .authentication, .decision, .metered: nil
-        }
     }
 }

@@ -1,5 +1,6 @@
 import CurlEngine
 import DaemonSetup
+import Logging
 import TransferCore
 import TransferModel
 import TransferStore
@@ -14,10 +15,11 @@ final class AttemptTools: Sendable {
     let checkpoints: CheckpointKeeper
     let time: any TimeSource
     let minimumFreeSpace: @Sendable () -> ByteCount
-    let hosts: HostConnections
+    let slots: SharedSlots
     let moves: PartMoves
     let streams: BodyStreams?
     let cache: CacheKeeper?
+    let logger: Logger
     /// Called when a task of this session asks a question while it runs.
     let asked: @Sendable (SessionKey) -> Void
     private let freeSlot: @Sendable (TransferRun) -> Void
@@ -26,9 +28,8 @@ final class AttemptTools: Sendable {
     init(
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
-        minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections, moves: PartMoves,
-        streams: BodyStreams? = nil, cache: CacheKeeper? = nil,
-        asked: @escaping @Sendable (SessionKey) -> Void = { _ in },
+        minimumFreeSpace: @escaping @Sendable () -> ByteCount, slots: SharedSlots, moves: PartMoves,
+        streams: BodyStreams?, cache: CacheKeeper?, logger: Logger, asked: @escaping @Sendable (SessionKey) -> Void,
         freeSlot: @escaping @Sendable (TransferRun) -> Void
     ) {
         self.patience = patience
@@ -39,10 +40,11 @@ final class AttemptTools: Sendable {
         self.checkpoints = checkpoints
         self.time = time
         self.minimumFreeSpace = minimumFreeSpace
-        self.hosts = hosts
+        self.slots = slots
         self.moves = moves
         self.streams = streams
         self.cache = cache
+        self.logger = logger
         self.asked = asked
         self.freeSlot = freeSlot
     }
@@ -54,16 +56,33 @@ final class AttemptTools: Sendable {
         try await patience.persistently { try $0.setUpload(id, progress) }
     }
 
-    /// Stores, however long that takes, that a download is delivered, because it must not be fetched again.
+    /// Notes in the log and in its run that a task starts over.
+    /// - Returns: what the transaction must store that drops what the task held.
+    func restarted(
+        _ record: TaskRecord, _ run: TransferRun, because cause: TransferError, keeping begun: UploadProgress? = nil
+    ) -> @Sendable (StoreTransaction) throws -> Void {
+        run.restarted()
+        let now = time.reading().wall
+        logger.info(
+            "begins again from 0",
+            metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)", "error": "\(cause.message)"])
+        return { transaction in
+            try transaction.setUpload(record.id, begun)
+            _ = try transaction.append(.restarted(record, because: cause, at: now))
+        }
+    }
+
+    /// Stores, however long that takes, that a task is done, because it must not be fetched or sent again.
     /// - Parameters:
     ///   - active: the task's run, whose slot is free from here on.
     ///   - notes: observations that are not stored yet.
     ///   - mirrors: as in `Arrival`.
     ///   - hasCheckpoint: the store may have a checkpoint of this task.
+    ///   - body: as in `CompletedRun`.
     ///   - then: called once, on any thread.
     func complete(
         _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes?,
-        from mirrors: [String] = [], hasCheckpoint: Bool,
+        from mirrors: [String] = [], hasCheckpoint: Bool, keeping body: CompletedRun.Body? = nil,
         then: @escaping @Sendable (Result<AttemptEnding, any Error>) -> Void
     ) {
         var notes = notes
@@ -72,7 +91,7 @@ final class AttemptTools: Sendable {
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
             metrics: StoredMetrics(active.metrics), hasCheckpoint: hasCheckpoint, hasAsked: active.hasAsked,
-            mirrors: mirrors)
+            mirrors: mirrors, body: body)
         freeSlot(active)
         completions.store(run) { outcome in then(outcome.map { .completed($0) }) }
     }
@@ -80,48 +99,46 @@ final class AttemptTools: Sendable {
     @inline(never)  // Keeps its locals out of suspended frames.
     func complete(
         _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes? = nil,
-        from mirrors: [String] = []
+        from mirrors: [String] = [], hasCheckpoint: Bool = true, keeping body: CompletedRun.Body? = nil
     ) async throws -> AttemptEnding {
         try await withCheckedContinuation { continuation in
-            complete(record, of: active, with: result, after: notes, from: mirrors, hasCheckpoint: true) {
-                continuation.resume(returning: $0)
-            }
+            complete(
+                record, of: active, with: result, after: notes, from: mirrors, hasCheckpoint: hasCheckpoint,
+                keeping: body
+            ) { continuation.resume(returning: $0) }
         }.get()
     }
 
-    /// Stores, however long that takes, that an upload or a data task is done, because what was sent must not be sent
-    /// again.
-    /// - Parameters:
-    ///   - active: the task's run, whose slot is free from here on.
-    ///   - body: the response body that `task.body` serves.
+    /// The same for an upload or a data task.
+    /// - Parameter body: the response body that `task.body` serves.
     @inline(never)  // Keeps its locals out of suspended frames.
     func complete(
         _ record: TaskRecord, of active: TransferRun, with result: TaskResult, _ answer: UploadResult,
         keeping body: [UInt8]? = nil
     ) async throws -> AttemptEnding {
-        let transitions = transitions
         var notes = PendingNotes(record: record, time: time.reading().wall)
         let document = StoredDocument(answer, of: record, keepsBody: body != nil)
         if let document { notes.add(document) }
-        let run = CompletedRun(
-            record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
-            metrics: StoredMetrics(active.metrics), hasCheckpoint: false, hasAsked: active.hasAsked)
-        freeSlot(active)
-        let outcome = try await patience.persistently { transaction in
-            if let body {
-                try transaction.setBody(record.id, .response, body, isShown: document?.showsKept ?? false)
-            }
-            guard let outcome = try transitions.complete([run], in: transaction).first else {
-                throw TransferError(.internal, "A run that ended was not stored.")
-            }
-            return try outcome.get()
-        }
-        return .completed(outcome)
+        return try await complete(
+            record, of: active, with: result, after: notes, hasCheckpoint: false,
+            keeping: body.map { ($0, isShown: document?.showsKept ?? false) })
     }
 
     /// The duration of this run alone. Failed attempts, waits and pauses say nothing about the speed of the rest.
     private func passed(since began: Int64) -> Seconds {
         Seconds(rawValue: Double(max(0, time.reading().boot - began)) / 1000)
+    }
+}
+
+extension EventRecord {
+    /// The task drops what it held, or these pieces of it.
+    static func restarted(
+        _ record: TaskRecord, because cause: TransferError, of pieces: JSONValue? = nil, at now: Timestamp
+    ) -> EventRecord {
+        var payload: JSONMembers = ["code": .string(cause.code.rawValue), "message": .string(cause.message)]
+        if let pieces { payload.add("pieces", pieces) }
+        return EventRecord(
+            time: now, type: .taskRestarted, session: record.session, task: record.id, payload: payload)
     }
 }
 
@@ -140,7 +157,7 @@ extension StoredDocument {
 
 extension ResponseInfo {
     /// The answer to an upload or a data task.
-    init(_ head: ResponseHead, of record: TaskRecord, body: [UInt8], isTruncated: Bool) {
+    init(_ head: ResponseHead, of record: TaskRecord, body: [UInt8] = [], isTruncated: Bool = false) {
         let length = head.values("Content-Length").last.flatMap { Int64($0) }
         self.init(
             head, requested: record.spec.url ?? "",
@@ -163,7 +180,7 @@ extension AttemptTools {
     ) -> RunRecorder.Asking? {
         guard policy.asks.contains(.response) else { return nil }
         return { [self, retry = policy.retry] head, proceed in
-            ask(about: .begun(head), of: record, run, retry: retry) { action in
+            ask(about: HeldAnswer(head: head), of: record, run, retry: retry) { action in
                 guard action == .becomeDownload, let handOver else { return proceed() }
                 handOver(head.cachedAge != nil)
             }
@@ -203,28 +220,5 @@ extension AttemptTools {
                             ? .preempted() : .attemptFailed(failure, retry, jitter: Double.random(in: 0..<1))))
             }
         }
-    }
-}
-
-/// Applies the default answers of questions about held answers.
-struct HeldAnswers: Sendable {
-    let store: TransferStore
-    let runs: RunTable
-    let transitions: TaskTransitions
-
-    /// - Returns: milliseconds until the next default applies; nil if none is pending.
-    func pass(at now: ClockReading) async throws -> Int64? {
-        let transitions = transitions
-        var next: Int64?
-        for run in runs.all {
-            guard let deadline = run.decisionDeadline else { continue }
-            guard deadline <= now.boot else {
-                next = min(next ?? .max, deadline - now.boot)
-                continue
-            }
-            let id = run.task
-            run.isDecided(try await store.write { try transitions.takeDefault(of: id, in: $0) })
-        }
-        return next
     }
 }

@@ -7,25 +7,28 @@ import TransferModel
 extension DownloadAttempt {
     @inline(never)  // Keeps its locals out of suspended frames.
     func deliver(
-        _ whole: Whole, _ held: HeldPart, _ place: PartPlace, _ recorder: RunRecorder,
-        _ tried: Result<AttemptEnding?, any Error>?
+        _ whole: Whole, _ held: HeldPart, _ place: PartPlace, _ tried: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
         let (arrival, folder) = (whole.arrival, place.folder)
         let (name, forms) = naming(arrival, in: place)
         if let bytes = whole.gathered {
             if forms == [[]] {
                 var delivered = tried
-                if delivered == nil { delivered = await deliver(gathered: bytes, arrival, name, place, recorder) }
+                if delivered == nil {
+                    delivered = await withCheckedContinuation { continuation in
+                        deliver(gathered: bytes, arrival, name, place) { continuation.resume(returning: $0) }
+                    }
+                }
                 if let ending = try delivered?.get() { return ending }
             }
             try await tools.files.write(bytes, to: held.part)
         }
         let digests = try await proven(whole, held.part, isCoded: forms != [[]], in: folder)
-        if forms == [[]] { return try await deliver(held.part, arrival, name, folder, digests, recorder) }
+        if forms == [[]] { return try await deliver(held.part, arrival, name, folder, digests) }
         var mismatch: TransferError?
         for undone in forms {
             do {
-                return try await deliver(undoing: undone, arrival, name, held, place, recorder)
+                return try await deliver(undoing: undone, arrival, name, held, place)
             } catch let error as TransferError where error.code == .integrityChecksum || error.isUndecodable {
                 mismatch = mismatch ?? error
             }
@@ -36,20 +39,20 @@ extension DownloadAttempt {
     /// - Parameter undone: the codings to undo, outermost first.
     private func deliver(
         undoing undone: [ContentCodingRules.Undoable], _ arrival: Arrival, _ name: String, _ held: HeldPart,
-        _ place: PartPlace, _ recorder: RunRecorder
+        _ place: PartPlace
     ) async throws -> AttemptEnding {
         let folder = place.folder
-        guard let plain = try await decoded(undone, of: arrival.contentCoding, held, place.plan, folder, recorder)
+        guard let plain = try await decoded(undone, of: arrival.contentCoding, held, place.plan, folder)
         else {
             let digests = try await proven(held.part, arrival.total, own, in: folder)
-            return try await deliver(held.part, arrival, name, folder, digests, recorder)
+            return try await deliver(held.part, arrival, name, folder, digests)
         }
         defer { plain.part.close() }
         do {
             // The digests computed before are those of the coded bytes, not of the file.
             let digests = try await proven(plain.part, plain.bytes, own, in: folder)
             let ending = try await deliver(
-                plain.part, of: held.part, arrival, name, folder, digests, recorder)
+                plain.part, of: held.part, arrival, name, folder, digests)
             if !ending.isCompleted { await tools.files.remove(plain.part, from: folder) }
             return ending
         } catch {
@@ -60,9 +63,7 @@ extension DownloadAttempt {
 
     /// Returns the name of the file, and the codings to undo before delivery, outermost first. With the user's checksum,
     /// these are alternatives, because servers also give a coding to files that have it themselves.
-    func naming(
-        _ arrival: Arrival, in place: PartPlace
-    ) -> (name: String, forms: [[ContentCodingRules.Undoable]]) {
+    func naming(_ arrival: Arrival, in place: PartPlace) -> (name: String, forms: [[ContentCodingRules.Undoable]]) {
         let plain = place.plan.name ?? suggestedName(arrival)
         let undone = ContentCodingRules.plan(arrival.contentCoding, name: plain).undone
         let all =
@@ -73,18 +74,10 @@ extension DownloadAttempt {
         )
     }
 
-    private func deliver(
-        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ place: PartPlace, _ recorder: RunRecorder
-    ) async -> Result<AttemptEnding?, any Error> {
-        await withCheckedContinuation { continuation in
-            deliver(gathered: bytes, arrival, name, place, recorder) { continuation.resume(returning: $0) }
-        }
-    }
-
     /// Delivers a body from memory and completes the task in the store.
     /// - Parameter then: called once, on any thread; with nil if the file system needs a part file for the body.
     func deliver(
-        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ place: PartPlace, _ recorder: RunRecorder,
+        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ place: PartPlace,
         then: @escaping @Sendable (Result<AttemptEnding?, any Error>) -> Void
     ) {
         let delivery = GatheredDelivery(
@@ -103,7 +96,7 @@ extension DownloadAttempt {
                 case .stopped: then(.success(.aborted))
                 case .impossible: then(.success(nil))
                 case .placed(let placed, let sha256):
-                    complete(placed, sha256, arrival.mirrors, place.folder, recorder, then)
+                    complete(placed, sha256, arrival.mirrors, place.folder, then)
                 }
             } catch {
                 then(.failure(error))
@@ -113,7 +106,6 @@ extension DownloadAttempt {
 
     private func complete(
         _ placed: GatheredDelivery.Placed, _ sha256: String?, _ mirrors: [String], _ folder: Folder,
-        _ recorder: RunRecorder,
         _ then: @escaping @Sendable (Result<AttemptEnding?, any Error>) -> Void
     ) {
         recorder.close { [self] notes in
@@ -134,22 +126,19 @@ extension DownloadAttempt {
     ///   may help.
     private func decoded(
         _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
-        _ folder: Folder, _ recorder: RunRecorder
+        _ folder: Folder
     ) async throws -> (part: PartFile, bytes: ByteCount)? {
         do {
             return try await tools.files.decoded(
                 held.part, undoing: codings, for: record, plan, in: folder
             ) { [run] in run.decoded($0) }
-        } catch let error as TransferError {
-            switch (error.code, error.retryable) {
-            case (.diskFull, _), (.diskQuota, _), (.httpProtocol, false):
-                // The coded body is complete. The next attempt begins with decoding, or keeps it coded under another
-                // name.
-                let size = try await tools.files.syncedSize(of: held.part)
-                try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
-                throw error
-            default: throw error
-            }
+        } catch let error as TransferError
+            where error.code == .diskFull || error.code == .diskQuota || error.code == .httpProtocol && !error.retryable
+        {
+            // The coded body is complete. The next attempt begins with decoding, or keeps it coded under another name.
+            let size = try await tools.files.syncedSize(of: held.part)
+            try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
+            throw error
         }
     }
 
@@ -158,7 +147,7 @@ extension DownloadAttempt {
     ///   next attempt; else it goes before the task is completed, because nothing looks for it afterwards.
     private func deliver(
         _ whole: PartFile, of coded: PartFile? = nil, _ arrival: Arrival, _ name: String, _ folder: Folder,
-        _ digests: [DigestAlgorithm: String], _ recorder: RunRecorder
+        _ digests: [DigestAlgorithm: String]
     ) async throws -> AttemptEnding {
         guard run.isCommitting || run.enterCommit() else { return .aborted }
         run.set(phase: .finishing)

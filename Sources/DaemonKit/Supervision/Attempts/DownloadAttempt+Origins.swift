@@ -7,22 +7,21 @@ extension DownloadAttempt {
     /// Fetches the complete file from any mirror; nil if the run was stopped.
     /// - Parameters:
     ///   - begun: the exchanges to continue with.
-    ///   - asked: the mirrors that may be asked.
+    ///   - only: as in `OriginSearch`.
     func arrival(
-        _ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder, begun: BegunDownload? = nil,
-        from asked: AskedPlaces = .all
+        _ hand: PartInHand, _ part: PartPlace, begun: BegunDownload? = nil, only: Origins.Place? = nil
     ) async throws -> Whole? {
         var running = begun?.exchanges
         var known = begun?.search
-        if known == nil { known = try await search(hand, from: asked) }
+        if known == nil { known = try await search(hand, only) }
         guard let search = known else { return nil }
         while true {
             do {
-                return try await arrival(search, hand, recorder, running)
+                return try await arrival(search, hand, running)
             } catch  where search.origins.count > 1 {
                 running = nil
                 let failure = try Self.failure(error)
-                guard try await goOn(search, after: failure, hand, part, recorder) else {
+                guard try await goOn(search, after: failure, hand, part) else {
                     throw search.failure ?? failure
                 }
             }
@@ -31,35 +30,33 @@ extension DownloadAttempt {
 
     /// Returns the possible mirrors, and the request to the first one.
     @inline(never)  // Keeps its locals out of suspended frames.
-    func search(_ hand: PartInHand, from asked: AskedPlaces = .all) async throws -> OriginSearch {
+    func search(_ hand: PartInHand, _ only: Origins.Place? = nil) async throws -> OriginSearch {
         let pinned = try await tools.files.pinned(
             policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
-        return search(hand, asked, pinned)
+        return search(hand, only, pinned)
     }
 
-    func search(_ hand: PartInHand, _ asked: AskedPlaces, _ pinned: PinnedFiles) -> OriginSearch {
-        let origins: Origins
-        switch asked {
-        case .all: origins = self.origins(hand.held.checkpoint, record.response.map { ($0.headers, $0.url) })
-        case .only(let place): origins = Origins(only: place)
-        }
+    func search(_ hand: PartInHand, _ only: Origins.Place?, _ pinned: PinnedFiles) -> OriginSearch {
+        let origins =
+            only.map { Origins(only: $0) }
+            ?? self.origins(hand.held.checkpoint, record.response.map { ($0.headers, $0.url) })
         let choice = OriginChoice(
             count: origins.count, held: origins.place(of: hand.held.checkpoint),
             sharesBytes: sharesBytes(hand.held.checkpoint), failuresInRow: record.status.failuresInRow,
             integrityRestarts: record.status.integrityRestarts)
-        let inquiry = inquiry(at: choice.first, of: origins, asked, hand, pinned)
-        return OriginSearch(origins, pinned, choice, inquiry, asking: asked)
+        let inquiry = inquiry(at: choice.first, of: origins, only, hand, pinned)
+        return OriginSearch(origins, pinned, choice, inquiry, only: only)
     }
 
     /// Returns the request to one mirror.
     @inline(never)  // Keeps its locals out of suspended frames.
     private func inquiry(
-        at place: Int, of origins: Origins, _ asked: AskedPlaces, _ hand: PartInHand, _ pinned: PinnedFiles
+        at place: Int, of origins: Origins, _ only: Origins.Place?, _ hand: PartInHand, _ pinned: PinnedFiles
     ) -> Inquiry {
         let base = base(hand.held, pinned)
         let request = base.directed(to: origins.places[place])
             .continuing(hand.held.checkpoint, sharesBytes: sharesBytes(hand.held.checkpoint))
-        return Inquiry(request: request, others: others(base, origins, place, asked, hand.held.checkpoint))
+        return Inquiry(request: request, others: others(base, origins, place, only, hand.held.checkpoint))
     }
 
     /// Returns the task's mirrors, and those that the server's last answer named. Without a digest, the latter are not
@@ -72,43 +69,40 @@ extension DownloadAttempt {
     }
 
     private func others(
-        _ base: StrategyRequest, _ origins: Origins, _ place: Int, _ asked: AskedPlaces, _ held: Checkpoint?
+        _ base: StrategyRequest, _ origins: Origins, _ place: Int, _ only: Origins.Place?, _ held: Checkpoint?
     ) -> OtherOrigins {
-        var places = origins.places
-        places.remove(at: place)
-        switch asked {
-        case .all:
-            return OtherOrigins(
-                base: base, places: places, hasDigest: hasDigest,
-                mustNotMix: record.status.integrityRestarts > 0 && record.spec.pieces == nil)
-        case .only(let place):
+        if let only {
             return OtherOrigins(
                 base: base, places: [], hasDigest: hasDigest, mustNotMix: true,
-                fillsGaps: held.map { $0.origin != place.name } ?? false)
+                fillsGaps: held.map { $0.origin != only.name } ?? false)
         }
+        var places = origins.places
+        places.remove(at: place)
+        return OtherOrigins(
+            base: base, places: places, hasDigest: hasDigest,
+            mustNotMix: record.status.integrityRestarts > 0 && record.spec.pieces == nil)
     }
 
     /// Turns to another mirror after one failed, with the part file opened again as it is now; false if there is none.
     @inline(never)  // Keeps its locals out of suspended frames.
     private func goOn(
-        _ search: OriginSearch, after failure: AttemptFailure, _ hand: PartInHand, _ part: PartPlace,
-        _ recorder: RunRecorder
+        _ search: OriginSearch, after failure: AttemptFailure, _ hand: PartInHand, _ part: PartPlace
     ) async throws -> Bool {
         let id = record.id
-        let now = try await stored(recorder)
+        let now = try await stored()
         let holdsBytes = (now.checkpoint?.held ?? .zero) > .zero
         guard let next = search.next(after: failure, holdsBytes: holdsBytes), !run.isAborting else { return false }
-        logger.info(
+        tools.logger.info(
             "goes to another mirror",
             metadata: ["task": "\(id)", "code": "\(failure.error.code.rawValue)", "mirror": "\(next)"])
         hand.replace(with: try await tools.files.openPart(of: now, part.plan, in: part.folder, engine: tools.engine))
         search.turn(
-            to: next, inquiry(at: next, of: search.origins, search.allowed, hand, search.pinned))
+            to: next, inquiry(at: next, of: search.origins, search.only, hand, search.pinned))
         return true
     }
 
     /// Returns the task with the checkpoint that the store has now.
-    func stored(_ recorder: RunRecorder) async throws -> TaskRecord {
+    func stored() async throws -> TaskRecord {
         await recorder.drain()
         let id = record.id
         var now = record

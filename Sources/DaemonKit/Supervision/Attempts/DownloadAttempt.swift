@@ -12,7 +12,7 @@ final class DownloadAttempt: TransferAttempt {
     let policy: EffectivePolicy
     let run: TransferRun
     let tools: AttemptTools
-    let logger: Logger
+    let recorder: RunRecorder
     /// The exchange of the data task that this run was; its answer becomes the file.
     let continued: RunningExchange?
 
@@ -27,7 +27,7 @@ final class DownloadAttempt: TransferAttempt {
     }
 
     init(
-        record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger,
+        record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools,
         continuing continued: RunningExchange? = nil
     ) {
         self.continued = continued
@@ -35,7 +35,9 @@ final class DownloadAttempt: TransferAttempt {
         self.policy = policy
         self.run = run
         self.tools = tools
-        self.logger = logger
+        recorder = RunRecorder(
+            record: record, run: run, keepsAnswers: true, patience: tools.patience, keeper: tools.checkpoints,
+            time: tools.time, logger: tools.logger, asking: tools.asking(of: record, run, policy))
     }
 
     /// An unsafe request invalidates what is stored (RFC 9111 section 4.4).
@@ -54,13 +56,13 @@ final class DownloadAttempt: TransferAttempt {
         _ download: BegunDownload, _ exchanges: FileExchanges, _ ended: @escaping @Sendable (AttemptEnding) -> Void
     ) -> Bool {
         guard case .success(var arrival?)? = exchanges.steps.conclusion, let bytes = exchanges.course.gathered,
-            let (hand, recorder) = download.opened, record.spec.pieces == nil,
+            let hand = download.hand, record.spec.pieces == nil,
             (try? arrival.check(record.spec.size)) != nil
         else { return false }
         if record.spec.mirrors?.isEmpty == false { arrival.mirrors = Self.mirrors(exchanges.course.brought, arrival) }
         let naming = naming(arrival, in: download.place)
         guard naming.forms == [[]] else { return false }
-        deliver(gathered: bytes, arrival, naming.name, download.place, recorder) { [self] delivered in
+        deliver(gathered: bytes, arrival, naming.name, download.place) { [self] delivered in
             if case .success(let ending?) = delivered {
                 hand.close()
                 ended(ending)
@@ -73,17 +75,15 @@ final class DownloadAttempt: TransferAttempt {
 
     /// - Parameter delivered: the result of a delivery from memory, if one was tried.
     @inline(never)  // Keeps its locals out of suspended frames.
-    func end(
-        _ download: BegunDownload, _ delivered: Result<AttemptEnding?, any Error>? = nil
-    ) async -> AttemptEnding {
+    func end(_ download: BegunDownload, _ delivered: Result<AttemptEnding?, any Error>? = nil) async -> AttemptEnding {
         let place = download.place
         return await .of {
             var opened: PartInHand?
             defer { opened?.close() }
             do {
-                let (hand, recorder) = try await openedInPlace(download)
+                let hand = try await openedInPlace(download)
                 opened = hand
-                let ending = try await transfer(download, hand, recorder, delivered)
+                let ending = try await transfer(download, hand, delivered)
                 if case .aborted = ending { await tools.files.removeIfEmpty(hand.held.part, from: place.folder) }
                 return ending
             } catch {
@@ -95,28 +95,27 @@ final class DownloadAttempt: TransferAttempt {
     }
 
     /// If the destination has changed since the part file was written, the part file is moved first.
-    private func openedInPlace(_ download: BegunDownload) async throws -> (PartInHand, RunRecorder) {
-        if let opened = download.opened { return opened }
+    private func openedInPlace(_ download: BegunDownload) async throws -> PartInHand {
+        if let hand = download.hand { return hand }
         var moved = record
         moved.checkpoint = try await tools.moves.bring(record, to: download.place)
+        recorder.moved(to: moved.checkpoint)
         return try await open(moved, download.place)
     }
 
     private func transfer(
-        _ download: BegunDownload, _ hand: PartInHand, _ recorder: RunRecorder,
-        _ delivered: Result<AttemptEnding?, any Error>?
+        _ download: BegunDownload, _ hand: PartInHand, _ delivered: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
         var (begun, delivered): (BegunDownload?, Result<AttemptEnding?, any Error>?) = (download, delivered)
         do {
             for _ in 0..<Self.mostDamages {
                 do {
-                    let ending = try await transferred(hand, download.place, recorder, begun, delivered)
+                    let ending = try await transferred(hand, download.place, begun, delivered)
                     guard case .aborted = ending, hand.held.part.isDamaged else { return ending }
                 } catch  where mayBeginAnew(after: hand.held.part) {
                 }
                 (begun, delivered) = (nil, nil)
-                try await beginAnew(
-                    hand, download.place, recorder, because: TransferFiles.damage(of: hand.held.part))
+                try await beginAnew(hand, download.place, because: TransferFiles.damage(of: hand.held.part))
                 if run.isAborting { return .aborted }
             }
             throw TransferFiles.damage(of: hand.held.part)
@@ -128,23 +127,22 @@ final class DownloadAttempt: TransferAttempt {
 
     /// Fetches, verifies and delivers the file once.
     private func transferred(
-        _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, _ begun: BegunDownload?,
-        _ delivered: Result<AttemptEnding?, any Error>?
+        _ hand: PartInHand, _ place: PartPlace, _ begun: BegunDownload?, _ delivered: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
-        guard var whole = try await arrival(hand, place, recorder, begun: begun) else {
+        guard var whole = try await arrival(hand, place, begun: begun) else {
             await recorder.drain()
             return .aborted
         }
         try whole.arrival.check(record.spec.size)
         if let pieces = record.spec.pieces, whole.arrival.contentCoding == nil {
-            guard let repaired = try await repaired(whole, pieces, hand, place, recorder) else {
+            guard let repaired = try await repaired(whole, pieces, hand, place) else {
                 await recorder.drain()
                 return .aborted
             }
             whole = repaired
         }
         do {
-            return try await deliver(whole, hand.held, place, recorder, delivered)
+            return try await deliver(whole, hand.held, place, delivered)
         } catch let error as TransferError
             where (error.code == .integrityChecksum || error.isUndecodable) && !whole.arrival.mayBeFetchedAgain
         {
@@ -155,11 +153,9 @@ final class DownloadAttempt: TransferAttempt {
 
     /// Runs exchanges with one mirror until its strategy has everything; nil if the run was stopped.
     /// - Parameter begun: exchanges that run already.
-    func arrival(
-        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder, _ begun: FileExchanges?
-    ) async throws -> Whole? {
+    func arrival(_ search: OriginSearch, _ hand: PartInHand, _ begun: FileExchanges?) async throws -> Whole? {
         var running = begun
-        if running == nil { running = try await begunExchanges(search, hand, recorder) }
+        if running == nil { running = try await begunExchanges(search, hand) }
         guard let running else { return nil }
         defer { search.asked(running.course.asked, running.course.brought, hand) }
         let arrived = try await running.steps.value()
@@ -180,53 +176,41 @@ final class DownloadAttempt: TransferAttempt {
         return Set(names.compactMap { $0 }).sorted()
     }
 
-    func begunExchanges(
-        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder
-    ) async throws -> FileExchanges {
-        let exchanges = try exchanges(search, hand, recorder)
-        if exchanges.course.claimsAnew, let checkpoint = hand.held.checkpoint { try await adopt(checkpoint, recorder) }
+    func begunExchanges(_ search: OriginSearch, _ hand: PartInHand) async throws -> FileExchanges {
+        let exchanges = try exchanges(search, hand)
+        if exchanges.course.claimsAnew, let checkpoint = hand.held.checkpoint { try await adopt(checkpoint) }
         exchanges.steps.begin()
         return exchanges
     }
 
     /// Several exchanges at a time, or one after the other if more are impossible or unwanted.
-    func exchanges(
-        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder
-    ) throws(TransferError) -> FileExchanges {
+    func exchanges(_ search: OriginSearch, _ hand: PartInHand) throws(TransferError) -> FileExchanges {
         let inquiry = search.inquiry
         // Most files are complete after the first answer. Segments are prepared only when the answer turns out to be
         // long.
         guard hand.held.checkpoint != nil || search.origins.count > 1 || inquiry.others.fillsGaps else {
-            return FileExchanges(try DownloadCourse(self, inquiry, into: hand.held, recorder))
+            return paired(try DownloadCourse(self, inquiry, into: hand.held))
         }
         let machine = try StrategyRegistry.segmented(
             for: inquiry.request, beside: inquiry.others, policy.connections)
-        if let machine { return FileExchanges(SegmentConductor(machine, self, hand.held, recorder)) }
-        return FileExchanges(try DownloadCourse(self, inquiry, into: hand.held, recorder))
+        if let machine { return paired(SegmentConductor(machine, self, hand.held)) }
+        return paired(try DownloadCourse(self, inquiry, into: hand.held))
     }
+
+    private func paired(_ course: some FileCourse) -> FileExchanges { (course, StepInterpreter(course)) }
 
     /// Stores what only the journal knew, before this attempt replaces the journal's claims.
     @inline(never)  // Keeps its locals out of suspended frames.
-    private func adopt(_ checkpoint: Checkpoint, _ recorder: RunRecorder) async throws {
+    private func adopt(_ checkpoint: Checkpoint) async throws {
         if checkpoint != recorder.knownCheckpoint { try await recorder.replaceCheckpoint(with: checkpoint) }
         tools.engine.journal?.forget(record.id)
     }
 
     @inline(never)  // Keeps its locals out of suspended frames.
-    func restart(
-        _ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?, _ recorder: RunRecorder
-    ) async throws {
+    func restart(_ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?) async throws {
         try await tools.files.truncate(part)
-        run.restarted()
-        let record = record
-        let now = tools.time.reading().wall
-        logger.info(
-            "begins again from 0",
-            metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)", "error": "\(cause.message)"])
-        try await recorder.replaceCheckpoint(with: nil) { transaction in
-            try transaction.setUpload(record.id, begun)
-            _ = try transaction.append(.restarted(record, because: cause, at: now))
-        }
+        try await recorder.replaceCheckpoint(
+            with: nil, also: tools.restarted(record, run, because: cause, keeping: begun))
     }
 }
 
@@ -309,11 +293,9 @@ extension DownloadAttempt {
 
     /// Replaces the part file, which somebody else may still have open, by a new one.
     @inline(never)  // Keeps its locals out of suspended frames.
-    func beginAnew(
-        _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, because cause: TransferError
-    ) async throws {
+    func beginAnew(_ hand: PartInHand, _ place: PartPlace, because cause: TransferError) async throws {
         tools.engine.journal?.forget(record.id)
-        try await restart(hand.held.part, because: cause, keeping: nil, recorder)
+        try await restart(hand.held.part, because: cause, keeping: nil)
         var now = record
         now.checkpoint = nil
         hand.replace(with: try await tools.files.openPart(of: now, place.plan, in: place.folder, engine: tools.engine))
@@ -341,15 +323,10 @@ extension DownloadAttempt {
                 turnstile.leave()
                 switch begun {
                 case .success(let begun): wait(for: begun, ended)
-                case .failure(let early): ended(early.ending)
+                case .failure(let ending): ended(ending)
                 }
             }
         }
-    }
-
-    /// The attempt ended before any exchange began.
-    private struct EndedEarly: Error {
-        var ending: AttemptEnding
     }
 
     /// Starts the first exchange at once if nothing must be waited for: the task is new, its folder is open, and none
@@ -363,68 +340,59 @@ extension DownloadAttempt {
         else { return nil }
         let place = PartPlace(plan: plan, folder: folder)
         let hand = PartInHand(tools.files.plannedPart(of: record, plan, in: folder))
-        let (recorder, search) = (recorder(of: record), search(hand, .all, pinned))
-        let exchanges = try? exchanges(search, hand, recorder)
+        let search = search(hand, nil, pinned)
+        let exchanges = try? exchanges(search, hand)
         exchanges?.steps.begin()
-        return BegunDownload(place: place, opened: (hand, recorder), search: search, exchanges: exchanges)
+        return BegunDownload(place: place, hand: hand, search: search, exchanges: exchanges)
     }
 
-    private func beginLater(_ plan: DestinationPlan) async -> Result<BegunDownload, EndedEarly> {
+    private func beginLater(_ plan: DestinationPlan) async -> Result<BegunDownload, AttemptEnding> {
         do {
             let folder = try await tools.files.open(plan, for: record)
             do {
                 return .success(try await begin(PartPlace(plan: plan, folder: folder)))
             } catch {
-                if !(error is EndedEarly) { tools.files.forget(folder, for: record) }
+                if !(error is AttemptEnding) { tools.files.forget(folder, for: record) }
                 throw error
             }
-        } catch let early as EndedEarly {
-            return .failure(early)
         } catch {
-            return .failure(EndedEarly(ending: AttemptEnding(of: error)))
+            return .failure(AttemptEnding(of: error))
         }
     }
 
+    /// - Throws: the ending, if the file was delivered already; then no exchange begins.
     private func begin(_ place: PartPlace) async throws -> BegunDownload {
         if let delivered = try await tools.files.alreadyDelivered(place.plan, place.folder, record, policy) {
             // The coded body, if the file was decoded.
             await tools.files.removeUseless(of: record, place.plan, in: place.folder)
-            throw EndedEarly(ending: try await tools.complete(record, of: run, with: delivered))
+            throw try await tools.complete(record, of: run, with: delivered)
         }
         try await tools.files.requireSpace(
             in: place.folder, leaving: tools.minimumFreeSpace(), at: tools.time.reading().boot)
         // Copying the part file may take long, so other attempts may begin meanwhile.
         guard tools.moves.isInPlace(record, place) else {
-            return BegunDownload(place: place, opened: nil, search: nil, exchanges: nil)
+            return BegunDownload(place: place, hand: nil, search: nil, exchanges: nil)
         }
-        let (hand, recorder) = try await open(record, place)
+        let hand = try await open(record, place)
         // An error here occurs again in `end`, which knows what follows from it.
         let search = try? await search(hand)
         var exchanges: FileExchanges?
-        if let search { exchanges = try? await begunExchanges(search, hand, recorder) }
-        return BegunDownload(place: place, opened: (hand, recorder), search: search, exchanges: exchanges)
+        if let search { exchanges = try? await begunExchanges(search, hand) }
+        return BegunDownload(place: place, hand: hand, search: search, exchanges: exchanges)
     }
 
-    /// Opens the part file, and makes the recorder of what happens to it.
-    func open(_ record: TaskRecord, _ place: PartPlace) async throws -> (PartInHand, RunRecorder) {
+    func open(_ record: TaskRecord, _ place: PartPlace) async throws -> PartInHand {
         let hand = PartInHand(
             try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
         if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
-        let recorder = recorder(of: record)
         if case .answered(_, _?) = policy.redirects, hand.held.part.isOpen {
-            try await beginAnew(hand, place, recorder, because: Self.replacedByRedirect)
+            try await beginAnew(hand, place, because: Self.replacedByRedirect)
         }
-        return (hand, recorder)
+        return hand
     }
 
     private static let replacedByRedirect = TransferError(
         .validatorChanged, "The redirect that was refused is the answer. The bytes that were held are dropped.")
-
-    private func recorder(of record: TaskRecord) -> RunRecorder {
-        RunRecorder(
-            record: record, run: run, keepsAnswers: true, patience: tools.patience,
-            keeper: tools.checkpoints, time: tools.time, logger: logger, asking: tools.asking(of: record, run, policy))
-    }
 
     /// Ends the attempt when its first exchanges are over. Until then, the run has no Swift task.
     private func wait(for download: BegunDownload, _ ended: @escaping @Sendable (AttemptEnding) -> Void) {
@@ -444,7 +412,7 @@ extension DownloadAttempt {
     /// Returns the file with correct pieces; nil if the run was stopped.
     /// - Throws: `integrity.checksum` if pieces stay wrong, or if the file has another length.
     func repaired(
-        _ arrived: Whole, _ pieces: PieceDigests, _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder
+        _ arrived: Whole, _ pieces: PieceDigests, _ hand: PartInHand, _ place: PartPlace
     ) async throws -> Whole? {
         var whole = arrived
         var repair: PieceRepair?
@@ -464,7 +432,7 @@ extension DownloadAttempt {
             if wrong.isEmpty { return whole }
             let places = origins(hand.held.checkpoint, whole.arrival.head.map { ($0.headers, $0.url) })
             var next = repair ?? PieceRepair(map, pieces.algorithm, places: places.places.map(\.name))
-            let again = try await fetched(wrong, of: places, &next, whole, hand, place, recorder)
+            let again = try await fetched(wrong, of: places, &next, whole, hand, place)
             guard let again else { return nil }
             whole = again
             repair = next
@@ -474,27 +442,27 @@ extension DownloadAttempt {
     /// Fetches the wrong pieces again, all from one mirror, and returns the file; nil if the run was stopped.
     private func fetched(
         _ wrong: [Int], of origins: Origins, _ repair: inout PieceRepair, _ whole: Whole, _ hand: PartInHand,
-        _ place: PartPlace, _ recorder: RunRecorder
+        _ place: PartPlace
     ) async throws -> Whole? {
         var decision = repair.next(wrong: wrong, brought: hand.brought)
         while true {
             switch decision {
             case .giveUp(let failure): throw failure
             case .refetch(let kept, let name):
-                try await drop(repair.error(wrong), keeping: kept, whole, hand, place, recorder)
+                try await drop(repair.error(wrong), keeping: kept, whole, hand, place)
                 run.set(phase: nil)
                 guard let origin = origins.places.first(where: { $0.name == name }) else {
                     throw TransferError(.internal, "A mirror that was to send pieces is gone; please report it.")
                 }
                 do {
-                    return try await arrival(hand, place, recorder, from: .only(origin))
+                    return try await arrival(hand, place, only: origin)
                 } catch {
                     let failure = try Self.failure(error)
                     switch failure.disposition {
                     case .disk, .network: throw failure
                     case .permanent, .transient: decision = repair.next(wrong: wrong, after: failure)
                     }
-                    logger.info(
+                    tools.logger.info(
                         "a mirror cannot give pieces",
                         metadata: ["task": "\(record.id)", "code": "\(failure.error.code.rawValue)"])
                 }
@@ -519,11 +487,10 @@ extension DownloadAttempt {
 
     /// Turns the wrong pieces into gaps, and stores that for the next daemon too.
     private func drop(
-        _ error: TransferError, keeping kept: ByteRangeSet, _ whole: Whole, _ hand: PartInHand, _ place: PartPlace,
-        _ recorder: RunRecorder
+        _ error: TransferError, keeping kept: ByteRangeSet, _ whole: Whole, _ hand: PartInHand, _ place: PartPlace
     ) async throws {
         let part = hand.held.part
-        var now = try await stored(recorder)
+        var now = try await stored()
         // What a checkpoint claims must be durable.
         _ = try await tools.files.syncedSize(of: part)
         var checkpoint =
@@ -534,27 +501,14 @@ extension DownloadAttempt {
         checkpoint.ranges = kept.beyond
         // The journal would vouch for wrong bytes.
         tools.engine.journal?.forget(record.id)
-        try await store(checkpoint, because: error, recorder)
+        let (record, time) = (record, tools.time.reading().wall)
+        let pieces = error.details["pieces"] ?? .array([])
+        tools.logger.notice("pieces are wrong", metadata: ["task": "\(record.id)", "pieces": "\(pieces)"])
+        try await recorder.replaceCheckpoint(with: checkpoint) { transaction in
+            _ = try transaction.append(.restarted(record, because: error, of: pieces, at: time))
+        }
         now.checkpoint = checkpoint
         hand.replace(with: try await tools.files.openPart(of: now, place.plan, in: place.folder, engine: tools.engine))
         run.holds(checkpoint.held, of: checkpoint.total)
-    }
-
-    private func store(
-        _ checkpoint: Checkpoint, because error: TransferError, _ recorder: RunRecorder
-    ) async throws {
-        let record = record
-        let now = tools.time.reading().wall
-        let pieces = error.details["pieces"] ?? .array([])
-        logger.notice(
-            "pieces are wrong", metadata: ["task": "\(record.id)", "pieces": "\(pieces)"])
-        try await recorder.replaceCheckpoint(with: checkpoint) { transaction in
-            _ = try transaction.append(
-                EventRecord(
-                    time: now, type: .taskRestarted, session: record.session, task: record.id,
-                    payload: [
-                        "code": .string(error.code.rawValue), "message": .string(error.message), "pieces": pieces,
-                    ]))
-        }
     }
 }

@@ -14,17 +14,14 @@ struct EndingRuns {
 
     /// The endings to begin now, and the time when the next one is due; nil if there is none, or if a running one must
     /// end first.
-    struct Turn: Equatable {
-        var begun: [UploadEnding] = []
-        var next: Timestamp?
-    }
+    typealias Turn = (begun: [UploadEnding], next: Timestamp?)
 
     mutating func willRead() { readers += 1 }
 
     /// Must follow each `willRead`.
     /// - Parameter pending: the stored endings by due time; empty if reading failed.
     mutating func didRead(_ pending: [UploadEnding], at now: Timestamp) -> Turn {
-        var turn = Turn()
+        var turn: Turn = ([], nil)
         for ending in pending where !running.contains(ending.id) && !endedMeanwhile.contains(ending.id) {
             guard ending.nextAttemptAt <= now else {
                 turn.next = ending.nextAttemptAt

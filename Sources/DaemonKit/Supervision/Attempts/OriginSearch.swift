@@ -14,16 +14,17 @@ final class OriginSearch: Sendable {
     let origins: Origins
     /// Kept open while any mirror is asked.
     let pinned: PinnedFiles
-    let allowed: AskedPlaces
+    /// The mirror from which alone wrong bytes must come; nil if all mirrors may be asked.
+    let only: Origins.Place?
     private let state: Guarded<State>
 
     init(
         _ origins: Origins, _ pinned: PinnedFiles, _ choice: OriginChoice, _ inquiry: Inquiry,
-        asking allowed: AskedPlaces
+        only: Origins.Place?
     ) {
         self.origins = origins
         self.pinned = pinned
-        self.allowed = allowed
+        self.only = only
         state = Guarded(State(choice: choice, place: choice.first, inquiry: inquiry))
     }
 
@@ -53,13 +54,6 @@ final class OriginSearch: Sendable {
     }
 }
 
-/// Which mirrors of a file may be asked.
-enum AskedPlaces: Sendable {
-    case all
-    /// Wrong bytes must come from this mirror alone.
-    case only(Origins.Place)
-}
-
 /// The request to one mirror, and the other mirrors of the file. It is one object, because waiting transfers hold it.
 final class Inquiry: Sendable {
     let request: StrategyRequest
@@ -75,30 +69,21 @@ final class Inquiry: Sendable {
 final class BegunDownload: Sendable {
     let place: PartPlace
     /// nil if the part file must first be moved to its new destination.
-    let opened: (hand: PartInHand, recorder: RunRecorder)?
+    let hand: PartInHand?
     /// nil if the mirrors could not be determined.
     let search: OriginSearch?
     /// nil if no exchange could be started.
     let exchanges: FileExchanges?
 
     init(
-        place: PartPlace, opened: (hand: PartInHand, recorder: RunRecorder)?, search: OriginSearch?,
-        exchanges: FileExchanges?
+        place: PartPlace, hand: PartInHand?, search: OriginSearch?, exchanges: FileExchanges?
     ) {
         self.place = place
-        self.opened = opened
+        self.hand = hand
         self.search = search
         self.exchanges = exchanges
     }
 }
 
 /// The exchanges that fetch a file, and the interpreter of their steps.
-struct FileExchanges: Sendable {
-    let course: any FileCourse
-    let steps: StepInterpreter<Arrival>
-
-    init(_ course: some FileCourse) {
-        self.course = course
-        steps = StepInterpreter(course)
-    }
-}
+typealias FileExchanges = (course: any FileCourse, steps: StepInterpreter<Arrival>)

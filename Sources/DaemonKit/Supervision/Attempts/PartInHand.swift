@@ -24,14 +24,9 @@ struct PartPlace: Sendable {
 
 /// The part file that an attempt works with. It is opened again when the attempt continues with another mirror.
 final class PartInHand: Sendable {
-    private struct State {
-        var held: HeldPart
-        var brought: [String?: ByteRangeSet] = [:]
-    }
+    private let state: Guarded<(held: HeldPart, brought: [String?: ByteRangeSet])>
 
-    private let state: Guarded<State>
-
-    init(_ held: HeldPart) { state = Guarded(State(held: held)) }
+    init(_ held: HeldPart) { state = Guarded((held, [:])) }
 
     var held: HeldPart { state.withLock { $0.held } }
     /// The bytes that each mirror delivered in this attempt, by the names that checkpoints use.

@@ -105,15 +105,7 @@ struct PinnedFiles: Sendable {
         let descriptor = dld_memory_file()
         guard descriptor >= 0 else { throw .source(errno: errno, path) }
         copies.append(Descriptor(descriptor))
-        var written = 0
-        while written < bytes.count {
-            let (count, code) = bytes.withUnsafeBytes { bytes in
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-                return retrying { pwrite(descriptor, rest.baseAddress, rest.count, off_t(written)) }
-            }
-            guard count > 0 else { throw .source(errno: code, path) }
-            written += count
-        }
+        if let code = bytes.withUnsafeBytes({ writeAll($0, to: descriptor) }) { throw .source(errno: code, path) }
         return "/proc/self/fd/\(descriptor)"
     }
 }

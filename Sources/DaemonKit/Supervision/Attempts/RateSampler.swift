@@ -5,23 +5,16 @@ import TransferModel
 /// Samples the rates of all runs twice a second while there are any. A host that sends bytes is not silent. If many
 /// tasks run, their figures change once a second (`Crowd`), and are sampled as often. Each time, the runs that wait for
 /// their client leave their slots.
-final class RateSampler: Sendable {
+struct RateSampler: Sendable {
     private static let many = 64
 
     static func interval(of runs: Int) -> Duration { runs >= many ? .seconds(1) : .milliseconds(500) }
 
-    private let runs: RunTable
-    private let gates: Gatekeeper
-    private let time: any TimeSource
-    private let signal: SupervisionSignal
+    let runs: RunTable
+    let gates: Gatekeeper
+    let time: any TimeSource
+    let signal: SupervisionSignal
     private let isTicking = Guarded(false)
-
-    init(runs: RunTable, gates: Gatekeeper, time: any TimeSource, signal: SupervisionSignal) {
-        self.runs = runs
-        self.gates = gates
-        self.time = time
-        self.signal = signal
-    }
 
     /// Starts sampling, because there is a run.
     func start() {

@@ -17,11 +17,10 @@ final class RequestAttempt: TransferAttempt {
     let stream: BodyStream?
     /// nil for tasks without one.
     let cache: TaskCache?
-    private let logger: Logger
     /// While it runs.
     private let current = Guarded<RequestCourse?>(nil)
 
-    init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
+    init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools) {
         self.record = record
         self.policy = policy
         self.run = run
@@ -34,7 +33,6 @@ final class RequestAttempt: TransferAttempt {
                     streams: record.spec.stream == true, run, tools.time)
             }
         }
-        self.logger = logger
         if let stream { run.streams(to: stream) }
     }
 
@@ -51,10 +49,7 @@ final class RequestAttempt: TransferAttempt {
     }
 
     /// An attempt whose first request is on the network.
-    private struct Begun: Sendable {
-        var recorder: RunRecorder
-        var requests: StepInterpreter<UploadResult>
-    }
+    private typealias Begun = (recorder: RunRecorder, requests: StepInterpreter<UploadResult>)
 
     private func begin() async throws -> Begun {
         // The client has left, and the session is about to end.
@@ -64,7 +59,7 @@ final class RequestAttempt: TransferAttempt {
         let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
         let recorder = RunRecorder(
             record: record, run: run, keepsAnswers: stream != nil, stream: stream, cache: cache,
-            patience: tools.patience, keeper: tools.checkpoints, time: tools.time, logger: logger,
+            patience: tools.patience, keeper: tools.checkpoints, time: tools.time, logger: tools.logger,
             asking: tools.asking(of: record, run, policy) { [current] isStored in
                 current.withLock { $0 }?.handOver(isStored: isStored)
             })
@@ -74,7 +69,7 @@ final class RequestAttempt: TransferAttempt {
         current.withLock { $0 = course }
         let requests = StepInterpreter(course)
         requests.begin()
-        return Begun(recorder: recorder, requests: requests)
+        return (recorder, requests)
     }
 
     /// If a client wants the answer as a file, this run goes on as a download.
@@ -96,7 +91,7 @@ final class RequestAttempt: TransferAttempt {
         record.settled = self.record.settled
         // The request was made, and the download does not make it again.
         if held.mayBeContinued { record.upload = nil }
-        DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger, continuing: held)
+        DownloadAttempt(record: record, policy: policy, run: run, tools: tools, continuing: held)
             .begin(beginnings) { ending in
                 held.cancel()
                 ended(ending)
@@ -119,27 +114,5 @@ final class RequestAttempt: TransferAttempt {
             return try await tools.complete(
                 record, of: run, with: TaskResult(bytes: length, verified: false), answer, keeping: kept)
         }
-    }
-
-    /// The server has lost its part of the upload, so the upload starts over.
-    func restart(because cause: TransferError) async throws {
-        run.restarted()
-        let (record, now) = (record, tools.time.reading().wall)
-        logger.info(
-            "begins again from 0",
-            metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)", "error": "\(cause.message)"])
-        try await tools.patience.persistently { transaction in
-            try transaction.setUpload(record.id, nil)
-            _ = try transaction.append(.restarted(record, because: cause, at: now))
-        }
-    }
-}
-
-extension EventRecord {
-    /// The task drops what it held.
-    static func restarted(_ record: TaskRecord, because cause: TransferError, at now: Timestamp) -> EventRecord {
-        EventRecord(
-            time: now, type: .taskRestarted, session: record.session, task: record.id,
-            payload: ["code": .string(cause.code.rawValue), "message": .string(cause.message)])
     }
 }

@@ -25,9 +25,11 @@ struct RunFigures: Sendable {
     var canResume = true
     private var received = Direction()
     private var sent = Direction()
-    private var meter = RateMeter()
-
-    var rate: Int64 { meter.rate }
+    /// The last samples, with their times in milliseconds.
+    private var samples: [(time: Int64, bytes: Int64)] = []
+    /// Bytes per second over these samples, smoothed so that a progress bar does not flicker.
+    private(set) var rate: Int64 = 0
+    private static let window: Int64 = 3000
 
     /// The part file holds bytes of earlier runs.
     mutating func holds(_ offset: ByteCount) { received.base = offset.rawValue }
@@ -56,6 +58,14 @@ struct RunFigures: Sendable {
     func bytesUploaded(at offset: ByteCount) -> Int64 { sent.transferred(at: offset.rawValue) }
 
     /// Takes a sample for the rate.
-    /// - Parameter now: a monotonic clock, in milliseconds.
-    mutating func sample(bytes: Int64, at now: Int64) { meter.sample(bytes: bytes, at: now) }
+    /// - Parameters:
+    ///   - bytes: body bytes since the run began.
+    ///   - time: a monotonic clock, in milliseconds.
+    mutating func sample(bytes: Int64, at time: Int64) {
+        if let last = samples.last, bytes < last.bytes || time < last.time { samples.removeAll() }
+        samples.append((time, bytes))
+        samples.removeAll { time - $0.time > Self.window && $0.time != time }
+        guard let first = samples.first, time > first.time else { return }
+        rate = (bytes - first.bytes) * 1000 / (time - first.time)
+    }
 }

@@ -20,94 +20,67 @@ struct RunLife: Sendable {
         case ended(wasDecided: Bool)
     }
 
-    enum Event: Sendable {
-        case stopRequested(StopPlan)
-        /// The file is about to get its name.
-        case commitRequested
-        /// The run has stopped or failed.
-        case planRequested
-        /// The caller who requested the stop does not wait any longer.
-        case stopAbandoned
-        case ended
-    }
-
-    enum Action: Sendable {
-        /// Stop the work.
-        case stop
-        case commit
-        case refuseCommit
-        case follow(StopPlan?)
-        /// Queue the task again when the run has stopped.
-        case requeueLater
-        /// The run has stopped, and the caller must still store its task's change.
-        case tooLate
-    }
-
     private(set) var state = State.active
 
     var isCommitting: Bool { if case .committing = state { true } else { false } }
 
-    mutating func handle(_ event: Event) -> [Action] {
-        switch event {
-        case .stopRequested(let plan): stopRequested(plan)
-        case .commitRequested: commitRequested()
-        case .planRequested: planRequested()
-        case .stopAbandoned: stopAbandoned()
-        case .ended: ended()
-        }
-    }
-
-    private mutating func stopRequested(_ plan: StopPlan) -> [Action] {
+    /// A stop was requested while the run could still be stopped.
+    var isStopping: Bool {
         switch state {
-        case .active, .stopping(.transition):
-            state = .stopping(plan)
-            return [.stop]
-        case .stopping(.leftToCaller): return [.stop]
-        case .committing, .decided, .ended: return []
+        case .stopping: true
+        case .decided(let plan): plan != nil
+        case .active, .committing, .ended: false
         }
     }
 
-    private mutating func commitRequested() -> [Action] {
+    /// - Returns: whether the work must stop.
+    mutating func requestStop(_ plan: StopPlan) -> Bool {
         switch state {
-        case .active, .committing:
-            state = .committing
-            return [.commit]
-        case .stopping, .decided, .ended: return [.refuseCommit]
+        case .active, .stopping(.transition): state = .stopping(plan)
+        case .stopping(.leftToCaller): break
+        case .committing, .decided, .ended: return false
         }
+        return true
     }
 
-    private mutating func planRequested() -> [Action] {
+    /// The file is about to get its name.
+    /// - Returns: false if it must not get it, because a stop was requested before.
+    mutating func commit() -> Bool {
+        switch state {
+        case .active, .committing: state = .committing
+        case .stopping, .decided, .ended: return false
+        }
+        return true
+    }
+
+    /// Returns what happens to the task now that the run has stopped or failed.
+    mutating func takePlan() -> StopPlan? {
         switch state {
         case .active, .committing: state = .decided(nil)
         case .stopping(let plan): state = .decided(plan)
-        case .decided(let plan): return [.follow(plan)]
-        case .ended: return [.follow(nil)]
+        case .decided: break
+        case .ended: return nil
         }
-        guard case .decided(let plan) = state else { return [] }
-        return [.follow(plan)]
+        guard case .decided(let plan) = state else { return nil }
+        return plan
     }
 
-    private mutating func stopAbandoned() -> [Action] {
+    /// The caller who requested the stop does not wait any longer.
+    /// - Returns: true if the task is queued again when the run has stopped; false if it has stopped, and the caller
+    ///   must still store the task's change.
+    mutating func abandonStop() -> Bool {
         switch state {
-        case .stopping:
-            state = .stopping(.transition(.preempted()))
-            return [.requeueLater]
-        case .active, .committing, .ended(wasDecided: false): return [.requeueLater]
-        case .decided, .ended(wasDecided: true): return [.tooLate]
+        case .stopping: state = .stopping(.transition(.preempted()))
+        case .active, .committing, .ended(wasDecided: false): break
+        case .decided, .ended(wasDecided: true): return false
         }
+        return true
     }
 
-    private mutating func ended() -> [Action] {
+    mutating func end() {
         switch state {
         case .decided, .ended(wasDecided: true): state = .ended(wasDecided: true)
         case .active, .stopping, .committing, .ended(wasDecided: false): state = .ended(wasDecided: false)
         }
-        return []
     }
-}
-
-extension [RunLife.Action] {
-    var stops: Bool { contains { if case .stop = $0 { true } else { false } } }
-    var commits: Bool { contains { if case .commit = $0 { true } else { false } } }
-    var requeuesLater: Bool { contains { if case .requeueLater = $0 { true } else { false } } }
 }

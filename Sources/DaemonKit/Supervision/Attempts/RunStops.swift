@@ -15,7 +15,26 @@ struct RunStops: Sendable {
     /// their tasks. Tasks that `body` leaves `running` are queued again. None of `ids` can begin to run meanwhile.
     /// - Throws: what `body` throws; `disk.io` if a run cannot stop because its disk does not answer.
     func stopping<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
-        try await holding(ids) { try await stoppingHeld(ids, body) }
+        try await holding(ids) {
+            let stopped = ids.compactMap { runs[$0] }
+            for run in stopped { run.requestAbort(.leftToCaller) }
+            for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {
+                await abandon(stopped)
+                if let damage = patience.store.damage { throw damage }
+                throw TransferError(
+                    .diskIO,
+                    "Task \(run.task) cannot stop: its disk, or that of the state folder, does not answer. "
+                        + "Try again when it does.")
+            }
+            do {
+                let result = try await body()
+                try await requeue(stopped)
+                return result
+            } catch {
+                try? await requeue(stopped)
+                throw error
+            }
+        }
     }
 
     /// Lets `body` change tasks that need not stop. None of `ids` can begin to run meanwhile.
@@ -26,27 +45,6 @@ struct RunStops: Sendable {
             if !ids.isEmpty { signal.changed() }
         }
         return try await body()
-    }
-
-    private func stoppingHeld<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
-        let stopped = ids.compactMap { runs[$0] }
-        for run in stopped { run.requestAbort(.leftToCaller) }
-        for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {
-            await abandon(stopped)
-            if let damage = patience.store.damage { throw damage }
-            throw TransferError(
-                .diskIO,
-                "Task \(run.task) cannot stop: its disk, or that of the state folder, does not answer. Try again when it does."
-            )
-        }
-        do {
-            let result = try await body()
-            try await requeue(stopped)
-            return result
-        } catch {
-            try? await requeue(stopped)
-            throw error
-        }
     }
 
     /// Gives up waiting for these runs. Their tasks are queued again, now or when they stop.

@@ -8,7 +8,7 @@ import TransferRPC
 ///
 /// A run stays in the `RunTable` until it has stopped completely, so that no task runs twice at once.
 final class TransferRun: Sendable {
-    fileprivate struct State {
+    private struct State {
         var life = RunLife()
         var figures = RunFigures()
         var metrics = TaskMetrics()
@@ -80,6 +80,12 @@ final class TransferRun: Sendable {
         self.hsts = hsts
     }
 
+    /// What the engine needs to know of the run for an exchange.
+    func context(observedBy observer: any TransferObserver) -> TransferContext {
+        TransferContext(
+            task: task, session: session, counters: counters, observer: observer, cookies: cookies, hsts: hsts)
+    }
+
     // MARK: Life
 
     func start(_ body: @escaping @Sendable () async -> Void) {
@@ -87,7 +93,7 @@ final class TransferRun: Sendable {
             // Under the lock, because this work itself may begin the work that follows it.
             let work = Task { await body() }
             state.work = work
-            return state.isStopping ? work : nil
+            return state.life.isStopping ? work : nil
         }
         unwanted?.cancel()
     }
@@ -98,7 +104,7 @@ final class TransferRun: Sendable {
         let isStopping = state.withLock { state in
             state.work = nil
             state.awaited = awaited
-            return state.isStopping
+            return state.life.isStopping
         }
         if isStopping { awaited.cancel() }
         awaited.whenOver { [self] in
@@ -110,33 +116,30 @@ final class TransferRun: Sendable {
     /// Asks the run to stop. A run that is already delivering its file finishes.
     func requestAbort(_ plan: RunLife.StopPlan = .transition(.preempted())) {
         let (work, awaited) = state.withLock { state -> (Task<Void, Never>?, (any Awaited)?) in
-            state.life.handle(.stopRequested(plan)).stops ? (state.work, state.awaited) : (nil, nil)
+            state.life.requestStop(plan) ? (state.work, state.awaited) : (nil, nil)
         }
         work?.cancel()
         awaited?.cancel()
     }
 
     /// From here to its end, nothing stops the run. Returns false if a stop was requested before.
-    func enterCommit() -> Bool { state.withLock { $0.life.handle(.commitRequested).commits } }
+    func enterCommit() -> Bool { state.withLock { $0.life.commit() } }
 
     /// Nothing stops the run any more.
     var isCommitting: Bool { state.withLock { $0.life.isCommitting } }
-    var isAborting: Bool { state.withLock { $0.isStopping } }
+    var isAborting: Bool { state.withLock { $0.life.isStopping } }
 
     /// Returns what happens to the task now that the run has stopped. This does not change afterwards.
-    func takeAbortPlan() -> RunLife.StopPlan? {
-        for case .follow(let plan) in state.withLock({ $0.life.handle(.planRequested) }) { return plan }
-        return nil
-    }
+    func takeAbortPlan() -> RunLife.StopPlan? { state.withLock { $0.life.takePlan() } }
 
     /// Notes that the caller who requested the stop does not wait any longer. If the run stops later, its task is
     /// queued again.
     /// - Returns: false if it has stopped already and the caller must still store its task's change.
-    func abandonStop() -> Bool { state.withLock { $0.life.handle(.stopAbandoned).requeuesLater } }
+    func abandonStop() -> Bool { state.withLock { $0.life.abandonStop() } }
 
     func ended() {
         let waiters = state.withLock { state in
-            _ = state.life.handle(.ended)
+            state.life.end()
             // Frees the memory that it used, because others may keep this run.
             state.work = nil
             state.proceed = nil
@@ -380,17 +383,6 @@ final class TransferRun: Sendable {
                 eta: whole >= 0 && rate > 0 ? Seconds(Double(max(0, whole - done)) / Double(rate)) : nil,
                 resumedFrom: state.figures.resumedFrom, bytesSent: sent, bytesToSend: max(0, toSend),
                 bytesDecoded: state.figures.phase == .decoding ? state.figures.decoded : nil)
-        }
-    }
-}
-
-extension TransferRun.State {
-    /// A stop was requested while the run could still be stopped.
-    fileprivate var isStopping: Bool {
-        switch life.state {
-        case .stopping: true
-        case .decided(let plan): plan != nil
-        case .active, .committing, .ended: false
         }
     }
 }

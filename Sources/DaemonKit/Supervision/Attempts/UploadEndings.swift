@@ -8,7 +8,7 @@ import TransferStore
 
 /// Tells servers that an unfinished upload is not wanted any more. Each such DELETE is stored together with the change
 /// that made the upload unwanted. It is tried for a day with back-off, also by the next daemon.
-final class UploadEndings: Sendable {
+struct UploadEndings: Sendable {
     /// How long a server is tried. Servers eventually drop unfinished uploads themselves.
     static let longestTry: Seconds = 86_400
     /// Requests at a time, so that servers that do not answer do not delay the others for long.
@@ -20,36 +20,18 @@ final class UploadEndings: Sendable {
         var isStopped = false
     }
 
-    private let patience: StorePatience
-    private let engine: any ExchangePerforming
-    private let files: TransferFiles
-    private let credentials: CredentialKeeper
-    private let hsts: HSTSKeeper
-    private let trust: TrustKeeper
-    private let policy: @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy
-    private let time: any TimeSource
-    private let logger: Logger
+    let patience: StorePatience
+    let engine: any ExchangePerforming
+    let files: TransferFiles
+    let credentials: CredentialKeeper
+    let hsts: HSTSKeeper
+    let trust: TrustKeeper
+    let policy: @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy
+    let time: any TimeSource
+    let logger: Logger
     /// Called when there may be room for another request, or another time to wake up.
-    private let onEnd: @Sendable () -> Void
+    let onEnd: @Sendable () -> Void
     private let state = Guarded(State())
-
-    init(
-        patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, credentials: CredentialKeeper,
-        hsts: HSTSKeeper, trust: TrustKeeper,
-        policy: @escaping @Sendable (TaskSpec, SessionConfiguration, SessionKind) -> EffectivePolicy,
-        time: any TimeSource, logger: Logger, onEnd: @escaping @Sendable () -> Void
-    ) {
-        self.patience = patience
-        self.engine = engine
-        self.files = files
-        self.credentials = credentials
-        self.hsts = hsts
-        self.trust = trust
-        self.policy = policy
-        self.time = time
-        self.logger = logger
-        self.onEnd = onEnd
-    }
 
     /// Starts the requests that are due and have room. Returns at once.
     /// - Returns: when the next one is due; nil if there is none, or if a running one must end first.

@@ -27,10 +27,7 @@ package final class CacheKeeper: Sendable {
     }
 
     private struct Waiters {
-        struct Waiter {
-            var fields: [HeaderField]
-            var body: @Sendable (Lead?) -> Void
-        }
+        typealias Waiter = (fields: [HeaderField], body: @Sendable (Lead?) -> Void)
 
         var number: Int
         var waiting: [Int: Waiter] = [:]
@@ -287,7 +284,7 @@ package final class CacheKeeper: Sendable {
             if var known = state.flights[flight] {
                 if let selection = known.selection, !selection.matches(fields) { return (.pass, nil) }
                 let isFirst = known.waiting.isEmpty
-                known.waiting[id] = Waiters.Waiter(fields: fields, body: body)
+                known.waiting[id] = (fields, body)
                 state.flights[flight] = known
                 return (.wait, isFirst ? known.number : nil)
             }

@@ -318,12 +318,11 @@ final class TaskCache: Sendable {
     }
 
     private func validated(_ outcome: ExchangeOutcome, _ known: State) -> Ending {
+        guard let plain = known.plain else { return .outcome(outcome) }
         guard let head = outcome.head, head.redirects == 0, let request = known.request, let stored = known.stored,
-            let plain = known.plain,
             let fresh = stored.response.freshened(
                 by: head, requestTime: known.requestTime, responseTime: known.responseTime)
         else {
-            guard let plain = known.plain else { return .outcome(outcome) }
             state.withLock { state in
                 state.isValidating = false
                 state.stored = nil
@@ -365,7 +364,7 @@ final class TaskCache: Sendable {
         let answer = CachedAnswer(response: response, body: outcome.body, credentials: request.credentials)
         if asks?.applies(to: head) == true, let proposal = keeper.proposal(for: answer, request.url, on: shelf) {
             state.withLock { $0.offered = answer }
-            return .asks(outcome, .storable(head, proposal: proposal))
+            return .asks(outcome, HeldAnswer(head: head, proposal: proposal))
         }
         keep(answer, request, known, replaces: known.stored != nil)
         return .outcome(outcome)

@@ -34,7 +34,7 @@ struct Admission {
     let configuration: Configuration
     let files: TransferFiles
     /// nil if all tasks must run.
-    var answers: EarlyAnswers.OfSession?
+    var answers: EarlyAnswers.Answers?
     /// nil if the session ignores HSTS.
     var hsts: TaskHSTS?
 
@@ -138,7 +138,7 @@ struct Admission {
             }
             if task.spec.body != nil { try await keepBody(of: &task, path: path) }
             task.specText = try StoredSpec.text(task.spec)
-            task.end = answers?.end(of: task, at: url)
+            task.end = answers?(task, url)
             // What the protocol's strategy refuses is refused now.
             if task.end == nil {
                 try StrategyRegistry.check(
@@ -170,12 +170,9 @@ struct Admission {
         guard let body = task.spec.body else { return }
         var content: [UInt8]?
         if let path = body.file {
-            switch try await files.admitBody(
+            let admitted = try await files.admitBody(
                 path, field: "\(place).body.file", owner: owner, copyingUpTo: Self.copiedBody)
-            {
-            case .copied(let bytes): content = bytes
-            case .referenced(let identity): task.source = identity
-            }
+            (task.source, content) = (admitted.identity, admitted.content)
         } else if let text = body.text {
             content = Array(text.utf8)
         } else if let text = body.base64, let data = Data(base64Encoded: text) {

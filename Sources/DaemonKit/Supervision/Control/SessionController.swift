@@ -223,12 +223,9 @@ extension SessionController {
     /// Queues again the tasks that were claimed before the session was paused.
     private func stopRuns(of key: SessionKey) async throws {
         let running = TaskSelector(owner: key.owner, session: key.identifier, states: [.running])
-        var last: TaskID?
-        while true {
-            let after = last
-            let ids = try await store.read { try $0.select(running, after: after, limit: 256) }
-            guard let end = ids.last else { return }
-            last = end
+        try await store.forEachPage {
+            try $0.select(running, after: $1, limit: 256)
+        } do: { ids in
             for run in ids.compactMap({ runs[$0] }) where run.losesByStop {
                 logger.warning(
                     "stops with its session, and begins again from 0 later", metadata: ["task": "\(run.task)"])

@@ -3,21 +3,16 @@ import TransferModel
 
 /// The free space of file systems at the last check. Of a thousand tasks that begin together, only one checks.
 final class KnownSpace: Sendable {
-    private struct Look {
-        var free: ByteCount
-        /// Milliseconds of the boot clock.
-        var time: Int64
-    }
-
     /// Milliseconds for which a check is valid.
     private static let validity: Int64 = 500
     /// The space that others may use meanwhile.
     private static let margin = ByteCount.mebibytes(256)
 
-    private let looks = Guarded<[UInt64: Look]>([:])
+    /// By device; the time in milliseconds of the boot clock.
+    private let looks = Guarded<[UInt64: (free: ByteCount, time: Int64)]>([:])
 
     func note(_ free: ByteCount, on device: UInt64, at now: Int64) {
-        looks.withLock { $0[device] = Look(free: free, time: now) }
+        looks.withLock { $0[device] = (free, now) }
     }
 
     /// Returns false if there may be too little space; then the caller must check.

@@ -7,37 +7,17 @@ import TransferStore
 
 /// Removes part files that are not needed any more: those of tasks that were given up while their disk was unavailable,
 /// and those under names from before a change of the destination.
-final class LeftParts: Sendable {
-    /// When left part files are looked for next.
-    private struct SweepMemory: Sendable {
-        /// The generation of the mount table at the last look.
-        var generation: Int?
-        /// Part files were noted since, or a file system failed or did not answer. The next look is not before this
-        /// time, in milliseconds of the boot clock.
-        var next: Int64? = 0
-    }
-
+struct LeftParts: Sendable {
     let patience: StorePatience
     let files: TransferFiles
-    private let runs: RunTable
-    private let moves: PartMoves
+    let runs: RunTable
+    let moves: PartMoves
     let time: any TimeSource
-    private let signal: SupervisionSignal
-    private let logger: Logger
-    private let memory = Guarded(SweepMemory())
-
-    init(
-        patience: StorePatience, files: TransferFiles, runs: RunTable, moves: PartMoves, time: any TimeSource,
-        signal: SupervisionSignal, logger: Logger
-    ) {
-        self.patience = patience
-        self.files = files
-        self.runs = runs
-        self.moves = moves
-        self.time = time
-        self.signal = signal
-        self.logger = logger
-    }
+    let signal: SupervisionSignal
+    let logger: Logger
+    /// The generation of the mount table at the last look. If part files were noted since, or a file system failed or did
+    /// not answer, the next look is not before `next`, in milliseconds of the boot clock.
+    private let memory = Guarded<(generation: Int?, next: Int64?)>((nil, 0))
 
     /// Removes what a task held here. `UploadEndings` ends its upload at the server.
     /// - Parameter record: the task after its transition. If that has ended it, the store knows its part files already.
@@ -95,7 +75,7 @@ final class LeftParts: Sendable {
     /// Looks for all left part files, removes those that it finds, and continues interrupted moves.
     func sweep() async {
         let generation = files.pool.width > 0 ? MountTable.current.generation : 0
-        memory.withLock { $0 = SweepMemory(generation: generation, next: nil) }
+        memory.withLock { $0 = (generation, nil) }
         do {
             var last: LeftPart?
             while !Task.isCancelled {
@@ -123,22 +103,15 @@ final class LeftParts: Sendable {
         guard !taken.isEmpty else { return }
         // Repeats this until nothing is left of them.
         sweepAgain()
-        var stuck = Set(taken.filter { moves.isBusy($0.id) }.map { Way($0, page) })
+        // The file systems between which a part file moves.
+        func devices(of record: TaskRecord) -> [UInt64?] {
+            [page.first { $0.task == record.id }?.device, record.destinationDevice]
+        }
+        var stuck = Set(taken.filter { moves.isBusy($0.id) }.map(devices))
         for record in taken where !Task.isCancelled {
-            let way = Way(record, page)
+            let way = devices(of: record)
             guard !stuck.contains(way) else { continue }
             if !(await moves.finish(record.id, waitingAtMost: Self.longestMove)) { stuck.insert(way) }
-        }
-    }
-
-    /// The file systems between which a part file moves.
-    private struct Way: Hashable {
-        var from: UInt64?
-        var to: UInt64?
-
-        init(_ record: TaskRecord, _ parts: [LeftPart]) {
-            from = parts.first { $0.task == record.id }?.device
-            to = record.destinationDevice
         }
     }
 

@@ -9,33 +9,43 @@ import TransferStore
 ///
 /// The store first names the new destination (`TaskChange`), and names the part file there after the move. In between,
 /// the move is finished by whichever comes first: the update that requested it, the next attempt, or the next daemon.
-final class PartMoves: Sendable {
-    private let patience: StorePatience
-    private let files: TransferFiles
-    private let engine: any ExchangePerforming
-    private let runs: RunTable
-    private let logger: Logger
+struct PartMoves: Sendable {
+    let patience: StorePatience
+    let files: TransferFiles
+    let engine: any ExchangePerforming
+    let runs: RunTable
+    let logger: Logger
     /// Called when a task may be claimed again.
-    private let released: @Sendable () -> Void
-    private let queues = TaskQueues()
-
-    init(
-        patience: StorePatience, files: TransferFiles, engine: any ExchangePerforming, runs: RunTable,
-        logger: Logger, released: @escaping @Sendable () -> Void
-    ) {
-        self.patience = patience
-        self.files = files
-        self.engine = engine
-        self.runs = runs
-        self.logger = logger
-        self.released = released
-    }
+    let released: @Sendable () -> Void
+    /// For each task that is being changed, the callers that wait for their turn, in order.
+    private let waiting = Guarded([TaskID: [CheckedContinuation<Void, Never>]]())
 
     /// Runs `body` while nothing else changes the destination of the task or moves its part file.
     func alone<T: Sendable>(_ id: TaskID, _ body: () async throws -> T) async throws -> T {
-        await queues.enter(id)
-        defer { queues.leave(id) }
+        await withCheckedContinuation { continuation in
+            let mayPass = waiting.withLock { waiting in
+                guard waiting[id] != nil else {
+                    waiting[id] = []
+                    return true
+                }
+                waiting[id]?.append(continuation)
+                return false
+            }
+            if mayPass { continuation.resume() }
+        }
+        defer { leave(id) }
         return try await body()
+    }
+
+    private func leave(_ id: TaskID) {
+        waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
+            guard let first = waiting[id]?.first else {
+                waiting[id] = nil
+                return nil
+            }
+            waiting[id]?.removeFirst()
+            return first
+        }?.resume()
     }
 
     // MARK: One part
@@ -52,15 +62,16 @@ final class PartMoves: Sendable {
     func bring(_ record: TaskRecord, to place: PartPlace) async throws -> Checkpoint? {
         guard let checkpoint = record.checkpoint, !isInPlace(record, place) else { return record.checkpoint }
         let goal = files.goal(of: record, place.plan, in: place.folder)
-        let move = try await files.move(
+        let moved = try await files.move(
             checkpoint, to: goal, journal: engine.journal, isStopping: patience.isStopping)
-        let moved: Checkpoint?
-        switch move {
-        case .done(let there): moved = there
-        case .gone: moved = nil
-        case .outOfReach: return checkpoint
+        if moved == checkpoint { return checkpoint }
+        let isKnown = try await patience.persistently { [id = record.id] transaction in
+            // The task may have been given up meanwhile, with a search for the part file in its old place.
+            guard try transaction.task(id)?.checkpoint == checkpoint else { return false }
+            try transaction.setCheckpoint(id, moved)
+            return true
         }
-        guard try await replace(checkpoint, of: record.id, with: moved) else {
+        guard isKnown else {
             if let moved { await files.removePart(moved, owner: record.session.owner) }
             return nil
         }
@@ -73,15 +84,6 @@ final class PartMoves: Sendable {
             logger.warning("cannot remove what a part left", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
         return moved
-    }
-
-    /// - Returns: false if the task was given up meanwhile, with a search for the part file in its old place.
-    private func replace(_ known: Checkpoint, of id: TaskID, with moved: Checkpoint?) async throws -> Bool {
-        try await patience.persistently { transaction in
-            guard try transaction.task(id)?.checkpoint == known else { return false }
-            try transaction.setCheckpoint(id, moved)
-            return true
-        }
     }
 
     /// Removes what the task's part file has left behind. Nothing else may touch it meanwhile.
@@ -139,37 +141,5 @@ final class PartMoves: Sendable {
     }
 
     /// Tells whether the task's destination or part file is being changed.
-    func isBusy(_ id: TaskID) -> Bool { queues.isBusy(id) }
-}
-
-/// A first-in, first-out lock for each task.
-final class TaskQueues: Sendable {
-    private let waiting = Guarded([TaskID: [CheckedContinuation<Void, Never>]]())
-
-    func enter(_ id: TaskID) async {
-        await withCheckedContinuation { continuation in
-            let mayPass = waiting.withLock { waiting in
-                guard waiting[id] != nil else {
-                    waiting[id] = []
-                    return true
-                }
-                waiting[id]?.append(continuation)
-                return false
-            }
-            if mayPass { continuation.resume() }
-        }
-    }
-
     func isBusy(_ id: TaskID) -> Bool { waiting.withLock { $0[id] != nil } }
-
-    func leave(_ id: TaskID) {
-        waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
-            guard let first = waiting[id]?.first else {
-                waiting[id] = nil
-                return nil
-            }
-            waiting[id]?.removeFirst()
-            return first
-        }?.resume()
-    }
 }

@@ -31,14 +31,13 @@ struct PartRemoval: Sendable {
             let neighbours = rest.prefix { $0.folder == first.folder && $0.owner == first.owner }
             rest = rest.dropFirst(neighbours.count)
             do throws(TransferError) {
-                let folder = try access.openFolder(first.folder, owner: first.owner, create: false)
-                remove(Array(neighbours), from: folder, isStopped, into: &left)
-            } catch {
-                guard error.code == .destinationBadPath else {
-                    left.failed += neighbours
-                    continue
+                if let folder = try access.existingFolder(first.folder, owner: first.owner) {
+                    remove(Array(neighbours), from: folder, isStopped, into: &left)
+                } else {
+                    for part in neighbours { lookFor(part, into: &left) }
                 }
-                for part in neighbours { lookFor(part, into: &left) }
+            } catch {
+                left.failed += neighbours
             }
         }
         return left
@@ -95,12 +94,20 @@ struct PartRemoval: Sendable {
         var path = PathRules.normalized(part.folder)
         while path != "/" {
             path = TransferFiles.folder(of: path)
-            do throws(TransferError) {
-                return try access.openFolder(path, owner: part.owner, create: false).device == device
-            } catch {
-                guard error.code == .destinationBadPath else { throw error }
-            }
+            if let folder = try access.existingFolder(path, owner: part.owner) { return folder.device == device }
         }
         return false
+    }
+}
+
+extension FileAccess {
+    /// Opens a folder; nil if it does not exist.
+    func existingFolder(_ path: String, owner: UserID) throws(TransferError) -> Folder? {
+        do throws(TransferError) {
+            return try openFolder(path, owner: owner, create: false)
+        } catch {
+            guard error.code == .destinationBadPath else { throw error }
+            return nil
+        }
     }
 }

@@ -18,15 +18,9 @@ struct SendingFile: Sendable {
     static func spooled(_ content: [UInt8], in folder: String?) throws(TransferError) -> SendingFile {
         let descriptor = try temporary(in: folder)
         let folder = folder ?? "memory"
-        var rest = content[...]
-        while !rest.isEmpty {
-            let (count, code) = retrying { rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
-            guard count > 0 else {
-                close(descriptor)
-                throw TransferError.disk(errno: code, "spool a body in", folder)
-                    ?? TransferError(.diskIO, "Cannot spool a body in \(folder): \(errorText(code)).")
-            }
-            rest = rest.dropFirst(count)
+        if let code = content.withUnsafeBytes({ writeAll($0, to: descriptor) }) {
+            close(descriptor)
+            throw unspooled(code, folder)
         }
         return SendingFile(
             file: try UploadSource.adopt(descriptor, path: "the kept body"),
@@ -45,12 +39,16 @@ struct SendingFile: Sendable {
         var template = Array("\(folder)/body-XXXXXX".utf8CString)
         let (named, code) = retrying { mkstemp(&template) }
         guard named >= 0 else {
-            throw TransferError.disk(errno: code, "spool a body in", folder)
-                ?? TransferError(.diskIO, "Cannot spool a body in \(folder): \(errorText(code)).")
+            throw unspooled(code, folder)
         }
         unlink(template)
         _ = fcntl(named, F_SETFD, FD_CLOEXEC)
         return named
+    }
+
+    private static func unspooled(_ code: Int32, _ folder: String) -> TransferError {
+        TransferError.disk(errno: code, "spool a body in", folder)
+            ?? TransferError(.diskIO, "Cannot spool a body in \(folder): \(errorText(code)).")
     }
 
     /// Opens the file at its path.
@@ -80,6 +78,19 @@ struct SendingFile: Sendable {
                 + "nothing of the new version was sent; task.retry sourceChanged sends it as it is now.",
             details: ["path": .string(path)])
     }
+}
+
+/// Writes all of `bytes`.
+/// - Returns: the error's number if that fails.
+func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: off_t = 0) -> Int32? {
+    var done = 0
+    while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let (count, code) = retrying { pwrite(file, rest.baseAddress, rest.count, offset + off_t(done)) }
+        guard count > 0 else { return count == 0 ? ENOSPC : code }
+        done += count
+    }
+    return nil
 }
 
 extension SourceIdentity {

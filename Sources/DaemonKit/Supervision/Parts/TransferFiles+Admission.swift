@@ -44,9 +44,7 @@ extension TransferFiles {
             }
             return try look.get()
         } catch let error as TransferError where error.details["field"] == nil {
-            throw TransferError(
-                error.code, "\(field): \(error.message)",
-                details: error.details.merging(["field": .string(field)]) { $1 })
+            throw error.naming(field)
         }
     }
 
@@ -54,10 +52,8 @@ extension TransferFiles {
     func checkReadable(_ files: [(field: String, path: String)], owner: UserID) async throws {
         for file in files {
             try await opening(file.path) { [access] in
-                do throws(TransferError) {
-                    _ = try access.openForReading(file.path, owner: owner)
-                } catch {
-                    throw error.naming(file.field)
+                _ = try naming(file.field) { () throws(TransferError) in
+                    try access.openForReading(file.path, owner: owner)
                 }
             }
         }
@@ -75,11 +71,7 @@ extension TransferFiles {
 
     private func content(_ path: String, field: String, owner: UserID) async throws -> [UInt8] {
         try await opening(path) { [access] in
-            do throws(TransferError) {
-                return try PinnedFiles.read(path, access, owner)
-            } catch {
-                throw error.naming(field)
-            }
+            try naming(field) { () throws(TransferError) in try PinnedFiles.read(path, access, owner) }
         }
     }
 
@@ -99,10 +91,10 @@ extension TransferFiles {
     /// - Parameter field: the field that names the file.
     func admitBody(
         _ path: String, field: String, owner: UserID, copyingUpTo limit: ByteCount
-    ) async throws -> AdmittedBody {
+    ) async throws -> FreshSource {
         try await opening(path) { [access] in
             let sending = try Self.look(at: path, field: field, access, owner)
-            guard sending.identity.size <= limit else { return .referenced(sending.identity) }
+            guard sending.identity.size <= limit else { return FreshSource(identity: sending.identity) }
             var content: [UInt8] = []
             try readAll(
                 of: sending.file.fileDescriptor, path: path, length: limit + ByteCount(1), isCancelled: { false }
@@ -110,7 +102,7 @@ extension TransferFiles {
             guard ByteCount(Int64(content.count)) == sending.identity.size,
                 sending.file.identityNow() == sending.identity
             else { throw TransferError(.sourceChanged, "\(path) is being written to; add it when it is complete.") }
-            return .copied(content)
+            return FreshSource(identity: .kept(sending.identity.size), content: content)
         }
     }
 
@@ -126,20 +118,14 @@ extension TransferFiles {
         guard record.source?.isKept ?? false else {
             return FreshSource(identity: try await admitSource(path, field: "source.path", owner: owner))
         }
-        switch try await admitBody(path, field: "body.file", owner: owner, copyingUpTo: limit) {
-        case .copied(let content):
-            return FreshSource(identity: .kept(ByteCount(Int64(content.count))), content: content)
-        case .referenced(let identity): return FreshSource(identity: identity)
-        }
+        return try await admitBody(path, field: "body.file", owner: owner, copyingUpTo: limit)
     }
 
     private static func look(
         at path: String, field: String, _ access: FileAccess, _ owner: UserID
     ) throws(TransferError) -> SendingFile {
-        do throws(TransferError) {
-            return try SendingFile.open(path, as: nil, access, owner: owner)
-        } catch {
-            throw error.naming(field)
+        try naming(field) { () throws(TransferError) in
+            try SendingFile.open(path, as: nil, access, owner: owner)
         }
     }
 
@@ -159,10 +145,13 @@ struct FreshSource: Sendable {
     var content: [UInt8]?
 }
 
-/// How a file that is a request's body was admitted.
-enum AdmittedBody: Sendable {
-    case copied([UInt8])
-    case referenced(SourceIdentity)
+/// Runs `body`. An error names the field of the request that is at fault.
+private func naming<T>(_ field: String, _ body: () throws(TransferError) -> T) throws(TransferError) -> T {
+    do throws(TransferError) {
+        return try body()
+    } catch {
+        throw error.naming(field)
+    }
 }
 
 extension TransferError {

@@ -7,18 +7,6 @@ import TransferModel
 /// Delivers bodies that were gathered in memory, without a part file, without reading the store, and in one job on a
 /// blocking thread.
 extension TransferFiles {
-    /// Returns what an earlier run of the task delivered if its daemon died before it recorded that.
-    func delivered(
-        before record: TaskRecord, as name: String, in folder: Folder, _ policy: EffectivePolicy
-    ) async throws -> GatheredDelivery.Placed? {
-        guard record.status.attempts > 1 else { return nil }
-        return try await pool.run(on: folder.device) { [storeID] () throws(TransferError) in
-            try GatheredDelivery.recognised(
-                in: folder, name: name, policy: policy.conflictPolicy, store: storeID, task: record.id,
-                durability: policy.durability)
-        }
-    }
-
     /// The result of a delivery from memory.
     enum MemoryDelivery: Sendable {
         /// - Parameter sha256: the digest, if it was computed for this body.

@@ -14,49 +14,37 @@ import TransferStore
 extension TransferFiles {
     /// The new folder and name of a task's part file.
     struct PartGoal: Sendable {
-        var task: TaskID
-        var owner: UserID
+        var record: TaskRecord
         var folder: Folder
         var name: String
-        /// The written bytes of the part file may contain holes.
-        var mayHaveHoles: Bool
 
         var path: String { folder.path(of: name) }
     }
 
     func goal(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) -> PartGoal {
         PartGoal(
-            task: record.id, owner: record.session.owner, folder: folder,
-            name: PartName.make(task: record.id, store: storeID, wanted: plan.name),
-            mayHaveHoles: Self.mayHaveHoles(record))
-    }
-
-    enum PartMove: Sendable {
-        /// The part file is at its goal and durable. This checkpoint must be stored.
-        case done(Checkpoint)
-        /// Its folder is not there, but may come back.
-        case outOfReach
-        /// It does not exist any more, or is another file.
-        case gone
+            record: record, folder: folder, name: PartName.make(task: record.id, store: storeID, wanted: plan.name))
     }
 
     /// Moves a part file to its goal.
+    /// - Returns: its checkpoint there, which is durable and must be stored; nil if it does not exist any more, or is
+    ///   another file; the same checkpoint if its folder is not there, but may come back.
     /// - Throws: `disk.*`, `destination.*`, `cancelled`.
     func move(
         _ checkpoint: Checkpoint, to goal: PartGoal, journal: OffsetJournal?, isStopping: @escaping @Sendable () -> Bool
-    ) async throws -> PartMove {
-        let origin = try await opening(Self.folder(of: checkpoint.partPath)) { [access] () throws(TransferError) in
-            try Self.origin(of: checkpoint, access, goal.owner)
+    ) async throws -> Checkpoint? {
+        let path = Self.folder(of: checkpoint.partPath)
+        let origin = try await opening(path) { [access] () throws(TransferError) in
+            try access.existingFolder(path, owner: goal.record.session.owner)
         }
         let renamed = try await pool.run(on: goal.folder.device) { () throws(TransferError) in
             try Self.renamed(checkpoint, from: origin, to: goal)
         }
-        if let renamed { return .done(renamed) }
-        guard let origin else { return .outOfReach }
-        let copied = try await hashing.runCancellable(on: goal.folder.device) { isCancelled throws(TransferError) in
+        if let renamed { return renamed }
+        guard let origin else { return checkpoint }
+        return try await hashing.runCancellable(on: goal.folder.device) { isCancelled throws(TransferError) in
             try Self.copied(checkpoint, from: origin, to: goal, journal: journal) { isCancelled() || isStopping() }
         }
-        return copied.map { .done($0) } ?? .gone
     }
 
     /// Removes a copy that is not needed any more.
@@ -73,17 +61,6 @@ extension TransferFiles {
     }
 
     // MARK: - Steps, which block
-
-    /// The folder of the part file; nil if it does not exist any more.
-    private static func origin(
-        of checkpoint: Checkpoint, _ access: FileAccess, _ owner: UserID
-    ) throws(TransferError) -> Folder? {
-        do {
-            return try access.openFolder(folder(of: checkpoint.partPath), owner: owner, create: false)
-        } catch  where error.code == .destinationBadPath {
-            return nil
-        }
-    }
 
     /// - Returns: nil if the part file is not at its goal and cannot be renamed there.
     private static func renamed(
@@ -123,8 +100,8 @@ extension TransferFiles {
     ) throws(TransferError) -> Checkpoint? {
         guard PartName.isPartName(lastComponent(checkpoint.partPath)),
             let (old, proven) = try PartFile.recover(
-                checkpoint, task: goal.task, journal: journal, directory: origin.fileDescriptor,
-                mayHaveHoles: goal.mayHaveHoles)
+                checkpoint, task: goal.record.id, journal: journal, directory: origin.fileDescriptor,
+                mayHaveHoles: mayHaveHoles(goal.record))
         else {
             // An earlier unrecorded copy would belong to no task.
             goal.folder.unlinkDurably([goal.name])
@@ -171,16 +148,10 @@ extension TransferFiles {
             try readAll(
                 of: old.fileDescriptor, path: old.path, from: range.start, length: range.count, isCancelled: isCancelled
             ) { bytes throws(TransferError) in
-                var done = 0
-                while done < bytes.count {
-                    let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-                    let (count, code) = retrying { pwrite(new.fileDescriptor, rest.baseAddress, rest.count, offset) }
-                    guard count > 0 else {
-                        throw .destination(errno: count == 0 ? ENOSPC : code, "write", new.path)
-                    }
-                    done += count
-                    offset += off_t(count)
+                if let code = writeAll(bytes, to: new.fileDescriptor, at: offset) {
+                    throw .destination(errno: code, "write", new.path)
                 }
+                offset += off_t(bytes.count)
             }
             guard offset == off_t(range.end.rawValue) else {
                 throw TransferError(

@@ -73,7 +73,7 @@ extension TransferFiles {
         }
         return await opening(Self.folder(of: path)) { [access] in
             do throws(TransferError) {
-                let isThere = try DeliveredRemoval(result, at: path).remove(access, owner: record.session.owner)
+                let isThere = try result.removeFile(at: path, access, owner: record.session.owner)
                 return RemovedFile(id: record.id, fate: isThere ? .deleted : .absent)
             } catch {
                 return RemovedFile(id: record.id, fate: .kept, reason: error.message)
@@ -108,19 +108,11 @@ extension LeftPart {
     }
 }
 
-/// Removes a file by its name after recognising it as the delivered one.
-private struct DeliveredRemoval {
-    private let result: TaskResult
-    private let path: String
-
-    init(_ result: TaskResult, at path: String) {
-        self.result = result
-        self.path = path
-    }
-
+extension TaskResult {
+    /// Removes a file by its name after recognising it as the delivered one.
     /// - Returns: whether there was a file.
     /// - Throws: why the file still exists.
-    func remove(_ access: FileAccess, owner: UserID) throws(TransferError) -> Bool {
+    fileprivate func removeFile(at path: String, _ access: FileAccess, owner: UserID) throws(TransferError) -> Bool {
         let name = TransferFiles.lastComponent(path)
         let place = TransferFiles.folder(of: path)
         let folder: Folder
@@ -132,7 +124,7 @@ private struct DeliveredRemoval {
             throw error
         }
         guard let status = try folder.status(of: name) else { return false }
-        if let difference = try difference(status, name, in: folder) {
+        if let difference = try difference(status, path, name, in: folder) {
             throw TransferError(.diskIO, "\(path) stays: \(difference).", details: ["path": .string(path)])
         }
         let (removed, code) = retrying { unlinkat(folder.fileDescriptor, name, 0) }
@@ -141,10 +133,12 @@ private struct DeliveredRemoval {
     }
 
     /// Returns how the file differs from the delivered one; nil if it does not.
-    private func difference(_ status: stat, _ name: String, in folder: Folder) throws(TransferError) -> String? {
+    private func difference(
+        _ status: stat, _ path: String, _ name: String, in folder: Folder
+    ) throws(TransferError) -> String? {
         guard isRegular(status) else { return "it is no longer a file" }
-        guard ByteCount(Int64(status.st_size)) == result.bytes else { return "its length has changed" }
-        guard let mark = result.mark else {
+        guard ByteCount(Int64(status.st_size)) == bytes else { return "its length has changed" }
+        guard let mark else {
             return "an older version of dld delivered it, and did not record how to recognise it"
         }
         guard UInt64(status.st_ino) == mark.inode else { return Self.another }

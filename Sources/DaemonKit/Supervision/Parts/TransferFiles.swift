@@ -131,24 +131,22 @@ final class TransferFiles: Sendable {
     func openPart(
         of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: any ExchangePerforming
     ) async throws -> HeldPart {
-        guard let held = record.checkpoint else {
-            await removeUseless(of: record, plan, in: folder)
-            return plannedPart(of: record, plan, in: folder)
-        }
-        let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-        let proven: HeldPart? = try await pool.run(on: folder.device) {
-            if let checkpoint = try Self.claimed(held, as: name, in: folder),
-                let (part, proven) = try PartFile.recover(
-                    checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor,
-                    mayHaveHoles: Self.mayHaveHoles(record))
-            {
-                return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
+        if let held = record.checkpoint {
+            let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
+            let proven: HeldPart? = try await pool.run(on: folder.device) {
+                if let checkpoint = try Self.claimed(held, as: name, in: folder),
+                    let (part, proven) = try PartFile.recover(
+                        checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor,
+                        mayHaveHoles: Self.mayHaveHoles(record))
+                {
+                    return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
+                }
+                // Another file may get the inode number of a removed one.
+                engine.journal?.forget(record.id)
+                return nil
             }
-            // Another file may get the inode number of a removed one.
-            engine.journal?.forget(record.id)
-            return nil
+            if let proven { return proven }
         }
-        if let proven { return proven }
         await removeUseless(of: record, plan, in: folder)
         return plannedPart(of: record, plan, in: folder)
     }
@@ -257,7 +255,16 @@ final class TransferFiles: Sendable {
         let coding = record.response?.contentCoding
         guard let wanted = plan.name ?? record.response?.suggestedFilename else { return nil }
         let name = FilenameRules.coded(wanted, coding, fitting: folder.names)
-        if let marked = try await delivered(before: record, as: name, in: folder, policy) {
+        // An earlier run may have delivered it from memory.
+        if record.status.attempts > 1,
+            let marked = try await pool.run(
+                on: folder.device,
+                { [storeID] () throws(TransferError) in
+                    try GatheredDelivery.recognised(
+                        in: folder, name: name, policy: policy.conflictPolicy, store: storeID, task: record.id,
+                        durability: policy.durability)
+                })
+        {
             return TaskResult(
                 file: marked.delivered.path, bytes: marked.delivered.bytes, verified: marked.isProven,
                 mark: marked.delivered.mark)
@@ -346,15 +353,15 @@ final class TransferFiles: Sendable {
     func syncedSize(of part: PartFile) async throws -> ByteCount {
         try await pool.run(on: part.device) { () throws(TransferError) in
             try part.sync()
-            return try Self.size(of: part)
+            return ByteCount(Int64(try Self.status(of: part).st_size))
         }
     }
 
-    static func size(of part: PartFile) throws(TransferError) -> ByteCount {
+    private static func status(of part: PartFile) throws(TransferError) -> stat {
         guard let status = FileKit.status(of: part.fileDescriptor) else {
             throw .destination(errno: errno, "look at", part.path)
         }
-        return ByteCount(Int64(status.st_size))
+        return status
     }
 
     /// Delivers a complete part file under its final name.
@@ -399,18 +406,8 @@ final class TransferFiles: Sendable {
 // MARK: - Proof
 
 /// The attributes that change when somebody writes to a file.
-struct PartStamp: Sendable, Hashable {
-    var bytes: Int64
-    /// Nanoseconds since 1970.
-    var modified: Int64
-    var changed: Int64
-
-    init(_ status: stat) {
-        bytes = Int64(status.st_size)
-        modified = nanoseconds(status.st_mtim)
-        changed = nanoseconds(status.st_ctim)
-    }
-}
+/// The times are nanoseconds since 1970.
+typealias PartStamp = (bytes: Int64, modified: Int64, changed: Int64)
 
 /// What can be checked of a part file without reading it.
 extension TransferFiles {
@@ -419,7 +416,7 @@ extension TransferFiles {
         try await pool.run(on: part.device) { () throws(TransferError) in
             if let status = FileKit.status(of: part.fileDescriptor), status.st_nlink == 0 { return .zero }
             try part.sync()
-            return try Self.size(of: part)
+            return ByteCount(Int64(try Self.status(of: part).st_size))
         }
     }
 
@@ -437,16 +434,14 @@ extension TransferFiles {
         at part: PartFile, of total: ByteCount, in folder: Folder, findingHoles: Bool = false
     ) async throws -> PartStamp {
         try await pool.run(on: part.device) { () throws(TransferError) in
-            guard let status = FileKit.status(of: part.fileDescriptor) else {
-                throw .destination(errno: errno, "look at", part.path)
-            }
+            let status = try Self.status(of: part)
             try folder.requirePresent()
             let named = try folder.status(of: Self.lastComponent(part.path))
             guard !part.isDamaged, status.st_size == off_t(total.rawValue),
                 named.map({ FileIdentity($0) == FileIdentity(part) }) ?? false,
                 !findingHoles || !part.hasHole(in: ByteRangeSet([ByteRange(.zero, total)]))
             else { throw Self.damage(noted: part) }
-            return PartStamp(status)
+            return (Int64(status.st_size), nanoseconds(status.st_mtim), nanoseconds(status.st_ctim))
         }
     }
 

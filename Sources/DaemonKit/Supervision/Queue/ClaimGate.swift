@@ -6,16 +6,11 @@ import TransferModel
 /// Between the commit of `running` and the run itself, a task has no run that could be stopped. Without this gate, a
 /// pause or cancel in that moment would be stored, and the run would begin nevertheless.
 final class ClaimGate: Sendable {
-    private struct Waiter {
-        var pending: Set<TaskID>
-        let continuation: CheckedContinuation<Void, Never>
-    }
-
     private struct State {
         var claiming: Set<TaskID> = []
         /// How many callers hold a task.
         var held: [TaskID: Int] = [:]
-        var waiters: [Waiter] = []
+        var waiters: [(pending: Set<TaskID>, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Guarded(State())
@@ -46,7 +41,7 @@ final class ClaimGate: Sendable {
             let isReady = state.withLock { state in
                 for id in ids { state.held[id, default: 0] += 1 }
                 let pending = state.claiming.intersection(ids)
-                if !pending.isEmpty { state.waiters.append(Waiter(pending: pending, continuation: continuation)) }
+                if !pending.isEmpty { state.waiters.append((pending, continuation)) }
                 return pending.isEmpty
             }
             if isReady { continuation.resume() }

@@ -17,16 +17,13 @@ struct DiskWaits: Sendable {
         guard conditions.needsPolling else { return }
         conditions.set(needsPolling: false)
         do {
-            var last: TaskID?
-            while true {
-                let after = last
-                let records = try await store.read { try $0.waiting(reason: .disk, after: after, limit: 500) }
-                guard let end = records.last else { break }
+            try await store.forEachPage {
+                try $0.waiting(reason: .disk, after: $1?.id, limit: 500)
+            } do: { records in
                 conditions.set(needsPolling: true)
                 let needs = records.compactMap { record in need(of: record).map { (id: record.id, need: $0) } }
                 let ready = await conditions.disk.ready(among: needs, minimumFree: minimumFreeSpace())
                 try await waiting.clear(ready)
-                last = end.id
             }
         } catch {
             conditions.set(needsPolling: true)
@@ -37,8 +34,8 @@ struct DiskWaits: Sendable {
     /// Returns an attempt's ending, corrected by a check of the disk. If the disk looks well, the task must not wait
     /// for it, because every check would release it at once.
     func adjusted(_ ending: AttemptEnding, of id: TaskID) async -> AttemptEnding {
-        guard ending.waitsForDisk, let record = try? await store.read({ try $0.task(id) }),
-            let need = need(of: record, ending.diskError)
+        guard let error = ending.diskError, let record = try? await store.read({ try $0.task(id) }),
+            let need = need(of: record, error)
         else { return ending }
         switch await conditions.disk.check(need, minimumFree: minimumFreeSpace()) {
         case .ready: return ending.withReadyDisk

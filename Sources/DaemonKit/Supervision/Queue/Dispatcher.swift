@@ -254,7 +254,9 @@ actor Dispatcher {
         let wanted = runs.claims.enter(ids)
         guard !wanted.isEmpty else { return nil }
         defer { runs.claims.leave(wanted) }
-        var claimed = try await claim(wanted, sessions)
+        var claimed = try await store.write { [transitions] in
+            try transitions.claim(wanted, sessions: sessions, in: $0)
+        }
         if !claimed.indices.allSatisfy({ claimed[$0].status.state == .running }) {
             for record in claimed where record.status.state != .running { asked(record) }
             claimed.removeAll { $0.status.state != .running }
@@ -296,19 +298,12 @@ actor Dispatcher {
         return (candidates, sessions)
     }
 
-    private func claim(
-        _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord]
-    ) async throws -> [TaskRecord] {
-        let transitions = transitions
-        return try await store.write { try transitions.claim(ids, sessions: sessions, in: $0) }
-    }
-
     /// Makes tasks of a session outside its time windows wait for the next window. It uses the current windows, because
     /// a change of them has already reconsidered the waiting tasks.
     private func block(_ tasks: [QueuedTask], _ now: ClockReading) async throws {
         let (transitions, closedUntil) = (transitions, closedUntil)
         try await store.write { transaction in
-            var openings = SessionOpenings(after: now.wall, closedUntil: closedUntil)
+            var openings = SessionOpenings(now: now.wall, closedUntil: closedUntil)
             for task in tasks {
                 guard let record = try transitions.readable(task.id, in: transaction), record.status.state == .queued,
                     let opening = try openings.opening(of: record.session, in: transaction)

@@ -65,20 +65,17 @@ struct NetworkFollower: Sendable {
 
     private func tryNames() async {
         do {
-            var last: TaskID?
             var count = 0
             // The first task of each host tries it.
             var tried: Set<HostGates.Scope> = []
-            while true {
-                let after = last
-                let tasks = try await store.read { try $0.waiting(error: .networkDNS, after: after, limit: 500) }
-                guard let end = tasks.last else { break }
+            try await store.forEachPage {
+                try $0.waiting(error: .networkDNS, after: $1?.id, limit: 500)
+            } do: { tasks in
                 for task in tasks where tried.insert(.init(host: task.host, owner: task.owner)).inserted {
                     _ = gates.tryNow(task.id, host: task.host, owner: task.owner)
                 }
                 try await waiting.clear(tasks.map(\.id))
                 count += tasks.count
-                last = end.id
             }
             logger.notice(
                 "name resolution has changed; tasks without an address are tried", metadata: ["tried": "\(count)"])

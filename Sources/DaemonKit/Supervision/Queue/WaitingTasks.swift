@@ -38,15 +38,12 @@ struct WaitingTasks: Sendable {
 
     /// Queues every task that waits for `reason` and for which `holds` returns true.
     func clear(_ reason: WaitReason, where holds: @escaping @Sendable (TaskRecord) async -> Bool) async throws {
-        var last: TaskID?
-        while true {
-            let after = last
-            let records = try await store.read { try $0.waiting(reason: reason, after: after, limit: 200) }
-            guard let end = records.last else { break }
+        try await store.forEachPage {
+            try $0.waiting(reason: reason, after: $1?.id, limit: 200)
+        } do: { records in
             var ids: [TaskID] = []
             for record in records where await holds(record) { ids.append(record.id) }
             try await clear(ids)
-            last = end.id
         }
     }
 }

@@ -13,21 +13,16 @@ protocol CheckpointSource: AnyObject, Sendable {
 
 /// Batches the checkpoints that come while others are being stored, because a thousand slow transfers must not cause a
 /// thousand transactions each second.
-final class CheckpointKeeper: Sendable {
+struct CheckpointKeeper: Sendable {
     /// The most checkpoints in one transaction; limits how long others wait for the store.
     private static let most = 512
 
-    private let store: TransferStore
-    private let logger: Logger
+    let store: TransferStore
+    let logger: Logger
     private let line = Guarded(WaitingLine<any CheckpointSource>())
     /// Limits the Swift tasks that store notes of runs at a time. Otherwise a thousand runs that begin together would
     /// each wait with its own.
     private let storing = Turnstile(width: 256)
-
-    init(store: TransferStore, logger: Logger) {
-        self.store = store
-        self.logger = logger
-    }
 
     /// Stores the latest checkpoint of `source` soon, and reports that to it.
     func keep(_ source: any CheckpointSource) {

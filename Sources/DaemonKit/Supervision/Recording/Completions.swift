@@ -4,25 +4,15 @@ import TransferStore
 
 /// Batches the ends of runs that come while others are being stored, because a thousand small files must not cause a
 /// thousand transactions.
-final class Completions: Sendable {
-    typealias Answer = Result<TaskTransitions.Outcome, TransferError>
-
-    private struct Item: Sendable {
-        var run: CompletedRun
-        var then: @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void
-    }
+struct Completions: Sendable {
+    private typealias Item = (run: CompletedRun, then: @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void)
 
     /// The most ends in one transaction; limits how long others wait for the store.
     private static let most = 256
 
-    private let patience: StorePatience
-    private let transitions: TaskTransitions
+    let patience: StorePatience
+    let transitions: TaskTransitions
     private let line = Guarded(WaitingLine<Item>())
-
-    init(patience: StorePatience, transitions: TaskTransitions) {
-        self.patience = patience
-        self.transitions = transitions
-    }
 
     /// Stores the end of a run, however long the store is out of space.
     /// - Parameter then: called once, on any thread. Fails with `task.not_found`, `task.wrong_state`, or what the store
@@ -30,8 +20,7 @@ final class Completions: Sendable {
     func store(
         _ run: CompletedRun, then: @escaping @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void
     ) {
-        let item = Item(run: run, then: then)
-        if line.withLock({ $0.add(item) }) { Task { await storeAll() } }
+        if line.withLock({ $0.add((run, then)) }) { Task { await storeAll() } }
     }
 
     private func storeAll() async {

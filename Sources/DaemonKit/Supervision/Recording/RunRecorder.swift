@@ -21,6 +21,8 @@ final class RunRecorder: TransferObserver {
         var machine: Machine
         /// Waits for what is being stored.
         var closer: (@Sendable (Machine.Batch) -> Void)?
+        /// Set while a file is fetched in segments.
+        var segments: (held: ByteCount?, hasAnswer: Bool)?
     }
 
     private let record: TaskRecord
@@ -61,7 +63,38 @@ final class RunRecorder: TransferObserver {
     /// The checkpoint that the store has of this run's part file, or of an earlier one.
     var knownCheckpoint: Checkpoint? { state.withLock { $0.machine.known } }
 
+    /// Notes that the part file was moved, with the checkpoint that the store has since.
+    func moved(to checkpoint: Checkpoint?) { handle(.replaced(checkpoint)) }
+
     // MARK: What is observed
+
+    /// From here on, exchanges fetch segments of a file. They are reported as if they were one stream: the first answer,
+    /// and not the answer of each segment.
+    /// - Parameters:
+    ///   - held: the bytes held of a file with gaps; nil if the first exchange itself reports where it resumes.
+    ///   - hasAnswer: the first answer is reported already.
+    func beginsSegments(held: ByteCount?, hasAnswer: Bool = false) {
+        state.withLock { $0.segments = (held, hasAnswer) }
+    }
+
+    /// From here on, exchanges follow each other.
+    func beginsOneStream() { state.withLock { $0.segments = nil } }
+
+    /// An answer of these segments is reported already.
+    private var hasAnswer: Bool { state.withLock { $0.segments?.hasAnswer == true } }
+
+    /// Returns what is reported of an answer; nil for nothing.
+    private func reported(_ verdict: Verdict) -> Verdict? {
+        state.withLock { state in
+            guard let segments = state.segments else { return verdict }
+            guard case .accept(var acceptance) = verdict else { return segments.hasAnswer ? nil : verdict }
+            state.segments?.hasAnswer = true
+            // An answer that starts the file over is always reported.
+            guard !segments.hasAnswer || acceptance.truncate else { return nil }
+            if let held = segments.held, !acceptance.truncate { acceptance.offset = held }
+            return .accept(acceptance)
+        }
+    }
 
     /// Notes that an exchange is about to begin.
     func begins(_ exchange: Exchange) {
@@ -95,12 +128,14 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferRedirected(to url: String, status: Int) {
+        if hasAnswer { return }
         note("redirected", ["status": "\(status)", "url": "\(Self.masked(url))"])
         run.redirected(to: url)
         handle(.observed(.redirected(to: url, status: status)))
     }
 
     func transferSecured(to url: String) {
+        if hasAnswer { return }
         note("asked over https (HSTS)", ["url": "\(Self.masked(url))"])
         run.secured(to: url)
         handle(.observed(.redirected(to: url, status: nil)))
@@ -109,6 +144,7 @@ final class RunRecorder: TransferObserver {
     func transferSends(cookies: String?) { cache?.sends(cookies: cookies) }
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
+        guard let verdict = reported(verdict) else { return }
         note("answered", ["status": "\(head.status ?? 0)", "verdict": "\(Self.text(verdict))"])
         if record.settled?.unproven.isEmpty == false { run.noteAnswer(head) }
         if case .accept(let acceptance) = verdict, acceptance.origin == nil,
@@ -133,7 +169,8 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) {
-        if let ask { ask(cache?.standing(for: head) ?? head, proceed) } else { proceed() }
+        guard let ask, state.withLock({ $0.segments == nil }) else { return proceed() }
+        ask(cache?.standing(for: head) ?? head, proceed)
     }
 
     func transferMeasured(_ metrics: ExchangeMetrics) { run.measured(metrics) }
@@ -239,9 +276,7 @@ final class RunRecorder: TransferObserver {
     /// - Throws: what the store throws.
     func close(holding part: FileIdentity, at path: String, _ size: ByteCount, coding: String?) async throws {
         let notes = await close()
-        var checkpoint = whole(part, at: path, size, notes)
-        checkpoint.contentCoding = coding
-        try await store(notes, replacing: checkpoint)
+        try await store(notes, replacing: whole(part, at: path, size, coding: coding, notes))
     }
 
     /// Stores `notes`, which `close` returned, because the complete `part` could not be delivered. The next attempt
@@ -253,13 +288,14 @@ final class RunRecorder: TransferObserver {
     func keep(
         _ notes: PendingNotes, holding part: FileIdentity, at path: String, _ size: ByteCount, coding: String?
     ) async throws {
-        guard size > .zero else { return try await store(notes, replacing: nil) }
-        var checkpoint = whole(part, at: path, size, notes)
-        checkpoint.contentCoding = coding
+        let checkpoint = size > .zero ? whole(part, at: path, size, coding: coding, notes) : nil
         try await store(notes, replacing: checkpoint)
     }
 
-    private func whole(_ part: FileIdentity, at path: String, _ size: ByteCount, _ notes: PendingNotes) -> Checkpoint {
+    /// - Parameter coding: nil to leave it as it was observed.
+    private func whole(
+        _ part: FileIdentity, at path: String, _ size: ByteCount, coding: String?? = nil, _ notes: PendingNotes
+    ) -> Checkpoint {
         let observed = (notes.lastCheckpoint ?? knownCheckpoint).flatMap { FileIdentity($0) == part ? $0 : nil }
         // The server's validators and digests may belong to other bytes: coded ones, or those of another file.
         var checkpoint =
@@ -267,6 +303,7 @@ final class RunRecorder: TransferObserver {
         checkpoint.offset = size
         checkpoint.ranges = []
         checkpoint.total = size
+        if let coding { checkpoint.contentCoding = coding }
         return checkpoint
     }
 

@@ -9,11 +9,6 @@ struct StorePatience: Sendable {
     let isStopping: @Sendable () -> Bool
     private let givenUp = Guarded(false)
 
-    init(store: TransferStore, isStopping: @escaping @Sendable () -> Bool) {
-        self.store = store
-        self.isStopping = isStopping
-    }
-
     /// Something that has happened could not be stored. The next daemon must find it out again.
     var hasGivenUp: Bool { givenUp.withLock { $0 } }
 
@@ -38,6 +33,23 @@ struct StorePatience: Sendable {
 
     static func passes(_ code: ErrorCode) -> Bool {
         code == .diskFull || code == .diskQuota || code == .diskIO
+    }
+}
+
+extension TransferStore {
+    /// Reads page after page, each with what follows the last element of the one before, until a page is empty.
+    func forEachPage<Element: Sendable>(
+        _ page: @escaping @Sendable (StoreSnapshot, _ after: Element?) throws -> [Element],
+        do body: ([Element]) async throws -> Void
+    ) async throws {
+        var last: Element?
+        while true {
+            let after = last
+            let elements = try await read { try page($0, after) }
+            guard let end = elements.last else { return }
+            try await body(elements)
+            last = end
+        }
     }
 }
 

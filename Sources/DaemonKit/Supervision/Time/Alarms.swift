@@ -10,55 +10,29 @@ import TransferStore
 /// One loop sleeps until the earliest of them, but at most `longestSleep`, so that a change of the wall clock is
 /// noticed by then. The loop never waits for a file: a disk that does not answer delays checks of disks and
 /// housekeeping, but not the loop.
-final class Alarms: Sendable {
+struct Alarms: Sendable {
     /// The loop runs at least this often.
     static let longestSleep: Seconds = 30
     private static let housekeepingInterval: Int64 = 60_000
     private static let batch = 500
 
-    private let store: TransferStore
-    private let clock: ClockKeeper
-    private let deadlines: Deadlines
-    private let waiting: WaitingTasks
-    private let held: HeldAnswers
-    private let schedules: ScheduleKeeper
-    private let endings: UploadEndings
-    private let disks: DiskWaits
-    private let leftParts: LeftParts
-    private let house: Housekeeping
-    private let dispatcher: Dispatcher
-    private let diskPollInterval: @Sendable () -> Seconds
-    private let time: any TimeSource
-    private let signal: SupervisionSignal
-    private let news: SupervisionSignal.Listener
-    private let logger: Logger
+    let store: TransferStore
+    let clock: ClockKeeper
+    let deadlines: Deadlines
+    let waiting: WaitingTasks
+    let schedules: ScheduleKeeper
+    let endings: UploadEndings
+    let disks: DiskWaits
+    let leftParts: LeftParts
+    let house: Housekeeping
+    let dispatcher: Dispatcher
+    let diskPollInterval: @Sendable () -> Seconds
+    let time: any TimeSource
+    let signal: SupervisionSignal
+    let logger: Logger
     private let housekeeping = SingleFlight()
     private let diskLook = SingleFlight()
     private let sweep = SingleFlight()
-
-    init(
-        store: TransferStore, clock: ClockKeeper, deadlines: Deadlines, waiting: WaitingTasks, held: HeldAnswers,
-        schedules: ScheduleKeeper, endings: UploadEndings, disks: DiskWaits, leftParts: LeftParts,
-        house: Housekeeping, dispatcher: Dispatcher, diskPollInterval: @escaping @Sendable () -> Seconds,
-        time: any TimeSource, signal: SupervisionSignal, logger: Logger
-    ) {
-        self.store = store
-        self.clock = clock
-        self.deadlines = deadlines
-        self.waiting = waiting
-        self.held = held
-        self.schedules = schedules
-        self.endings = endings
-        self.disks = disks
-        self.leftParts = leftParts
-        self.house = house
-        self.dispatcher = dispatcher
-        self.diskPollInterval = diskPollInterval
-        self.time = time
-        self.signal = signal
-        self.logger = logger
-        news = signal.listen(to: .times)
-    }
 
     /// Rings until the signal is stopped.
     func run() async {
@@ -71,6 +45,8 @@ final class Alarms: Sendable {
     private func ringUntilStopped() async {
         var nextHousekeeping: Int64 = 0
         var lastDiskLook: Int64?
+        // What came before is found by the first round.
+        let news = signal.listen(to: .times)
         while news.take() != nil {
             let boot = time.reading().boot
             if boot >= nextHousekeeping {
@@ -123,7 +99,7 @@ final class Alarms: Sendable {
         try await schedules.close(at: now)
         if woken == Self.batch { return .zero }
         var wait = Self.longestSleep.duration
-        if let next = try await held.pass(at: now) { wait = min(wait, .milliseconds(next)) }
+        if let next = try await deadlines.passDecisions(at: now) { wait = min(wait, .milliseconds(next)) }
         if let next = try await store.read({ try $0.nextTimes(after: now.wall).earliest }) {
             wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))
         }
@@ -143,5 +119,25 @@ final class Alarms: Sendable {
             wait = min(wait, diskPollInterval().duration)
         }
         return wait
+    }
+}
+
+/// Background work that runs at most once at a time.
+private final class SingleFlight: Sendable {
+    private let work = Guarded<Task<Void, Never>?>(nil)
+
+    /// Starts `body`, unless an earlier one has not ended yet.
+    func start(_ body: @escaping @Sendable () async -> Void) {
+        work.withLock { work in
+            guard work == nil else { return }
+            work = Task {
+                await body()
+                self.work.withLock { $0 = nil }
+            }
+        }
+    }
+
+    func cancel() {
+        work.withLock { $0 }?.cancel()
     }
 }

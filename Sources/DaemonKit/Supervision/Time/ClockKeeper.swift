@@ -16,19 +16,12 @@ struct ClockMemory: Sendable {
 }
 
 /// Notices changes of the wall clock or the time zone, and adjusts waiting tasks.
-final class ClockKeeper: Sendable {
-    private let store: TransferStore
-    private let schedules: ScheduleKeeper
-    private let time: any TimeSource
-    private let logger: Logger
+struct ClockKeeper: Sendable {
+    let store: TransferStore
+    let schedules: ScheduleKeeper
+    let time: any TimeSource
+    let logger: Logger
     let memory = Guarded<ClockMemory?>(nil)
-
-    init(store: TransferStore, schedules: ScheduleKeeper, time: any TimeSource, logger: Logger) {
-        self.store = store
-        self.schedules = schedules
-        self.time = time
-        self.logger = logger
-    }
 
     /// Checks whether the wall clock was set back while no daemon ran. Must be called before anything is due.
     func begin() async throws {

@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Fails tasks whose time has run out.
+/// Fails tasks whose time has run out, and answers questions for which it has.
 struct Deadlines: Sendable {
     let store: TransferStore
     let runs: RunTable
@@ -49,5 +49,21 @@ struct Deadlines: Sendable {
         for outcome in outcomes { followUp.note(outcome) }
         // The sweep removes them. It can tell whether a task has been tried again meanwhile.
         if outcomes.contains(where: \.discardsPart) { followUp.leftParts.sweepAgain() }
+    }
+    /// Applies the defaults of questions about answers that runs hold.
+    /// - Returns: milliseconds until the next default applies; nil if none is pending.
+    func passDecisions(at now: ClockReading) async throws -> Int64? {
+        let transitions = transitions
+        var next: Int64?
+        for run in runs.all {
+            guard let deadline = run.decisionDeadline else { continue }
+            guard deadline <= now.boot else {
+                next = min(next ?? .max, deadline - now.boot)
+                continue
+            }
+            let id = run.task
+            run.isDecided(try await store.write { try transitions.takeDefault(of: id, in: $0) })
+        }
+        return next
     }
 }

@@ -17,25 +17,19 @@ struct ScheduleKeeper: Sendable {
     func reconsider(of key: SessionKey? = nil, at now: Timestamp) async throws {
         let transitions = transitions
         let opens: @Sendable (SessionRecord, Timestamp) -> Timestamp? = windows.closedUntil
-        var last: TaskID?
         var isChanged = false
-        while true {
-            let after = last
-            let (end, stale) = try await store.read { snapshot -> (TaskID?, [TaskID]) in
-                let records = try snapshot.waiting(reason: .schedule, after: after, limit: 200)
-                var openings = SessionOpenings(after: now, closedUntil: opens)
-                let stale = try records.filter { record in
-                    guard key == nil || record.session == key else { return false }
-                    return try openings.beginning(of: record, in: snapshot) != record.status.nextAttemptAt
-                }
-                return (records.last?.id, stale.map(\.id))
+        try await store.forEachPage { (snapshot: StoreSnapshot, last: (id: TaskID, isStale: Bool)?) in
+            var openings = SessionOpenings(now: now, closedUntil: opens)
+            return try snapshot.waiting(reason: .schedule, after: last?.id, limit: 200).map { record in
+                guard key == nil || record.session == key else { return (record.id, false) }
+                return (record.id, try openings.beginning(of: record, in: snapshot) != record.status.nextAttemptAt)
             }
-            guard let end else { break }
-            last = end
-            guard !stale.isEmpty else { continue }
+        } do: { page in
+            let stale = page.filter(\.isStale).map(\.id)
+            guard !stale.isEmpty else { return }
             isChanged = true
             try await store.write { transaction in
-                var openings = SessionOpenings(after: now, closedUntil: opens)
+                var openings = SessionOpenings(now: now, closedUntil: opens)
                 for id in stale {
                     guard let record = try transaction.task(id), record.status.state == .waiting,
                         record.status.reason == .schedule

@@ -4,14 +4,9 @@ import TransferStore
 /// When the time windows of sessions open, according to one snapshot of the store. Computed once for each session.
 struct SessionOpenings {
     let now: Timestamp
-    private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
-    private var known: [SessionKey: Timestamp?] = [:]
-
-    /// - Parameter closedUntil: returns when the session's next time window opens; nil if one is open.
-    init(after now: Timestamp, closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?) {
-        self.now = now
-        self.closedUntil = closedUntil
-    }
+    /// Returns when the session's next time window opens; nil if one is open.
+    let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
+    var known: [SessionKey: Timestamp?] = [:]
 
     /// When the session's next time window opens; nil if one is open.
     mutating func opening(of key: SessionKey, in snapshot: StoreSnapshot) throws -> Timestamp? {

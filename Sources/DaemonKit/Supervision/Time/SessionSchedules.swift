@@ -4,15 +4,10 @@ import TransferModel
 
 /// The parsed time windows of sessions, cached because each round of the dispatcher and each waiting task needs them.
 final class SessionSchedules: Sendable {
-    private struct Known {
-        var windows: [ScheduleWindow]
-        var schedule: ScheduleWindows?
-    }
-
     /// Above this number, all are forgotten, and parsed again when needed.
     static let most = 1000
 
-    private let known = Guarded<[SessionKey: Known]>([:])
+    private let known = Guarded<[SessionKey: (windows: [ScheduleWindow], schedule: ScheduleWindows?)]>([:])
 
     /// nil if the windows cannot be parsed.
     func windows(of key: SessionKey, _ windows: [ScheduleWindow]) -> ScheduleWindows? {
@@ -20,7 +15,7 @@ final class SessionSchedules: Sendable {
         let schedule = try? ScheduleWindows(windows)
         known.withLock { known in
             if known.count >= Self.most { known = [:] }
-            known[key] = Known(windows: windows, schedule: schedule)
+            known[key] = (windows, schedule)
         }
         return schedule
     }

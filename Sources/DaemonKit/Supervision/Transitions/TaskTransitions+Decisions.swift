@@ -111,7 +111,8 @@ extension TaskTransitions {
             }
             return settled.challenged(
                 offer.space, ownUser: offer.wasOwnSent ? own?.username : nil,
-                response: shown ?? failure.challenge.map { Self.shown($0, of: record) }, at: failure.challenge?.url,
+                response: shown ?? failure.challenge.map { ResponseInfo($0, of: record).withoutSecrets },
+                at: failure.challenge?.url,
                 isRedirected: failure.challenge.map { settled.isRedirected($0) } ?? false)
         }
         if var question, let offer {
@@ -162,11 +163,12 @@ extension TaskTransitions {
             return .open(known)
         }
         var settled = known?.settled ?? SettledDecisions()
-        let info = Self.shown(head, of: record)
+        let info = ResponseInfo(head, of: record).withoutSecrets
         let question: Question? =
-            switch held {
-            case .begun: settled.responded(with: head, response: info)
-            case .storable(_, let proposal): settled.stores(head, response: info, proposing: proposal)
+            if let proposal = held.proposal {
+                settled.stores(head, response: info, proposing: proposal)
+            } else {
+                settled.responded(with: head, response: info)
             }
         guard let question,
             case .asked(_, _, _, let payload) = try asked(question, of: record, settled, .decision, in: transaction)
@@ -175,15 +177,6 @@ extension TaskTransitions {
             EventRecord(
                 time: time.reading().wall, type: .taskDecision, session: record.session, task: id, payload: payload))
         return try transaction.decision(of: id).map { .open($0) } ?? .settled(nil)
-    }
-
-    /// The header of an answer as questions show it.
-    private static func shown(_ head: ResponseHead, of record: TaskRecord) -> ResponseInfo {
-        let length = head.values("Content-Length").last.flatMap { Int64($0) }
-        return ResponseInfo(
-            head, requested: record.spec.url ?? "",
-            verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) }))
-        ).withoutSecrets
     }
 
     /// If a run ends while a client is asked about its answer, the task waits for the decision and then makes its
@@ -250,25 +243,13 @@ extension TaskTransitions {
 }
 
 /// An answer that a run holds while a client decides about it.
-enum HeldAnswer: Sendable {
-    /// Its header is here, and no byte of its body has been read.
-    case begun(ResponseHead)
-    /// It is complete, and would be stored.
-    /// - Parameter proposal: where to store it by default.
-    case storable(ResponseHead, proposal: DecisionDefault)
+struct HeldAnswer: Sendable {
+    var head: ResponseHead
+    /// Where it would be stored by default, if it is complete; nil if only its header is here, and no byte of its body
+    /// has been read.
+    var proposal: DecisionDefault?
 
-    var head: ResponseHead {
-        switch self {
-        case .begun(let head), .storable(let head, _): head
-        }
-    }
-
-    var kind: DecisionKind {
-        switch self {
-        case .begun: .response
-        case .storable: .cache
-        }
-    }
+    var kind: DecisionKind { proposal == nil ? .response : .cache }
 }
 
 /// The result of a question about a held answer.

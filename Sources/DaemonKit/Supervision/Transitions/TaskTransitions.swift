@@ -37,7 +37,7 @@ package struct TaskTransitions: Sendable {
     /// - Throws: `task.not_found`, `task.wrong_state`, or what the store throws.
     package func apply(_ event: TaskEvent, to id: TaskID, in transaction: StoreTransaction) throws -> Outcome {
         guard let record = try readable(id, in: transaction) else {
-            throw TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)])
+            throw TransferError.noTask(id)
         }
         return try apply(event, to: record, in: transaction)
     }
@@ -74,13 +74,10 @@ package struct TaskTransitions: Sendable {
     }
 
     /// A transition that is decided but not stored yet.
-    struct Decision: Sendable {
-        var outcome: Outcome
-        /// nil if the status stays as it is.
-        var change: StatusChange?
-        /// The transaction that stores the change must append them.
-        var events: [EventRecord]
-    }
+    /// - Parameters:
+    ///   - change: nil if the status stays as it is.
+    ///   - events: the transaction that stores the change must append them.
+    typealias Decision = (outcome: Outcome, change: StatusChange?, events: [EventRecord])
 
     /// Decides what `event` does to a task, whose status must have been read in `transaction`.
     /// - Parameters:
@@ -103,7 +100,9 @@ package struct TaskTransitions: Sendable {
             change?.resourceTimeoutAt = expiry(of: record, in: session, at: now)
         }
         var events = step.events
-        if record.status.state == .failed, record.keepsPart, !step.discardsPart, var error = record.status.error {
+        if record.status.state == .failed, record.keepsPart, !step.effects.contains(.discardPart),
+            var error = record.status.error
+        {
             error.resumable = true
             for index in events.indices where events[index].type == .taskFailed {
                 events[index].payload = EventPayload.failed(error)
@@ -112,8 +111,7 @@ package struct TaskTransitions: Sendable {
         for index in events.indices where Self.tellsIdentity(events[index].type) {
             EventPayload.identify(&events[index].payload, as: record.$spec)
         }
-        return Decision(
-            outcome: Outcome(record: record, effects: step.effects + abandoned), change: change, events: events)
+        return (Outcome(record: record, effects: step.effects + abandoned), change, events)
     }
 
     /// Tells whether the task may leave a part file of which no byte is known. A run removes its own.
@@ -140,15 +138,8 @@ package struct TaskTransitions: Sendable {
     }
 
     /// The effect of an event on the head of a task.
-    struct Step: Sendable {
-        var head: TaskHead
-        var effects: [TaskEffect]
-        /// Does not include the resource timeout; nil if the status stays as it is.
-        var change: StatusChange?
-        var events: [EventRecord]
-
-        var discardsPart: Bool { effects.contains(.discardPart) }
-    }
+    /// - Parameter change: does not include the resource timeout; nil if the status stays as it is.
+    typealias Step = (head: TaskHead, effects: [TaskEffect], change: StatusChange?, events: [EventRecord])
 
     /// - Throws: `task.wrong_state`.
     func step(_ event: TaskEvent, of head: TaskHead, at now: ClockReading) throws(TransferError) -> Step {
@@ -163,7 +154,7 @@ package struct TaskTransitions: Sendable {
             guard case .publish(let type, let payload) = effect else { return nil }
             return EventRecord(time: now.wall, type: type, session: head.session, task: head.id, payload: payload)
         }
-        return Step(head: after, effects: effects, change: change, events: events)
+        return (after, effects, change, events)
     }
 
     /// Ends what waits for a session's last task: appends `session.drained`, and ends a finishing session.
@@ -252,36 +243,28 @@ extension TaskTransitions {
 
 // MARK: - Batches
 
-/// The end of a run that must be stored: its result, and the observations that are not stored yet. It is one object,
-/// because it is passed on many times.
-final class CompletedRun: Sendable {
+/// The end of a run that must be stored: its result, and the observations that are not stored yet.
+struct CompletedRun: Sendable {
     /// The task as it was claimed.
-    let record: TaskRecord
-    let result: TaskResult
-    let duration: Seconds
-    let notes: PendingNotes?
-    let metrics: StoredMetrics?
+    var record: TaskRecord
+    var result: TaskResult
+    var duration: Seconds
+    var notes: PendingNotes?
+    var metrics: StoredMetrics?
     /// The store may have a checkpoint of the task.
-    let hasCheckpoint: Bool
-    /// The store may have a question of the task.
-    let mayHaveAsked: Bool
+    var hasCheckpoint = true
+    /// A client was asked while it ran.
+    var hasAsked = false
     /// As in `Arrival`.
-    let mirrors: [String]
+    var mirrors: [String] = []
+    /// The response body that `task.body` serves; `isShown` as in `StoredDocument.showsKept`.
+    var body: Body?
 
-    init(
-        record: TaskRecord, result: TaskResult, duration: Seconds, notes: PendingNotes? = nil,
-        metrics: StoredMetrics? = nil, hasCheckpoint: Bool = true, hasAsked: Bool = false,
-        mirrors: [String] = []
-    ) {
-        mayHaveAsked = hasAsked || record.settled != nil
-        self.record = record
-        self.result = result
-        self.duration = duration
-        self.notes = notes
-        self.metrics = metrics
-        self.hasCheckpoint = hasCheckpoint
-        self.mirrors = mirrors
-    }
+    typealias Body = (bytes: [UInt8], isShown: Bool)
+
+    /// The store may have a question of the task.
+    var mayHaveAsked: Bool { hasAsked || record.settled != nil }
+
 }
 
 /// Many tasks that change in the same way: each is read once, all events are appended together, and the session is read
@@ -336,8 +319,7 @@ extension TaskTransitions {
         let results = try runs.map { run -> Result<Outcome, TransferError> in
             let id = run.record.id
             guard let status = try transaction.status(of: id) else {
-                return .failure(
-                    TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)]))
+                return .failure(.noTask(id))
             }
             guard status.state == .running else {
                 return .failure(
@@ -365,6 +347,7 @@ extension TaskTransitions {
     private func storeRest(of run: CompletedRun, in transaction: StoreTransaction) throws {
         let id = run.record.id
         try run.notes?.storeRows(in: transaction)
+        if let body = run.body { try transaction.setBody(id, .response, body.bytes, isShown: body.isShown) }
         if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
         if run.mayHaveAsked {
             let keepsBody = run.record.spec.kind == .data && run.record.spec.stream != true
@@ -436,25 +419,15 @@ private struct ControlChanges {
     let sources: [TaskID: Result<FreshSource, TransferError>]
     let now: ClockReading
 
-    private var moves: [StatusChange] = []
-    private var removed: [TaskID] = []
-    private var discarded: [TaskID] = []
-    private var events: [EventRecord] = []
+    var moves: [StatusChange] = []
+    var removed: [TaskID] = []
+    var discarded: [TaskID] = []
+    var events: [EventRecord] = []
     /// Sessions of which a task has ended.
-    private var ended: Set<SessionKey> = []
-    private var sessions: [SessionKey: SessionRecord] = [:]
+    var ended: Set<SessionKey> = []
+    var sessions: [SessionKey: SessionRecord] = [:]
     /// The quotas of users whose ended tasks start again; nil for users without a limit.
-    private var quotas: [UserID: QueueQuota?] = [:]
-
-    init(
-        transitions: TaskTransitions, action: TaskAction,
-        sources: [TaskID: Result<FreshSource, TransferError>], now: ClockReading
-    ) {
-        self.transitions = transitions
-        self.action = action
-        self.sources = sources
-        self.now = now
-    }
+    var quotas: [UserID: QueueQuota?] = [:]
 
     /// - Returns: the changed task; nil if it is removed.
     /// - Throws: `task.wrong_state`; for a task that would start again, `session.invalidated` if its session has ended,
@@ -477,7 +450,7 @@ private struct ControlChanges {
         if let change = step.change { moves.append(change) }
         try transitions.followQuestion(
             of: head.id, event, from: head.status, to: step.head.status, in: transaction)
-        if step.discardsPart {
+        if step.effects.contains(.discardPart) {
             if head.hasCheckpoint { discarded.append(head.id) }
             try endUpload(of: head, in: transaction)
         }

@@ -11,7 +11,7 @@ struct AttemptEndingTests {
 
     @Test(arguments: [ErrorCode.diskFull, .diskQuota, .diskIO])
     func theDiskIsWaitedFor(code: ErrorCode) async {
-        guard case .blocked(.disk, let error) = await ending(TransferError(code, "x")) else {
+        guard case .blocked(let error) = await ending(TransferError(code, "x")) else {
             Issue.record("\(code) does not wait")
             return
         }
@@ -46,7 +46,7 @@ struct AttemptEndingTests {
         var notes = PendingNotes(record: task, time: task.status.createdAt)
         notes.add(nil as UploadProgress?)
         let given = AttemptFailure(error: TransferError(.networkLost, "x"), disposition: .permanent)
-        guard case .failed(let failure, let left?) = await ending(FailedRequest(failure: given, notes: notes)) else {
+        guard case .failed(let failure, let left?) = await ending(AttemptEnding.failed(given, notes)) else {
             Issue.record("not failed")
             return
         }

@@ -23,7 +23,7 @@ import TransferModel
             count: origins.count, held: nil, sharesBytes: false, failuresInRow: 0, integrityRestarts: 0)
         let pinned = try PinnedFiles(
             Boxed(wrappedValue: NetworkOptions()), "http://a/f", FileAccess(mode: .user), owner: UserID(0))
-        return OriginSearch(origins, pinned, choice, inquiry(spec), asking: .all)
+        return OriginSearch(origins, pinned, choice, inquiry(spec), only: nil)
     }
 
     private let hand = PartInHand(

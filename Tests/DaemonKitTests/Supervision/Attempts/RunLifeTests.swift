@@ -5,19 +5,35 @@ import TransferCore
 
 /// Every event in every state.
 struct RunLifeTests {
-    private static let preempted = RunLife.Event.stopRequested(.transition(.preempted()))
-    private static let left = RunLife.Event.stopRequested(.leftToCaller)
+    /// Returns what follows; nil if nothing does.
+    private typealias Event = @Sendable (inout RunLife) -> String?
+
+    private static let preempted: Event = { $0.requestStop(.transition(.preempted())) ? "stop" : nil }
+    private static let left: Event = { $0.requestStop(.leftToCaller) ? "stop" : nil }
+    private static let commitRequested: Event = { $0.commit() ? "commit" : "refuse" }
+    private static let planRequested: Event = { life in
+        switch life.takePlan() {
+        case nil: "follow nothing"
+        case .transition: "follow preemption"
+        case .leftToCaller: "follow caller"
+        }
+    }
+    private static let stopAbandoned: Event = { $0.abandonStop() ? "requeue later" : "too late" }
+    private static let ended: Event = { life in
+        life.end()
+        return nil
+    }
 
     /// The events that lead to each state.
-    private static let states: [String: [RunLife.Event]] = [
-        "active": [], "stopping": [preempted], "left": [left], "committing": [.commitRequested],
-        "decided": [.planRequested], "decided: stopped": [preempted, .planRequested],
-        "decided: left": [left, .planRequested], "ended": [.ended], "ended: decided": [.planRequested, .ended],
+    private static let states: [String: [Event]] = [
+        "active": [], "stopping": [preempted], "left": [left], "committing": [commitRequested],
+        "decided": [planRequested], "decided: stopped": [preempted, planRequested],
+        "decided: left": [left, planRequested], "ended": [ended], "ended: decided": [planRequested, ended],
     ]
 
     private func life(_ name: String) throws -> RunLife {
         var life = RunLife()
-        for event in try #require(Self.states[name]) { _ = life.handle(event) }
+        for event in try #require(Self.states[name]) { _ = event(&life) }
         return life
     }
 
@@ -36,28 +52,13 @@ struct RunLifeTests {
         }
     }
 
-    private func name(_ action: RunLife.Action) -> String {
-        switch action {
-        case .stop: "stop"
-        case .commit: "commit"
-        case .refuseCommit: "refuse"
-        case .follow(nil): "follow nothing"
-        case .follow(.transition?): "follow preemption"
-        case .follow(.leftToCaller?): "follow caller"
-        case .requeueLater: "requeue later"
-        case .tooLate: "too late"
-        }
-    }
-
-    private func expect(
-        _ event: RunLife.Event, _ expected: [String: (state: String, action: String?)]
-    ) throws {
+    private func expect(_ event: Event, _ expected: [String: (state: String, action: String?)]) throws {
         #expect(Set(expected.keys) == Set(Self.states.keys), "a state is missing")
         for (state, follows) in expected {
             var life = try life(state)
-            let actions = life.handle(event)
-            #expect(name(life) == follows.state, "\(event) in \(state)")
-            #expect(actions.map { name($0) } == [follows.action].compactMap(\.self), "\(event) in \(state)")
+            let action = event(&life)
+            #expect(name(life) == follows.state, "in \(state)")
+            #expect(action == follows.action, "in \(state)")
         }
     }
 
@@ -85,7 +86,7 @@ struct RunLifeTests {
 
     @Test func nothingIsDeliveredAfterAStop() throws {
         try expect(
-            .commitRequested,
+            Self.commitRequested,
             [
                 "active": ("committing", "commit"), "stopping": ("stopping", "refuse"), "left": ("left", "refuse"),
                 "committing": ("committing", "commit"), "decided": ("decided", "refuse"),
@@ -96,7 +97,7 @@ struct RunLifeTests {
 
     @Test func thePlanIsDecidedOnce() throws {
         try expect(
-            .planRequested,
+            Self.planRequested,
             [
                 "active": ("decided", "follow nothing"), "stopping": ("decided: stopped", "follow preemption"),
                 "left": ("decided: left", "follow caller"), "committing": ("decided", "follow nothing"),
@@ -109,7 +110,7 @@ struct RunLifeTests {
     /// Exactly one of the run and the caller stores what becomes of the task.
     @Test func aCallerWhoGivesUpStoresOnlyWhatIsDecided() throws {
         try expect(
-            .stopAbandoned,
+            Self.stopAbandoned,
             [
                 "active": ("active", "requeue later"), "stopping": ("stopping", "requeue later"),
                 "left": ("stopping", "requeue later"), "committing": ("committing", "requeue later"),
@@ -121,7 +122,7 @@ struct RunLifeTests {
 
     @Test func theEndRemembersWhoDecides() throws {
         try expect(
-            .ended,
+            Self.ended,
             [
                 "active": ("ended", nil), "stopping": ("ended", nil), "left": ("ended", nil),
                 "committing": ("ended", nil), "decided": ("ended: decided", nil),

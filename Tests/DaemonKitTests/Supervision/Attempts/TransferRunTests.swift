@@ -190,13 +190,13 @@ import TransferModel
 
 @Suite struct RateMeterTests {
     @Test func averagesOverItsWindow() {
-        var meter = RateMeter()
+        var meter = RunFigures()
         for tick in 0...10 { meter.sample(bytes: Int64(tick) * 500, at: Int64(tick) * 500) }
         #expect(meter.rate == 1000)
     }
 
     @Test func fallsToZeroWhenNothingArrives() {
-        var meter = RateMeter()
+        var meter = RunFigures()
         meter.sample(bytes: 0, at: 0)
         meter.sample(bytes: 9000, at: 1000)
         #expect(meter.rate == 9000)
@@ -205,7 +205,7 @@ import TransferModel
     }
 
     @Test func beginsAnewWhereBytesGoBack() {
-        var meter = RateMeter()
+        var meter = RunFigures()
         meter.sample(bytes: 5000, at: 0)
         meter.sample(bytes: 6000, at: 1000)
         meter.sample(bytes: 0, at: 2000)

@@ -85,8 +85,7 @@ struct EarlyAnswersTests {
         question.spec.url = Self.url
         change(&question)
         let url = try URLRules.parse(question.spec.url ?? "")
-        return answers.answers(in: question.session)?.end(
-            of: AdmittedTask(spec: question.spec, host: url.hostKey), at: url)
+        return answers.answers(in: question.session)?(AdmittedTask(spec: question.spec, host: url.hostKey), url)
     }
 
     @Test func whatMemoryHasIsTheAnswer() throws {

@@ -37,7 +37,8 @@ import TransferStore
             try transaction.setSpec(task, spec, host: "https://a:443")
             _ = try transitions.claim([task], sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
-            return try #require(try transitions.question(about: .begun(head), of: task, in: transaction).record)
+            return try #require(
+                try transitions.question(about: HeldAnswer(head: head), of: task, in: transaction).record)
         }
         for event in [.preempted(), .pause] as [TaskEvent] { _ = try await fixture.apply(event, to: task) }
         return (task, decision.id)

@@ -166,7 +166,8 @@ import TransferStore
             _ = try transitions.claim(tasks.map(\.id), sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
             return try tasks.map { task in
-                try transitions.question(about: .begun(head), of: task.id, in: transaction).record?.question.actions
+                try transitions.question(about: HeldAnswer(head: head), of: task.id, in: transaction).record?.question
+                    .actions
             }
         }
         #expect(
@@ -184,7 +185,9 @@ import TransferStore
             let record = try #require(try transaction.session(key))
             _ = try transitions.claim([task.id], sessions: [key: record], in: transaction)
             let head = ResponseHead(url: "http://a/f", status: 200)
-            #expect(try transitions.question(about: .begun(head), of: task.id, in: transaction).record?.state == .open)
+            #expect(
+                try transitions.question(about: HeldAnswer(head: head), of: task.id, in: transaction).record?.state
+                    == .open)
         }
         _ = try await fixture.apply(.blocked(.network, nil, nextAttemptAt: nil), to: task.id)
         let state = try await fixture.store.read { try $0.decision(of: task.id)?.state }
@@ -201,7 +204,7 @@ import TransferStore
         let asked = try await fixture.store.write { transaction in
             let record = try #require(try transaction.session(key))
             _ = try transitions.claim([task], sessions: [key: record], in: transaction)
-            let held = HeldAnswer.storable(head, proposal: .memoryOnly)
+            let held = HeldAnswer(head: head, proposal: .memoryOnly)
             let first = try transitions.question(about: held, of: task, in: transaction).record
             let again = try transitions.question(about: held, of: task, in: transaction).record
             #expect(first != nil && first?.id == again?.id)
@@ -212,7 +215,8 @@ import TransferStore
             guard case .settled(.memoryOnly) = try transitions.question(about: held, of: task, in: transaction) else {
                 return false
             }
-            return try transitions.question(about: .storable(other, proposal: .store), of: task, in: transaction).record
+            return try transitions.question(about: HeldAnswer(head: other, proposal: .store), of: task, in: transaction)
+                .record
                 != nil
         }
         #expect(asked)

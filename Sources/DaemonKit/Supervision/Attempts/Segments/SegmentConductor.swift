@@ -26,28 +26,22 @@ final class SegmentConductor: FileCourse {
 
     private let attempt: DownloadAttempt
     private let part: PartFile
+    /// The bytes held of a file with gaps; nil if the first exchange itself reports where it resumes.
+    private let held: ByteCount?
     private let context: TransferContext
     private let ends = SegmentBounds()
-    private let recorder: RunRecorder
-    private let observer: SegmentObserver
     private let state: Guarded<State>
 
     private var run: TransferRun { attempt.run }
+    private var recorder: RunRecorder { attempt.recorder }
     private var engine: any ExchangePerforming { attempt.tools.engine }
-    private var hosts: HostConnections { attempt.tools.hosts }
+    private var hosts: HostConnections { attempt.tools.slots.hosts }
 
-    /// - Parameter hasAnswer: the conductor will `adopt` an exchange whose answer the task knows.
-    init(
-        _ machine: SegmentedDownload, _ attempt: DownloadAttempt, _ held: HeldPart, _ recorder: RunRecorder,
-        hasAnswer: Bool = false
-    ) {
+    init(_ machine: SegmentedDownload, _ attempt: DownloadAttempt, _ held: HeldPart) {
         self.attempt = attempt
-        self.recorder = recorder
         part = held.part
-        context = TransferContext(
-            task: attempt.record.id, session: attempt.record.session, counters: attempt.run.counters,
-            observer: recorder, cookies: attempt.run.cookies, hsts: attempt.run.hsts)
-        observer = SegmentObserver(recorder, resuming: held.checkpoint, hasAnswer: hasAnswer)
+        context = attempt.run.context(observedBy: attempt.recorder)
+        self.held = held.checkpoint.flatMap { $0.ranges.isEmpty ? nil : $0.held }
         let board = attempt.tools.engine.board(for: held.part, held.checkpoint, context: context)
         state = Guarded(State(machine: machine, board: board))
     }
@@ -57,6 +51,7 @@ final class SegmentConductor: FileCourse {
     /// Starts the first exchanges.
     func begin(then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
         state.withLock { $0.then = then }
+        recorder.beginsSegments(held: held)
         watch()
         run.counters.setTransferring(false)
         step { $0.begin(at: $1, $2) }
@@ -71,12 +66,14 @@ final class SegmentConductor: FileCourse {
     ) -> SegmentID? {
         let now = attempt.tools.time.reading().boot
         watch()
-        return state.withLock { state in
+        let adopted = state.withLock { state -> SegmentID? in
             state.then = then
             guard case .run(let id, _, _)? = state.machine.lead(exchange, at: now).first else { return nil }
             ends.add(id, bound)
             return id
         }
+        if adopted != nil { recorder.beginsSegments(held: held, hasAnswer: true) }
+        return adopted
     }
 
     var board: PartBoard { state.withLock { $0.board } }
@@ -104,7 +101,7 @@ final class SegmentConductor: FileCourse {
         try await attempt.tools.keep(progress, of: attempt.record.id)
     }
     func restart(because cause: TransferError) async throws {
-        try await attempt.restart(part, because: cause, keeping: nil, recorder)
+        try await attempt.restart(part, because: cause, keeping: nil)
     }
     func stopped() async throws {}
     func error(of failure: AttemptFailure) -> any Error { failure }
@@ -199,9 +196,7 @@ final class SegmentConductor: FileCourse {
         hosts.opened(host)
         let board = board
         let segment = Segment(bound: bound, board: board) { [weak self] in self?.accepted(id, $0, $1) }
-        var context = context
-        context.observer = observer
-        observer.begins(exchange)
+        recorder.begins(exchange)
         let exchange = engine.start(exchange, into: part, sending: nil, as: segment, context: context) { outcome in
             self.ended(id, at: host, outcome)
         }

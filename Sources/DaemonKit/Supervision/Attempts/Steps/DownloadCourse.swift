@@ -31,21 +31,18 @@ final class DownloadCourse: FileCourse {
     private let attempt: DownloadAttempt
     private let inquiry: Inquiry
     private let held: HeldPart
-    private let recorder: RunRecorder
     private let exchange: SingleExchange
     private let state: Guarded<State>
 
     /// - Throws: what `StrategyRegistry.download` throws.
-    init(
-        _ attempt: DownloadAttempt, _ inquiry: Inquiry, into held: HeldPart, _ recorder: RunRecorder
-    ) throws(TransferError) {
+    init(_ attempt: DownloadAttempt, _ inquiry: Inquiry, into held: HeldPart) throws(TransferError) {
         self.attempt = attempt
         self.inquiry = inquiry
         self.held = held
-        self.recorder = recorder
         exchange = SingleExchange(attempt.tools.engine)
+        attempt.recorder.beginsOneStream()
         let strategy = try StrategyRegistry.download(for: inquiry.request)
-        state = Guarded(State(steps: StrategySteps(strategy, stored: attempt.record.upload)))
+        state = Guarded(State(steps: StrategySteps(strategy: strategy, stored: attempt.record.upload)))
     }
 
     var claimsAnew: Bool { false }
@@ -101,11 +98,9 @@ final class DownloadCourse: FileCourse {
 
     func perform(_ exchange: Exchange, then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
         if let conductor = parted?.conductor { return conductor.perform(exchange, then: then) }
-        recorder.begins(exchange)
-        let (run, hosts) = (attempt.run, attempt.tools.hosts)
-        var context = TransferContext(
-            task: attempt.record.id, session: attempt.record.session, counters: run.counters, observer: recorder,
-            cookies: run.cookies, hsts: run.hsts)
+        attempt.recorder.begins(exchange)
+        let (run, hosts) = (attempt.run, attempt.tools.slots.hosts)
+        var context = run.context(observedBy: attempt.recorder)
         context.continues = attempt.continued
         let (source, single) = state.withLock { ($0.sending?.file, $0.steps.strategy.parting) }
         let segment = single.flatMap { self.segment($0, exchange, then) }
@@ -157,7 +152,7 @@ final class DownloadCourse: FileCourse {
     ) -> SegmentConductor {
         if let conductor = parted?.conductor { return conductor }
         let machine = SegmentedDownload(single, inquiry.request, inquiry.others, attempt.policy.connections)
-        let conductor = SegmentConductor(machine, attempt, held, recorder, hasAnswer: true)
+        let conductor = SegmentConductor(machine, attempt, held)
         guard let first = conductor.adopt(exchange, bound, then: then) else { return conductor }
         state.withLock { $0.parted = (conductor, first) }
         if self.exchange.isCancelled { conductor.cancel() }
@@ -176,19 +171,19 @@ final class DownloadCourse: FileCourse {
             state.steps.stored = state.steps.strategy.upload
             return state.steps.stored
         }
-        try await attempt.restart(held.part, because: cause, keeping: upload, recorder)
+        try await attempt.restart(held.part, because: cause, keeping: upload)
     }
 
     func stopped() async throws {
         guard let unstored = state.withLock({ $0.steps.unstored }) else { return }
-        try await attempt.tools.keep(unstored.progress, of: attempt.record.id)
+        try await attempt.tools.keep(unstored, of: attempt.record.id)
     }
 
     func error(of failure: AttemptFailure) -> any Error {
         guard let unstored = state.withLock({ $0.steps.unstored }) else { return failure }
         var notes = PendingNotes(record: attempt.record, time: nil)
-        notes.add(unstored.progress)
-        return FailedRequest(failure: failure, notes: notes)
+        notes.add(unstored)
+        return AttemptEnding.failed(failure, notes)
     }
 
     func cancel() {

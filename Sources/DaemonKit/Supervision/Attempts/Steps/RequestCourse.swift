@@ -46,7 +46,7 @@ final class RequestCourse: ExchangeCourse {
         var request = StrategyRequest(attempt.record, attempt.policy, pinned, attempt.tools.time)
         request.streamed = attempt.stream?.body
         let strategy = try StrategyRegistry.upload(for: request)
-        state = Guarded(State(steps: StrategySteps(strategy, stored: attempt.record.upload)))
+        state = Guarded(State(steps: StrategySteps(strategy: strategy, stored: attempt.record.upload)))
         if let sending { attempt.run.counters.setToSend(sending.identity.size.rawValue) }
     }
 
@@ -83,7 +83,7 @@ final class RequestCourse: ExchangeCourse {
                     return then(next(after: recalled(outcome, exchange)))
                 }
                 // A client that decides about answers also decides about stored ones.
-                ask(about: .begun(head)) { _ in
+                ask(about: HeldAnswer(head: head)) { _ in
                     then(self.next(after: self.recalled(outcome, exchange)))
                 } stopped: {
                     then(.success(nil))
@@ -166,9 +166,8 @@ final class RequestCourse: ExchangeCourse {
         let progress = state.withLock { $0.steps.strategy.upload }
         attempt.run.sends(canResume: ResumeProspects.mayResume(record.spec.kind, exchange, progress))
         recorder.begins(exchange)
-        let context = TransferContext(
-            task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder,
-            receiver: attempt.stream, cookies: attempt.run.cookies, hsts: attempt.run.hsts)
+        var context = attempt.run.context(observedBy: recorder)
+        context.receiver = attempt.stream
         let room = attempt.cache.map { cache -> @Sendable (ResponseHead) -> Int in { cache.room(for: $0) } }
         attempt.stream?.prepare(decodes: exchange.decodesBody, keeping: room)
         state.withLock { $0.then = then }
@@ -259,7 +258,9 @@ final class RequestCourse: ExchangeCourse {
     }
 
     func restart(because cause: TransferError) async throws {
-        try await attempt.restart(because: cause)
+        // The server has lost its part of the upload.
+        let tools = attempt.tools
+        try await tools.patience.persistently(tools.restarted(attempt.record, attempt.run, because: cause))
         state.withLock { state in
             state.steps.stored = nil
             state.isAnnounced = true
@@ -268,21 +269,21 @@ final class RequestCourse: ExchangeCourse {
 
     func stopped() async throws {
         guard let unstored = state.withLock({ $0.steps.unstored }) else { return }
-        try await attempt.tools.keep(unstored.progress, of: attempt.record.id)
+        try await attempt.tools.keep(unstored, of: attempt.record.id)
     }
 
     /// The error, with the upload's progress and the server's last answer.
     func error(of failure: AttemptFailure) -> any Error {
         let (unstored, last) = state.withLock { ($0.steps.unstored, $0.last) }
         var notes = PendingNotes(record: attempt.record, time: attempt.tools.time.reading().wall)
-        if let unstored { notes.add(unstored.progress) }
+        if let unstored { notes.add(unstored) }
         // The recorder has already reported the answers that were streamed.
         if attempt.stream == nil, let last, let head = last.head {
             let response = ResponseInfo(
                 head, of: attempt.record, body: last.body, isTruncated: last.isBodyTruncated)
             notes.add(response, of: head)
         }
-        return FailedRequest(failure: failure, notes: notes)
+        return AttemptEnding.failed(failure, notes)
     }
 
     func cancel() {

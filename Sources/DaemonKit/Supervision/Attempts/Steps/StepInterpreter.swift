@@ -46,7 +46,11 @@ final class StepInterpreter<Yield: Sendable>: Sendable {
     private func take(_ next: NextStep<Yield>) {
         switch next {
         case .failure(let error): conclude(.failure(error))
-        case .success(nil): work { try await self.stopped() }
+        case .success(nil):
+            work {
+                try await self.course.stopped()
+                self.conclude(.success(nil))
+            }
         case .success(.finished(let yield)?): conclude(.success(yield))
         case .success(.failed(let failure)?): conclude(.failure(course.error(of: failure)))
         case .success(.run(let exchange)?) where !course.mustPrepare(exchange): perform(exchange)
@@ -54,7 +58,10 @@ final class StepInterpreter<Yield: Sendable>: Sendable {
         case .success(.store(let progress, then: let exchange)?):
             work { try await self.perform(exchange, storing: progress) }
         case .success(.restart(let cause, then: let exchange)?):
-            work { try await self.perform(exchange, afterRestart: cause) }
+            work {
+                try await self.course.restart(because: cause)
+                try await self.perform(exchange, storing: nil)
+            }
         }
     }
 
@@ -68,16 +75,6 @@ final class StepInterpreter<Yield: Sendable>: Sendable {
         if let progress, progress.awaitsAnswer { try await course.store(progress) }
         try await course.willPerform(prepared)
         perform(prepared)
-    }
-
-    private func perform(_ exchange: Exchange, afterRestart cause: TransferError) async throws {
-        try await course.restart(because: cause)
-        try await perform(exchange, storing: nil)
-    }
-
-    private func stopped() async throws {
-        try await course.stopped()
-        conclude(.success(nil))
     }
 
     /// Does what must be awaited.

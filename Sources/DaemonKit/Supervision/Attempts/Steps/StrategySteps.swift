@@ -6,11 +6,6 @@ struct StrategySteps<Yield: Sendable>: Sendable {
     var strategy: any TransferStrategy<Yield>
     var stored: UploadProgress?
 
-    init(_ strategy: any TransferStrategy<Yield>, stored: UploadProgress?) {
-        self.strategy = strategy
-        self.stored = stored
-    }
-
     /// The step after `outcome`. The strategy learns of a stopped exchange too, but no step follows it.
     mutating func next(after outcome: ExchangeOutcome?) -> NextStep<Yield> {
         let step = strategy.next(after: outcome)
@@ -19,9 +14,5 @@ struct StrategySteps<Yield: Sendable>: Sendable {
     }
 
     /// What the strategy knows but the store does not; nil if they agree.
-    var unstored: Unstored? { strategy.upload == stored ? nil : Unstored(progress: strategy.upload) }
-
-    struct Unstored: Sendable {
-        var progress: UploadProgress?
-    }
+    var unstored: UploadProgress?? { strategy.upload == stored ? nil : .some(strategy.upload) }
 }
