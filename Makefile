@@ -18,8 +18,9 @@ else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, runs all tests and check-instructions; FILTER=… runs only matching tests.
+test: ## Installs what the tests need, builds, runs all tests, check-python and check-instructions; FILTER=… runs only matching tests.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
+	$(if $(FILTER),,scripts/check-python)
 	$(if $(FILTER),,scripts/check-instructions)
 	$(if $(FILTER),,scripts/check-api)
 

@@ -10,7 +10,7 @@ extension ProgramTable {
             ("scripts/lint", "lint"), ("scripts/demonstrate", "run"), ("scripts/fetch", "run"),
             ("Benchmarks/", "bench"),
             ("Tests/", "test"), (".ci/", "test"), ("scripts/test", "test"), ("scripts/install-test", "test"),
-            ("scripts/check-sanitizers", "test"),
+            ("scripts/check-sanitizers", "test"), ("scripts/check-python", "test"),
         ]
         return places.first { file.hasPrefix($0.0) }?.1 ?? "build"
     }
