@@ -220,12 +220,12 @@ class FakeDaemon:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(self.path))
         self._listener.listen()
-        self._thread = threading.Thread(target=self._serve)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
+        self._thread.join(PATIENCE)
         self._listener.close()
 
     def _serve(self) -> None:
