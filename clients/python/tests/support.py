@@ -206,6 +206,12 @@ class Scene(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
+    def next(self, events: dld.Events) -> dld.Event:
+        event = events.read(PATIENCE)
+        if event is None:
+            raise AssertionError(f"no event came within {PATIENCE:g} s")
+        return event
+
     def wait(self, task: int) -> dict[str, Any]:
         return self.client.wait(task, PATIENCE)
 

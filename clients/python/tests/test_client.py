@@ -139,22 +139,21 @@ class EventLog(Scene):
     def test_events_after_a_subscription_are_not_missed(self) -> None:
         with self.client.events(after="now", types=["task.added"]) as events:
             added = self.add_paused(3)
-            self.assertEqual([next(events).task for _ in added], added)
+            self.assertEqual([self.next(events).task for _ in added], added)
             self.assertIsNone(events.read(timeout=0))
 
     def test_events_begin_after_a_number(self) -> None:
         added = self.add_paused(3)
         events = self.client.events(after="start", types=["task.added"])
-        first = next(events)
+        first = self.next(events)
         again = self.client.events(after=first.sequence, types=["task.added"])
-        self.assertEqual([next(again).task for _ in added[1:]], added[1:])
+        self.assertEqual([self.next(again).task for _ in added[1:]], added[1:])
 
     def test_a_progress_event_has_no_number(self) -> None:
         url = self.origin.serve("/file", os.urandom(1 << 20), gated=True)
         with self.client.events(after="now", types=["task.progress"], progressInterval=0.1) as events:
             task = self.client.download(url, self.folder / "file")
-            event = events.read(PATIENCE)
-            assert event is not None
+            event = self.next(events)
             self.assertEqual((event.type, event.task, event.sequence), ("task.progress", task, None))
 
     def test_a_durable_name_continues_after_what_it_acknowledged(self) -> None:
@@ -170,12 +169,12 @@ class EventLog(Scene):
         self.assertEqual(seen, added[:2])
         other = self.connect()
         with other.events(subscriber="importer", types=["task.added"]) as events:
-            event = next(events)
+            event = self.next(events)
             self.assertEqual(event.task, added[1])
             assert event.sequence is not None
             other.ack("importer", event.sequence)
         with self.client.events(subscriber="importer", types=["task.added"], after=None) as events:
-            self.assertEqual(next(events).task, added[2])
+            self.assertEqual(self.next(events).task, added[2])
 
     def test_nothing_is_acknowledged_unasked(self) -> None:
         with self.client.events(subscriber="reader", types=["task.added"]):
@@ -183,7 +182,7 @@ class EventLog(Scene):
         added = self.add_paused(2)
         for _ in range(2):
             with self.client.events(subscriber="reader", acknowledge=False, types=["task.added"]) as events:
-                self.assertEqual([next(events).task for _ in added], added)
+                self.assertEqual([self.next(events).task for _ in added], added)
 
     def test_a_loop_that_is_left_ends_its_subscription(self) -> None:
         # One connection may have 64 subscriptions.
@@ -199,7 +198,7 @@ class EventLog(Scene):
         for _ in range(2):
             specs = [{"url": self.origin.url("/" + "x" * 1000), "startPaused": True} for _ in range(1000)]
             added += [task["id"] for task in self.client.add(*specs)]
-        self.assertEqual([next(events).task for _ in added], added)
+        self.assertEqual([self.next(events).task for _ in added], added)
 
 
 class Restarts(Scene):
@@ -227,13 +226,13 @@ class Restarts(Scene):
             eventually(kept, "the first half")
             # Some events are read before the death, some are in the client's hands, and some come later.
             while len(seen) < 3 * (number + 1):
-                seen.append(next(events))
+                seen.append(self.next(events))
             self.daemon.restart()
         for gate in self.origin.gates.values():
             gate.set()
         open_tasks = set(tasks)
         while open_tasks:
-            event = next(events)
+            event = self.next(events)
             seen.append(event)
             if event.type in FINAL:
                 open_tasks.discard(event.task or 0)
@@ -251,7 +250,7 @@ class Restarts(Scene):
         events = self.client.events(after="start", progressInterval=0)
         seen: list[dict[str, Any]] = []
         while open_tasks:
-            event = next(events)
+            event = self.next(events)
             seen.append(event)
             if event.type in FINAL:
                 open_tasks.discard(event.task or 0)
@@ -265,17 +264,17 @@ class Restarts(Scene):
         other = self.connect()
         self.daemon.restart()
         added = other.add({"url": self.origin.url("/file"), "startPaused": True})
-        self.assertEqual(next(events).task, added[0]["id"])
+        self.assertEqual(self.next(events).task, added[0]["id"])
 
     def test_a_durable_name_acknowledges_across_a_restart(self) -> None:
         events = self.client.events(subscriber="importer", types=["task.added"])
         spec = {"url": self.origin.url("/file"), "startPaused": True}
         added = [task["id"] for task in self.client.add(spec, spec, spec)]
-        self.assertEqual(next(events).task, added[0])
+        self.assertEqual(self.next(events).task, added[0])
         self.daemon.restart()
-        self.assertEqual(next(events).task, added[1])
+        self.assertEqual(self.next(events).task, added[1])
         again = self.connect().events(subscriber="importer", types=["task.added"])
-        self.assertEqual([next(again).task, next(again).task], added[1:])
+        self.assertEqual([self.next(again).task, self.next(again).task], added[1:])
 
     def test_waiting_goes_on_after_a_kill(self) -> None:
         body = os.urandom(2 << 20)
@@ -317,17 +316,23 @@ class Restarts(Scene):
             next(events)
         self.daemon.start()
         added = self.client.add({"url": self.origin.url("/file"), "startPaused": True})
-        self.assertEqual(next(events).task, added[0]["id"])
+        self.assertEqual(self.next(events).task, added[0]["id"])
 
     def test_a_volatile_task_ends_with_its_connection(self) -> None:
         self.client.call("session.open", id="mine", kind="ephemeral")
         spec = {"kind": "data", "url": self.origin.serve("/data", b"x" * 1000, gated=True)}
         task = self.client.add(spec, session="mine")[0]["id"]
         eventually(lambda: self.origin.requests, "the request")
-        restart = threading.Thread(target=self.daemon.restart)
-        restart.start()
-        self.addCleanup(restart.join)
-        with self.assertRaises(dld.CallError) as caught:
+        # The daemon dies when `wait` has seen that the task runs.
+        answers = [self.client.get(task)]
+
+        def get(task: int) -> Any:
+            if not answers:
+                return self.client.call("task.get", id=task)
+            self.daemon.restart()
+            return answers.pop()
+
+        with mock.patch.object(self.client, "get", get), self.assertRaises(dld.CallError) as caught:
             self.wait(task)
         self.assertEqual(caught.exception.code, "task.not_found")
 
