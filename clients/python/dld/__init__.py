@@ -233,7 +233,9 @@ class Client:
         Each task gets a `clientToken` unless it has one, so that the call is repeated if its answer is lost.
         """
         specs = [{"clientToken": uuid.uuid4().hex, **task} for task in tasks]
-        parameters = {"tasks": specs} if session is None else {"tasks": specs, "session": session}
+        parameters: dict[str, Any] = {"tasks": specs}
+        if session is not None:
+            parameters["session"] = session
         added: list[dict[str, Any]] = self.call("task.add", **parameters)["tasks"]
         return added
 
