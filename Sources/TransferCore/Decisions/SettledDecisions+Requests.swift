@@ -188,34 +188,20 @@ extension StrategyRequest {
     }
 }
 
-/// A request whose redirect was refused and which is not made again: the stored redirect is its answer.
-struct AnsweredRequest: TransferStrategy {
-    let status: Int
-    let body: [UInt8]?
-    let acceptsAnyStatus: Bool
+/// A request whose redirect was refused and which is not made again: the stored redirect is its answer, or the file.
+struct AnsweredRequest<Yield: Sendable>: TransferStrategy {
+    let step: Step<Yield>
     var progress: Acceptance? { nil }
 
-    func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
-        guard acceptsAnyStatus else { return .failed(Self.failure(status)) }
-        return .finished(UploadResult(head: nil, body: body ?? [], isBodyTruncated: false, total: .zero))
-    }
-
-    static func failure(_ status: Int) -> AttemptFailure {
-        AttemptFailure(
-            error: TransferError(
-                .httpStatus,
-                "The server redirected the request (\(status)), which was not followed: a client refused, or nothing would "
-                    + "prove that the upload arrived. With acceptsAnyStatus the redirect is the task's answer.",
-                retryable: false, details: ["status": .integer(Int64(status))]), disposition: .permanent)
-    }
+    func next(after outcome: ExchangeOutcome?) -> Step<Yield> { step }
 }
 
-/// A download whose redirect was refused: the redirect's body is the file.
-struct AnsweredDownload: TransferStrategy {
-    let body: [UInt8]
-    var progress: Acceptance? { nil }
-
-    func next(after outcome: ExchangeOutcome?) -> Step<Arrival> {
-        .finished(Arrival(total: ByteCount(Int64(body.count)), lengthProven: true))
+extension TransferError {
+    static func redirectRefused(_ status: Int) -> TransferError {
+        TransferError(
+            .httpStatus,
+            "The server redirected the request (\(status)), which was not followed: a client refused, or nothing would "
+                + "prove that the upload arrived. With acceptsAnyStatus the redirect is the task's answer.",
+            details: ["status": .integer(Int64(status))])
     }
 }

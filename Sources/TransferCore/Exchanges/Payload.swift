@@ -116,7 +116,7 @@ package struct CaptureJudge: ResponseJudge {
             if needsBody { _ = try MessageFraming.contentLength(head) }
             return .accept(Acceptance(offset: 0))
         } catch {
-            return .stop(.failure(error, retryAfter: nil))
+            return .failure(error)
         }
     }
 }

@@ -56,6 +56,13 @@ package enum Verdict: Sendable, Hashable {
     case accept(Acceptance)
     /// Read nothing more; the strategy decides what comes next when it sees the outcome.
     case stop(StopReason)
+
+    static func failure(_ error: TransferError) -> Verdict { .stop(.failure(error, retryAfter: nil)) }
+
+    /// - Parameter sentence: why the held bytes cannot be continued.
+    static func restart(_ sentence: String) -> Verdict {
+        .stop(.restart(TransferError(.validatorChanged, sentence)))
+    }
 }
 
 package struct Acceptance: Sendable, Hashable {

@@ -35,6 +35,27 @@ package struct AttemptFailure: Error, Sendable, Hashable {
         self.disposition = disposition
         self.progressed = progressed
     }
+
+    /// The error itself says whether to try again.
+    init(_ error: TransferError, retryAfter: Seconds? = nil) {
+        self.init(error: error, disposition: error.retryable ? .transient(after: retryAfter) : .permanent)
+    }
+
+    static func transient(_ error: TransferError) -> AttemptFailure {
+        AttemptFailure(error: error, disposition: .transient(after: nil))
+    }
+
+    static func transient(_ code: ErrorCode, _ message: String) -> AttemptFailure {
+        .transient(TransferError(code, message, retryable: true))
+    }
+
+    static func permanent(_ error: TransferError) -> AttemptFailure {
+        AttemptFailure(error: error, disposition: .permanent)
+    }
+
+    static func permanent(_ code: ErrorCode, _ message: String) -> AttemptFailure {
+        .permanent(TransferError(code, message, retryable: false))
+    }
 }
 
 // MARK: - Rules
@@ -55,29 +76,17 @@ extension AttemptFailure {
         switch disposition {
         case .network: true
         case .transient:
-            error.code == .networkDNS || error.code == .networkConnect || TransportFailures.isConnecting(error)
+            error.code == .networkDNS || error.code == .networkConnect || FailureClassifier.isConnecting(error)
         case .disk, .permanent: false
         }
     }
 
     /// The same failure if no network leads to the host: then the host is not at fault, unless it has named a time.
     package var withoutNetwork: AttemptFailure {
-        guard case .transient(after: nil) = disposition else { return self }
-        switch error.code {
-        case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
-            var copy = self
-            copy.disposition = .network
-            return copy
-        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated, .sessionInUse,
-            .taskNotFound, .taskWrongState, .decisionGone, .cacheMiss, .permissionDenied, .destinationExists,
-            .destinationNotWritable,
-            .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .tlsUntrusted,
-            .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .validatorChanged,
-            .integrityChecksum, .integrityLength, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled,
-            .plaintextRefused, .helperFailed, .helperProtocol, .limitReached, .shuttingDown, .internal:
-            return self
-        }
+        guard case .transient(after: nil) = disposition, error.code.isOfConnections else { return self }
+        var copy = self
+        copy.disposition = .network
+        return copy
     }
 
     /// The same failure if the disk shows no fault: there is nothing to wait for, so the attempt is repeated like
@@ -86,7 +95,7 @@ extension AttemptFailure {
         guard case .disk = disposition else { return self }
         var copy = self
         copy.disposition = .transient(after: nil)
-        copy.error.message = LocalFailures.withReadyDisk(error)
+        copy.error.message = FailureClassifier.withReadyDisk(error)
         return copy
     }
 
@@ -126,6 +135,13 @@ extension AttemptFailure {
         copy.held = held
         if error.code == .networkDNS, held > 0 { copy.error.details[Self.bytesHeld] = .integer(held.rawValue) }
         return copy
+    }
+}
+
+extension ErrorCode {
+    /// There was no connection, or it broke: perhaps for lack of a network.
+    var isOfConnections: Bool {
+        [.networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed].contains(self)
     }
 }
 

@@ -241,3 +241,38 @@ package struct HostGates: Sendable {
         forgetsAt = max(Self.rememberedGates, 2 * gates.count)
     }
 }
+
+extension HostGates.Report {
+    /// What a failure says about the host of the attempt.
+    package init(_ failure: AttemptFailure) {
+        let code = failure.error.code
+        if failure.disposition == .disk || failure.disposition == .network {
+            self = .nothing
+        } else if code == .httpStatus {
+            self = Self.of(failure)
+        } else if code.isOfConnections {
+            // A host that redirects has answered, whatever happens at the target.
+            let isElsewhere = failure.error.details[AttemptFailure.redirectedTo] != nil
+            self = failure.progressed || isElsewhere ? .answered : .failed
+        } else {
+            self = Self.ofAnswers.contains(code) ? .answered : .nothing
+        }
+    }
+
+    private static func of(_ failure: AttemptFailure) -> Self {
+        let status = failure.error.details["status"]?.integerValue ?? 0
+        var retryAfter: Seconds?
+        if case .transient(let after) = failure.disposition { retryAfter = after }
+        // An FTP server has no such status: it has only the pause.
+        if status == 429 || [0, 503].contains(status) && retryAfter != nil {
+            return .throttled(retryAfter: retryAfter)
+        }
+        return status >= 500 ? .refused : .answered
+    }
+
+    /// Failures that only an answer can cause.
+    private static let ofAnswers: Set<ErrorCode> = [
+        .authRequired, .authFailed, .httpRedirectLimit, .httpProtocol, .validatorChanged, .integrityChecksum,
+        .integrityLength, .tlsUntrusted,
+    ]
+}

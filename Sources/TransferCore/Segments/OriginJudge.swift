@@ -24,7 +24,7 @@ struct OriginJudge: ResponseJudge {
         case .accept(var acceptance):
             // The length of a coded body says nothing about the file's.
             if let size, let total = acceptance.total, total != size, acceptance.contentCoding == nil {
-                return .stop(.failure(Self.otherLength(total, size), retryAfter: nil))
+                return .failure(Self.otherLength(total, size))
             }
             acceptance.origin = origin
             return .accept(acceptance)
@@ -43,6 +43,6 @@ extension Arrival {
     /// - Throws: `integrity.length` if the whole file has another length than the task says.
     package func check(_ size: ByteCount?) throws(AttemptFailure) {
         guard let size, size != total, contentCoding == nil else { return }
-        throw AttemptFailure(error: OriginJudge.otherLength(total, size), disposition: .permanent)
+        throw .permanent(OriginJudge.otherLength(total, size))
     }
 }

@@ -58,7 +58,7 @@ package struct PieceRepair: Sendable {
 
     private mutating func ask(_ wrong: [Int]) -> Decision {
         guard left > 0, let place = queue.first else {
-            let wrongEverywhere = AttemptFailure(error: error(wrong, isFinal: true), disposition: .permanent)
+            let wrongEverywhere = AttemptFailure.permanent(error(wrong, isFinal: true))
             return .giveUp(wasAnswered ? wrongEverywhere : .combined(failures) ?? wrongEverywhere)
         }
         left -= 1

@@ -15,7 +15,7 @@ struct SegmentJudge: ResponseJudge, Hashable {
             held: held, mayTryBareRange: isConditional, now: now, resumesUnproven: resumesUnproven)
         switch judge.judge(head) {
         // Parts prove nothing; the bytes of the one answer that is fetched as a whole do.
-        case .stop(.restart(HTTPJudge.unproven)): return .stop(.failure(Self.withoutParts, retryAfter: nil))
+        case .stop(.restart(HTTPJudge.unproven)): return .failure(Self.withoutParts)
         case .stop(.complete): return changed("no such range")
         case .stop(let reason): return .stop(reason)
         case .accept(let acceptance):
@@ -24,7 +24,7 @@ struct SegmentJudge: ResponseJudge, Hashable {
             let isSame =
                 held.isConfirmed(by: acceptance.validators) && held.contentCoding == acceptance.contentCoding
                 && acceptance.total == held.total
-            return isSame ? .stop(.failure(Self.withoutParts, retryAfter: nil)) : changed("another version")
+            return isSame ? .failure(Self.withoutParts) : changed("another version")
         }
     }
 

@@ -268,7 +268,7 @@ package struct SegmentedDownload: Sendable {
     private mutating func changed(
         _ origin: OriginID, _ error: TransferError, _ outcome: ExchangeOutcome
     ) -> AttemptFailure? {
-        let failure = AttemptFailure(error: error, disposition: .transient(after: nil))
+        let failure = AttemptFailure.transient(error)
         guard roster.isAlone(origin) else {
             roster.leave(origin, failure)
             return failure

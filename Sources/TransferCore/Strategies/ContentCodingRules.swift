@@ -93,7 +93,7 @@ package enum ContentCodingRules {
         return TransferError(
             .httpProtocol,
             "The server sent the file in \(count) layers of content codings, and dld decodes at most \(mostLayers); report "
-                + "it to the server's operator.", retryable: false)
+                + "it to the server's operator.")
     }
 
     /// - Parameters:

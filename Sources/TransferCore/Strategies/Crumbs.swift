@@ -17,8 +17,8 @@ struct Crumbs: Sendable, Hashable {
         return inRow >= Self.limit
     }
 
-    static let failure = FailureClassifier.transient(
+    static let failure = AttemptFailure.transient(
         .httpProtocol, "The server sends the file only in parts of a few bytes.")
-    static let takenFailure = FailureClassifier.transient(
+    static let takenFailure = AttemptFailure.transient(
         .httpProtocol, "The server accepts the file only in parts of a few bytes.")
 }

@@ -57,7 +57,7 @@ package struct FileDownload: TransferStrategy {
         judge.held = nil
         progress = nil
         guard restarts <= HTTPDownload.restartLimit else {
-            return .failed(AttemptFailure(error: error, disposition: .transient(after: nil)))
+            return .failed(.transient(error))
         }
         return .restart(error, then: exchange())
     }
@@ -80,10 +80,7 @@ struct FileJudge: ResponseJudge {
         let sameTime = held.validators.lastModified != nil && held.validators.lastModified == validators.lastModified
         guard let size = head.size, held.total.map({ $0 == size }) ?? trustedDigest, size >= held.offset,
             sameTime || trustedDigest
-        else {
-            return .stop(
-                .restart(TransferError(.validatorChanged, "The file has changed since; the copy restarts from 0.")))
-        }
+        else { return .restart("The file has changed since; the copy restarts from 0.") }
         return held.offset == size ? .stop(.complete) : accept(from: held.offset, head, validators)
     }
 

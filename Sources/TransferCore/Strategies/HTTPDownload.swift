@@ -208,7 +208,7 @@ package struct HTTPDownload: TransferStrategy {
         held = nil
         progress = nil
         guard restarts <= Self.restartLimit, mayRepeat(after: outcome) else {
-            return .failed(concluded(AttemptFailure(error: error, disposition: .transient(after: nil)), outcome))
+            return .failed(concluded(.transient(error), outcome))
         }
         return .restart(error, then: exchange(conditional: true))
     }

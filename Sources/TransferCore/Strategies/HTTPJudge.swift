@@ -15,11 +15,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     package func judge(_ head: ResponseHead) -> Verdict {
         guard let status = head.status else {
-            return .stop(
-                .failure(
-                    TransferError(
-                        .networkLost, "The connection ended in the header of the answer.",
-                        retryable: true), retryAfter: nil))
+            return .failure(Self.cutHead)
         }
         do throws(TransferError) {
             let length = try MessageFraming.contentLength(head)
@@ -34,16 +30,19 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             default: return other(status, head, length)
             }
         } catch {
-            return .stop(.failure(error, retryAfter: nil))
+            return .failure(error)
         }
     }
+
+    static let cutHead = TransferError(
+        .networkLost, "The connection ended in the header of the answer.", retryable: true)
 
     // MARK: 2xx
 
     private func success(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         guard let held else { return whole(head, length) }
         if mayTryBareRange, isSameVersion(head, length, held) { return .stop(.bareRange) }
-        if isTextOfAnother(head, length, held) { return .stop(.failure(Self.intercepted, retryAfter: nil)) }
+        if isTextOfAnother(head, length, held) { return .failure(Self.intercepted) }
         if contradictsItself(head, length, held) { return restart("another length under the same validator") }
         return whole(head, length)
     }
@@ -104,7 +103,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     /// The body replaces the held bytes.
     private func whole(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
-        if let error = ContentCodingRules.tooManyLayers(head) { return .stop(.failure(error, retryAfter: nil)) }
+        if let error = ContentCodingRules.tooManyLayers(head) { return .failure(error) }
         return .accept(
             Acceptance(
                 offset: 0, truncate: true, expected: length, total: length,
@@ -154,13 +153,11 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         let status = head.status ?? 206
         if acceptsAnyStatus { return other(status, head, length) }
         let host = FailureClassifier.host(of: head.url)
-        return .stop(
-            .failure(
-                TransferError(
-                    .httpProtocol,
-                    "\(host) sent a part (\(status)) although the whole file was asked for; give another URL, or report it "
-                        + "to the server's operator.",
-                    retryable: false, details: ["status": .integer(Int64(status))]), retryAfter: nil))
+        return .failure(
+            TransferError(
+                .httpProtocol,
+                "\(host) sent a part (\(status)) although the whole file was asked for; give another URL, or report it "
+                    + "to the server's operator.", details: ["status": .integer(Int64(status))]))
     }
 
     // MARK: others
@@ -187,7 +184,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         guard acceptsAnyStatus, !asksChallenges.include(head) else {
             return .stop(FailureClassifier.refusal(head, now: now))
         }
-        if let error = ContentCodingRules.tooManyLayers(head) { return .stop(.failure(error, retryAfter: nil)) }
+        if let error = ContentCodingRules.tooManyLayers(head) { return .failure(error) }
         // The length is that of the unchanged representation (RFC 9110 section 8.6).
         let length = status == 304 ? 0 : length
         return .accept(
@@ -197,9 +194,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     }
 
     private func restart(_ what: String) -> Verdict {
-        .stop(
-            .restart(
-                TransferError(.validatorChanged, "The server now gives \(what); the download restarts from 0.")))
+        .restart("The server now gives \(what); the download restarts from 0.")
     }
 
     static func digests(_ head: ResponseHead) -> [String: String] {

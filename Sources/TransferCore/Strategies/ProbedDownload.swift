@@ -121,7 +121,7 @@ struct ProbedDownload: TransferStrategy {
         restarts += 1
         progress = nil
         guard restarts <= HTTPDownload.restartLimit else {
-            return .failed(AttemptFailure(error: error, disposition: .transient(after: nil)))
+            return .failed(.transient(error))
         }
         return .restart(error, then: probe())
     }
@@ -150,8 +150,7 @@ extension ResponseHead {
     /// An HTTP proxy speaks FTP on our behalf and answers with a status: its error page is not the file.
     fileprivate func refusal(byGateway proxy: String?) -> Verdict? {
         guard let status, !(200..<300).contains(status) else { return nil }
-        return .stop(
-            .failure(FailureClassifier.proxyStatus(status, reason: reason, address: proxy), retryAfter: nil))
+        return .failure(FailureClassifier.proxyStatus(status, reason: reason, address: proxy))
     }
 }
 
@@ -177,7 +176,6 @@ struct StatJudge: ResponseJudge {
     }
 
     private func changed(_ what: String) -> Verdict {
-        .stop(
-            .restart(TransferError(.validatorChanged, "The file's \(what) has changed; the download restarts from 0.")))
+        .restart("The file's \(what) has changed; the download restarts from 0.")
     }
 }

@@ -165,8 +165,9 @@ package enum StrategyRegistry {
         _ request: StrategyRequest, _ url: ParsedURL
     ) throws(TransferError) -> any TransferStrategy<Arrival> {
         if case .answered(let status, let body) = request.redirects {
-            guard request.acceptsAnyStatus, let body else { throw AnsweredRequest.failure(status).error }
-            return AnsweredDownload(body: body)
+            guard request.acceptsAnyStatus, let body else { throw .redirectRefused(status) }
+            let total = ByteCount(Int64(body.count))
+            return AnsweredRequest(step: .finished(Arrival(total: total, lengthProven: true)))
         }
         switch url.scheme {
         case .http, .https, .helper: return try HTTPDownload(request, url)
@@ -184,7 +185,10 @@ extension StrategyRegistry {
         switch url.scheme {
         case .http, .https, .helper:
             if case .answered(let status, let body) = request.redirects {
-                return AnsweredRequest(status: status, body: body, acceptsAnyStatus: request.acceptsAnyStatus)
+                guard request.acceptsAnyStatus else {
+                    return AnsweredRequest(step: .failed(.permanent(.redirectRefused(status))))
+                }
+                return AnsweredRequest(step: .finished(UploadResult(head: nil, body: body ?? [], total: .zero)))
             }
             guard request.spec.kind == .upload else { return try DataRequest(request, url) }
             let strategy = try httpUpload(request, url)

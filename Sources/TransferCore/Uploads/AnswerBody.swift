@@ -31,7 +31,7 @@ package enum AnswerBody: Sendable, Hashable {
         TransferError(
             .httpProtocol,
             "The server sent the answer coded (\(coding.prefix(80))), which was not asked for and which dld does not decode. "
-                + "With your own Accept-Encoding field you get it as it is sent.", retryable: false)
+                + "With your own Accept-Encoding field you get it as it is sent.")
     }
 }
 

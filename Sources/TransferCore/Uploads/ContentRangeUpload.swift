@@ -144,7 +144,7 @@ package struct ContentRangeUpload: TransferStrategy {
         guard range.hasPrefix("0-"), let last = ContentRange.number(range.dropFirst(2)),
             last.rawValue < .max
         else {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .httpProtocol,
                 "The server reports \"\(text.prefix(80))\" as what it holds, which is not a range; try another protocol."
             )
@@ -170,12 +170,12 @@ package struct ContentRangeUpload: TransferStrategy {
     ) throws(AttemptFailure) -> Step<UploadResult> {
         if let sent {
             guard sent.reach == request.size else {
-                throw FailureClassifier.permanent(
+                throw .permanent(
                     .httpProtocol, "The server called the upload complete after \(sent.reach) of \(request.size) bytes."
                 )
             }
         } else if upload?.knowsRanges != true, request.size > 0 {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .httpProtocol,
                 "The server calls the upload complete before it had a byte: it does not know this protocol. Try put.")
         }

@@ -117,7 +117,7 @@ package struct DataRequest: TransferStrategy {
         if outcome.isBodyTruncated || (hasBody && announced > limit) {
             upload = nil
             return .failed(
-                FailureClassifier.permanent(
+                .permanent(
                     .tooLarge,
                     "The answer is longer than the \(limit) bytes that are kept for a data task; download it instead."))
         }
@@ -151,9 +151,7 @@ extension DataRequest {
     private mutating func rest(of body: StreamedBody) -> Step<UploadResult> {
         guard let held = body.held, body.isContinuable else {
             return .failed(
-                body.lost(
-                    to: FailureClassifier.permanent(.validatorChanged, "The transfer was interrupted."),
-                    because: whyFinal(body)))
+                body.lost(to: .permanent(.validatorChanged, "The transfer was interrupted."), because: whyFinal(body)))
         }
         return held.isComplete ? finished() : .run(exchange(for: held, ifRange: held.strongValidator))
     }
@@ -182,7 +180,7 @@ extension DataRequest {
         case .stopped(.restart(let error)):
             return .failed(
                 body.lost(
-                    to: FailureClassifier.permanent(error.code, error.message),
+                    to: .permanent(error.code, error.message),
                     because: "the bytes sent so far are of another version, or nothing proves that they are of the same"
                 ))
         case .finished, .stopped(.failure), .stopped(.redirect), .transport, .local, .aborted, .stalled, .overrun,

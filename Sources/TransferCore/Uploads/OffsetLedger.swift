@@ -26,7 +26,7 @@ struct OffsetLedger: Sendable {
     /// - Throws: permanently if the server claims more than there is; temporarily if it no longer makes progress.
     mutating func confirm(_ offset: ByteCount) throws(AttemptFailure) {
         guard offset <= size else {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .httpProtocol,
                 "The server claims to hold \(offset) of \(size) bytes: it is not this file. Cancel the task and add it again."
             )
@@ -47,8 +47,7 @@ struct OffsetLedger: Sendable {
     mutating func disappoint() throws(AttemptFailure) {
         fruitless += 1
         guard fruitless <= Self.patience else {
-            throw FailureClassifier.transient(
-                .httpProtocol, "The server accepts bytes but makes no progress; it is asked again later.")
+            throw .transient(.httpProtocol, "The server accepts bytes but makes no progress; it is asked again later.")
         }
     }
 

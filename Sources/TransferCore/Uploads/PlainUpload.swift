@@ -78,7 +78,7 @@ package struct PlainUpload: TransferStrategy {
 
     /// The request was interrupted while it was under way, for example by the end of the daemon.
     static var unknownAnswer: AttemptFailure {
-        FailureClassifier.permanent(
+        .permanent(
             .networkLost,
             "The request was interrupted before its answer arrived; whether the server acted on it is not known. "
                 + "Look there, then task.retry.")

@@ -151,7 +151,7 @@ package struct RemoteFileUpload: TransferStrategy {
     private mutating func lookAgain(_ error: TransferError) -> Step<UploadResult> {
         restarts += 1
         guard restarts <= UploadTrack.restartLimit else {
-            return fail(AttemptFailure(error: error, disposition: .transient(after: nil)))
+            return fail(.transient(error))
         }
         return .run(probe())
     }
@@ -161,7 +161,7 @@ package struct RemoteFileUpload: TransferStrategy {
         let error = TransferError(
             .httpProtocol, "The server cannot continue the file; it is sent from 0.", retryable: true)
         guard restarts <= UploadTrack.restartLimit else {
-            return fail(AttemptFailure(error: error, disposition: .transient(after: nil)))
+            return fail(.transient(error))
         }
         upload?.offset = 0
         isResuming = false
@@ -183,7 +183,7 @@ package struct RemoteFileUpload: TransferStrategy {
         // Somebody else writes there, or bytes were lost in the middle: none of it can be trusted.
         upload = nil
         return fail(
-            FailureClassifier.transient(
+            .transient(
                 .integrityLength, "The server has \(size) bytes of \(source.size); the upload begins again from 0."))
     }
 

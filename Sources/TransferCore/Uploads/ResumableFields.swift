@@ -80,11 +80,11 @@ struct UploadLimit: Sendable, Hashable {
     /// - Throws: permanently if the server does not accept a file of this size.
     func check(_ size: ByteCount) throws(AttemptFailure) {
         if let maximumSize, size > maximumSize {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .tooLarge, "The server accepts uploads of at most \(maximumSize) bytes; the file has \(size).")
         }
         if let minimumSize, size < minimumSize {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .badField, "The server accepts uploads of at least \(minimumSize) bytes; the file has \(size).")
         }
     }

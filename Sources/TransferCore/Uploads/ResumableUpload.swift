@@ -180,7 +180,7 @@ package struct ResumableUpload: TransferStrategy {
         guard (200..<300).contains(status) else { throw failed(head, isComplete) }
         try learn(head)
         if let length = head.count("upload-length"), length != request.size {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it again.")
         }
         let offset = head.count("upload-offset")
@@ -192,8 +192,7 @@ package struct ResumableUpload: TransferStrategy {
             return .finished(UploadResult(head: head, total: request.size))
         }
         guard let offset else {
-            throw FailureClassifier.permanent(
-                .httpProtocol, "The server does not say how much of the upload it has; check the URL.")
+            throw .permanent(.httpProtocol, "The server does not say how much of the upload it has; check the URL.")
         }
         try track.confirm(offset)
         return goOn()
@@ -254,8 +253,7 @@ package struct ResumableUpload: TransferStrategy {
     }
 
     private func incomplete(at offset: ByteCount) -> AttemptFailure {
-        FailureClassifier.permanent(
-            .httpProtocol, "The server called the upload complete at \(offset) of \(request.size) bytes.")
+        .permanent(.httpProtocol, "The server called the upload complete at \(offset) of \(request.size) bytes.")
     }
 
     /// Refuses an answer of the target itself that comes before it had the content.
@@ -263,7 +261,7 @@ package struct ResumableUpload: TransferStrategy {
         guard fields.isComplete(head) == true else { return }
         guard (200..<300).contains(status) else { throw final(head) }
         guard request.size > 0 else { return }
-        throw FailureClassifier.permanent(
+        throw .permanent(
             .httpProtocol, "The server called the upload complete before it had a byte. Try another interopVersion.")
     }
 

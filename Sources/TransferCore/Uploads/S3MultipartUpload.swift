@@ -102,7 +102,7 @@ package struct S3MultipartUpload: TransferStrategy {
         }
         guard let etag = head.values("etag").first?.trimmed, !etag.isEmpty else {
             return fail(
-                FailureClassifier.permanent(
+                .permanent(
                     .httpProtocol, "The store accepted part \(part) without an ETag; the upload cannot be completed."))
         }
         state.partETags[part] = etag
@@ -127,7 +127,7 @@ package struct S3MultipartUpload: TransferStrategy {
         case "InvalidPart"?, "InvalidPartOrder"?: return startAnew()
         case "NoSuchUpload"? where completionWasSent:
             return fail(
-                FailureClassifier.permanent(
+                .permanent(
                     .httpProtocol,
                     "The store no longer knows the upload; its completion was sent before and the answer lost, "
                         + "so the object is most likely there. Look, then remove the task."))
@@ -146,7 +146,7 @@ package struct S3MultipartUpload: TransferStrategy {
     private mutating func startAnew() -> Step<UploadResult> {
         guard state.restarts == nil else {
             return fail(
-                FailureClassifier.permanent(
+                .permanent(
                     .httpStatus,
                     "The store is again missing parts that it had confirmed; begin another multipart upload for the file."
                 ))

@@ -56,15 +56,13 @@ struct StreamJudge: ResponseJudge {
     func judge(_ head: ResponseHead) -> Verdict {
         if let rest, let held = rest.held { return judge(head, rest, from: held.offset) }
         do throws(TransferError) {
-            guard let status = head.status else {
-                throw TransferError(.networkLost, "The connection ended in the header of the answer.", retryable: true)
-            }
+            guard let status = head.status else { throw HTTPJudge.cutHead }
             let length = try MessageFraming.contentLength(head)
             guard isWanted(status, head) else { return .stop(FailureClassifier.refusal(head, now: now)) }
             if case .unknown(let error)? = StreamCoding(head, decodes: decodes) { throw error }
             return .accept(acceptance(of: head, status, length))
         } catch {
-            return .stop(.failure(error, retryAfter: nil))
+            return .failure(error)
         }
     }
 
@@ -74,9 +72,7 @@ struct StreamJudge: ResponseJudge {
         guard case .accept(let acceptance) = verdict, acceptance.truncate || acceptance.offset != offset else {
             return verdict
         }
-        return .stop(
-            .restart(
-                TransferError(.validatorChanged, "The server sent another version of the body instead of the rest.")))
+        return .restart("The server sent another version of the body instead of the rest.")
     }
 
     private func isWanted(_ status: Int, _ head: ResponseHead) -> Bool {

@@ -16,14 +16,14 @@ struct TusCapabilities: Sendable, Hashable {
     /// - Throws: permanently if the server cannot accept this upload.
     func check(_ request: UploadRequest) throws(AttemptFailure) {
         if let longestUpload, request.size > longestUpload {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .tooLarge, "The server accepts uploads of at most \(longestUpload) bytes; the file has \(request.size)."
             )
         }
         guard let algorithm = request.spec.uploadChecksum else { return }
         guard checksumAlgorithms.contains(PayloadDigest.tusName(algorithm)) else {
             let offered = checksumAlgorithms.sorted().joined(separator: ", ")
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .badField,
                 "uploadChecksum: the server does not verify \(algorithm.rawValue); it offers \(offered.isEmpty ? "none" : offered)."
             )

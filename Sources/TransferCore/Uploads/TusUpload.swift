@@ -104,11 +104,11 @@ package struct TusUpload: TransferStrategy {
         if status == 404 || status == 410 || (status == 403 && expired) { return try restart(status) }
         guard (200..<300).contains(status) else { throw refused(head, status) }
         guard let offset = head.count("upload-offset") else {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .httpProtocol, "The server does not say how much of the upload it has; it may not speak tus there.")
         }
         if let length = head.count("upload-length"), length != request.size {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it again.")
         }
         try track.confirm(offset)
@@ -153,7 +153,7 @@ package struct TusUpload: TransferStrategy {
     private mutating func mismatched() throws(AttemptFailure) -> Step<UploadResult> {
         mismatches += 1
         guard mismatches <= OffsetLedger.patience else {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .integrityChecksum, "The server reports a wrong checksum for every chunk (460) and accepted none.")
         }
         return .run(send())
@@ -165,7 +165,7 @@ package struct TusUpload: TransferStrategy {
 
     private func refused(_ head: ResponseHead, _ status: Int) -> AttemptFailure {
         guard status == 412 else { return track.refused(head) }
-        return FailureClassifier.permanent(
+        return .permanent(
             .httpProtocol,
             "The server does not speak tus 1.0.0 but \(head.values("tus-version").first ?? "another version").")
     }

@@ -19,7 +19,7 @@ extension ExchangeOutcome {
         guard let status = head?.status, (200..<300).contains(status), !isSentWhole, end != .aborted else {
             return FailureClassifier.classify(self, url: url)
         }
-        return FailureClassifier.transient(
+        return .transient(
             .networkLost,
             "\(FailureClassifier.host(of: url)) answered \(status) before it had the whole file, and took no more of it."
         )

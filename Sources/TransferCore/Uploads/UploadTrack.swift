@@ -52,7 +52,7 @@ struct UploadTrack: Sendable {
     ///   each time.
     mutating func confirm(_ offset: ByteCount, after sent: SentPiece? = nil) throws(AttemptFailure) {
         if let sent, offset > sent.reach, offset <= request.size {
-            throw FailureClassifier.permanent(
+            throw .permanent(
                 .httpProtocol,
                 "The server claims to hold \(offset) bytes when it had been sent \(sent.reach); it cannot be trusted "
                     + "with this file.")
@@ -82,7 +82,7 @@ struct UploadTrack: Sendable {
         upload = next
         ledger.beginAnew()
         guard (next.restarts ?? 0) <= Self.restartLimit else {
-            throw AttemptFailure(error: error, disposition: .transient(after: nil))
+            throw .transient(error)
         }
         return error
     }
@@ -117,9 +117,9 @@ struct UploadTrack: Sendable {
         do throws(TransferError) {
             if let place = try request.location(head) { return place }
         } catch {
-            throw AttemptFailure(error: error, disposition: .permanent)
+            throw .permanent(error)
         }
-        throw FailureClassifier.permanent(.httpProtocol, sentence)
+        throw .permanent(.httpProtocol, sentence)
     }
 
     // MARK: The end

@@ -34,7 +34,7 @@ struct AttemptFailureRulesTests {
             }
         }
         func timeout(_ reason: String, proxy: String? = nil) -> Bool {
-            TransportFailures.classify(code: 28, message: reason, host: "h", proxy: proxy).isUnconnected
+            FailureClassifier.transport(code: 28, message: reason, host: "h", proxy: proxy).isUnconnected
         }
         #expect(timeout("Connection timeout after 30000 ms") && timeout("Connection timed out", proxy: "p:1"))
         #expect(timeout("Resolving timed out after 30000 milliseconds"))
@@ -42,7 +42,7 @@ struct AttemptFailureRulesTests {
     }
 
     @Test func aDiskThatLooksWellIsTriedAgainLikeAnythingElse() {
-        let gone = LocalFailures.classify(errno: 2, operation: "open")
+        let gone = FailureClassifier.local(errno: 2, operation: "open")
         #expect(gone.disposition == .disk)
         let ready = gone.withReadyDisk
         #expect(ready.disposition == .transient(after: nil))

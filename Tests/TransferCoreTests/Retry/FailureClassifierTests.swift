@@ -222,14 +222,14 @@ struct FailureClassifierTests {
         ("couldn't verify 'revoked': certificate has expired", "h", "expired"),
     ])
     func namesInItsMessageAreNoFaults(_ message: String, _ host: String, _ fault: String) {
-        let failure = CertificateFailures.classify(message, host: host)
+        let failure = FailureClassifier.untrusted(message, host: host)
         #expect(failure.error.details["certificate"] == .string(fault))
     }
 
     @Test func aFileThatIsAnnouncedTooLongBlamesNoLimitWithoutOne() {
         #expect(!FileSizeLimit.announced(limit: nil).contains("ulimit"))
         #expect(FileSizeLimit.announced(limit: 4096).contains("4096 bytes"))
-        let failure = LocalFailures.classify(errno: EFBIG, operation: "fallocate")
+        let failure = FailureClassifier.local(errno: EFBIG, operation: "fallocate")
         #expect(failure.error.message == FileSizeLimit.announced())
     }
 

@@ -178,7 +178,7 @@ final class TaskHSTS: HSTSKeeping {
         failure.error.details["hsts"] = [
             "domain": .string(known.domain), "learned": .string(known.learned.description),
         ]
-        guard TransportFailures.isWithoutTLS(error) else { return }
+        guard FailureClassifier.isWithoutTLS(error) else { return }
         failure.error.retryable = false
         failure.disposition = .permanent
     }
