@@ -45,9 +45,9 @@ extension SpecRules {
         }
         let kind: UploadProtocol?
         do throws(TransferError) {
-            kind = try UploadChoice.protocol(of: spec)
+            kind = try UploadProtocol.chosen(by: spec)
         } catch {
-            throw bad("uploadProtocol", "give one of \(UploadChoice.names.joined(separator: ", ")).")
+            throw bad("uploadProtocol", "give one of \(UploadProtocol.names.joined(separator: ", ")).")
         }
         if scheme == .helper, let kind, ![.put, .post, .multipart].contains(kind) {
             throw bad("uploadProtocol", "helpers take put, post and multipart.")
@@ -121,12 +121,7 @@ extension SpecRules {
     }
 
     private func checkHTTP(_ url: String, _ field: String) throws(TransferError) {
-        let scheme: URLScheme
-        do throws(TransferError) {
-            scheme = try URLRules.parse(url).scheme
-        } catch {
-            throw bad(field, "\(error.message)", .badURL)
-        }
+        let scheme = try parsed(url, field).scheme
         guard scheme == .http || scheme == .https else { throw bad(field, "an http or https URL.") }
     }
 }

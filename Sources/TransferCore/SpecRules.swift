@@ -22,14 +22,12 @@ package struct SpecRules: Sendable {
         try checkMirrors(spec)
         try checkPieces(spec)
         try checkDestination(spec)
-        try checkChecksum(spec.checksum)
+        if let checksum = spec.checksum { try checkDigest(checksum.value, checksum.algorithm, "checksum.value") }
         try checkTexts(spec)
         try checkNumbers(spec)
         try checkProxy(spec.proxy)
         try checkFile(spec.netrc, "netrc")
-        try checkFile(spec.caFile, "caFile")
-        try checkFile(spec.clientCertificate?.certificate, "clientCertificate.certificate")
-        try checkFile(spec.clientCertificate?.key, "clientCertificate.key")
+        try checkCertificates(spec.caFile, spec.clientCertificate)
         try checkRetry(spec.retry)
         if let begin = spec.earliestBeginAt, let deadline = spec.deadlineAt, begin > deadline {
             throw bad("earliestBeginAt", "is after deadlineAt: the task would fail before it may begin.")
@@ -37,12 +35,12 @@ package struct SpecRules: Sendable {
         return url
     }
 
-    private func parsed(_ url: String?) throws(TransferError) -> ParsedURL {
-        guard let url else { throw bad("url", "missing; it is required.") }
+    func parsed(_ url: String?, _ field: String = "url") throws(TransferError) -> ParsedURL {
+        guard let url else { throw bad(field, "missing; it is required.") }
         do {
             return try URLRules.parse(url)
         } catch {
-            throw bad("url", error.message, error.code)
+            throw bad(field, error.message, error.code)
         }
     }
 
@@ -50,9 +48,7 @@ package struct SpecRules: Sendable {
     package func check(_ configuration: SessionConfiguration) throws(TransferError) {
         try checkHeaders(configuration.httpAdditionalHeaders, "httpAdditionalHeaders", owned: RequestHeaders.owned)
         try checkProxy(configuration.proxy)
-        try checkFile(configuration.caFile, "caFile")
-        try checkFile(configuration.clientCertificate?.certificate, "clientCertificate.certificate")
-        try checkFile(configuration.clientCertificate?.key, "clientCertificate.key")
+        try checkCertificates(configuration.caFile, configuration.clientCertificate)
         try checkRetry(configuration.retry)
         try checkFile(configuration.directory, "directory")
         try checkDomains(configuration.exceptionDomains)
@@ -105,7 +101,7 @@ package struct SpecRules: Sendable {
     package static func minutes(_ text: String) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2,
-            parts.allSatisfy({ part in part.utf8.count == 2 && part.utf8.allSatisfy { (48...57).contains($0) } }),
+            parts.allSatisfy({ $0.utf8.count == 2 && $0.isDigits }),
             let hours = Int(parts[0]), let minutes = Int(parts[1]), hours < 24, minutes < 60
         else { return nil }
         return hours * 60 + minutes
@@ -186,6 +182,14 @@ extension SpecRules {
         }
     }
 
+    private func checkCertificates(
+        _ authorities: String?, _ client: ClientCertificate?
+    ) throws(TransferError) {
+        try checkFile(authorities, "caFile")
+        try checkFile(client?.certificate, "clientCertificate.certificate")
+        try checkFile(client?.key, "clientCertificate.key")
+    }
+
     func checkFile(
         _ path: String?, _ field: String, code: ErrorCode = .badField
     ) throws(TransferError) {
@@ -195,17 +199,10 @@ extension SpecRules {
         }
     }
 
-    private func checkChecksum(_ checksum: Checksum?) throws(TransferError) {
-        if let checksum { try checkDigest(checksum.value, checksum.algorithm, "checksum.value") }
-    }
-
     func checkDigest(
         _ value: String, _ algorithm: DigestAlgorithm, _ field: @autoclosure () -> String
     ) throws(TransferError) {
-        let isHex = value.utf8.allSatisfy {
-            (48...57).contains($0) || (65...70).contains($0) || (97...102).contains($0)
-        }
-        guard isHex, value.utf8.count == algorithm.hexLength else {
+        guard value.utf8.allSatisfy({ Hex.digit($0) != nil }), value.utf8.count == algorithm.hexLength else {
             throw bad(field(), "\(algorithm.rawValue) has \(algorithm.hexLength) hexadecimal digits.")
         }
     }
@@ -282,13 +279,10 @@ extension SpecRules {
     }
 
     private func checkTimeouts(_ request: Seconds?, _ resource: Seconds?) throws(TransferError) {
-        try checkTimeout(request, "timeoutIntervalForRequest")
-        try checkTimeout(resource, "timeoutIntervalForResource")
-    }
-
-    private func checkTimeout(_ value: Seconds?, _ field: String) throws(TransferError) {
-        guard let value, !(value.rawValue > 0 && value.rawValue <= Bounds.longestTimeout) else { return }
-        throw bad(field, "a number of seconds above 0, at most ten years.")
+        for (field, value) in [("timeoutIntervalForRequest", request), ("timeoutIntervalForResource", resource)] {
+            guard let value, !(value.rawValue > 0 && value.rawValue <= Bounds.longestTimeout) else { continue }
+            throw bad(field, "a number of seconds above 0, at most ten years.")
+        }
     }
 
     private func checkRetry(_ retry: RetryPolicySpec?) throws(TransferError) {
@@ -395,12 +389,7 @@ extension SpecRules {
     }
 
     private func checkMirror(_ mirror: String, _ field: String) throws(TransferError) {
-        let url: ParsedURL
-        do {
-            url = try URLRules.parse(mirror)
-        } catch {
-            throw bad(field, error.message, error.code)
-        }
+        let url = try parsed(mirror, field)
         guard Origins.schemes.contains(url.scheme) else {
             throw bad(field, "a mirror is at http, https, ftp, ftps or sftp.")
         }

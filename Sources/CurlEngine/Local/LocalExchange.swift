@@ -81,7 +81,7 @@ final class LocalExchange: Sendable {
     // MARK: Sources
 
     private func data() throws -> Source {
-        let content = try DataURL.decode(exchange.url)
+        let content = try DataURL(exchange.url)
         return Source(bytes: content.bytes, size: Int64(content.bytes.count), mediaType: content.mediaType)
     }
 

@@ -195,7 +195,7 @@ extension Transfer {
     /// A redirect is followed: what has to be known of the request before it.
     func noteHop() {
         if let origin = letsPass { letPass.append(origin) }
-        guard isHTTP, !CacheRules.isSafe(request.effectiveMethod) else { return }
+        guard isHTTP, !CacheRequest.isSafe(request.effectiveMethod) else { return }
         unsafeHops.append(ExchangeOutcome.Hop(method: request.effectiveMethod, head: makeHead()))
     }
 

@@ -6,13 +6,6 @@ import TransferModel
 /// `s-maxage` and `proxy-revalidate` are for shared caches, and unknown directives are ignored (section 5.2.3).
 /// Qualified forms of `private` and `no-cache` count as the unqualified ones, which is never less strict.
 package struct CacheControl: Sendable, Hashable {
-    /// How stale an answer the client takes (section 5.2.1.2).
-    package enum Staleness: Sendable, Hashable {
-        case any
-        /// Seconds.
-        case upTo(Int64)
-    }
-
     package var noStore = false
     package var noCache = false
     package var mustRevalidate = false
@@ -22,7 +15,8 @@ package struct CacheControl: Sendable, Hashable {
     package var onlyIfCached = false
     /// Seconds; 0 if it is not a number: such an answer is stale (section 4.2.1).
     package var maxAge: Int64?
-    package var maxStale: Staleness?
+    /// How stale an answer the client takes, in seconds; the greatest number if any will do (section 5.2.1.2).
+    package var maxStale: Int64?
     /// Seconds.
     package var minFresh: Int64?
     /// Seconds (RFC 5861 section 4).
@@ -37,29 +31,17 @@ package struct CacheControl: Sendable, Hashable {
     package static let longest: Int64 = 1 << 31
 
     private mutating func read(_ field: String) {
-        var rest = Substring(field).utf8
-        while let first = rest.first {
-            guard !Self.separates(first) else {
-                rest.removeFirst()
-                continue
-            }
+        var rest = field[...].utf8
+        while true {
+            _ = rest.take { ", \t".utf8.contains($0) }
+            guard rest.first != nil else { return }
             let name = rest.take { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ",") }.trimmed.lowercased()
-            take(name, Self.argument(&rest))
+            // Token and quoted string mean the same (section 5.2).
+            let argument = rest.take("=") ? rest.takeQuoted() ?? rest.take { $0 != UInt8(ascii: ",") }.trimmed : nil
+            take(name, argument)
             // What follows a quoted argument belongs to nothing.
             _ = rest.take { $0 != UInt8(ascii: ",") }
         }
-    }
-
-    private static func separates(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: ",") || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-    }
-
-    /// Token and quoted string mean the same (section 5.2).
-    private static func argument(_ rest: inout Substring.UTF8View) -> String? {
-        guard rest.first == UInt8(ascii: "=") else { return nil }
-        rest.removeFirst()
-        if rest.first == UInt8(ascii: "\"") { return rest.takeQuoted() }
-        return rest.take { $0 != UInt8(ascii: ",") }.trimmed
     }
 
     private mutating func take(_ name: String, _ argument: String?) {
@@ -74,14 +56,13 @@ package struct CacheControl: Sendable, Hashable {
         case "max-age": maxAge = min(maxAge ?? .max, argument.flatMap(Self.seconds) ?? 0)
         case "min-fresh": minFresh = max(minFresh ?? 0, argument.flatMap(Self.seconds) ?? Self.longest)
         case "stale-if-error": staleIfError = min(staleIfError ?? .max, argument.flatMap(Self.seconds) ?? 0)
-        case "max-stale": maxStale = argument.map { .upTo(Self.seconds($0) ?? 0) } ?? .any
+        case "max-stale": maxStale = argument.map { Self.seconds($0) ?? 0 } ?? .max
         default: break
         }
     }
 
     /// Digits only (section 1.2.2).
     package static func seconds(_ text: String) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-        return min(Int64(text) ?? longest, longest)
+        text.isDigits ? min(Int64(text) ?? longest, longest) : nil
     }
 }

@@ -1,4 +1,3 @@
-import HeapModule
 import TransferModel
 
 /// A stored answer with its body.
@@ -32,19 +31,13 @@ package struct CacheMemory: Sendable {
         var answer: CachedAnswer
         var size: Int
         /// Of its last use.
-        var stamp: UInt64
-    }
-
-    /// A use of an answer, which may have been used again since.
-    private struct Use: Comparable {
-        var stamp: UInt64
-        var url: String
-        static func < (a: Use, b: Use) -> Bool { a.stamp < b.stamp }
+        var stamp: Int64
     }
 
     private var answers: [String: [Entry]] = [:]
-    private var uses = Heap<Use>()
-    private var stamp: UInt64 = 0
+    /// The URLs of uses, by their stamps; an answer may have been used again since.
+    private var uses = TimeQueue<String>()
+    private var stamp: Int64 = 0
     package private(set) var bytes = 0
     package private(set) var count = 0
 
@@ -76,26 +69,27 @@ package struct CacheMemory: Sendable {
         answers[url, default: []].append(entry)
         count += 1
         bytes += entry.size
-        uses.insert(Use(stamp: stamp, url: url))
+        uses.insert(url, at: stamp)
         if let entries = answers[url], entries.count > Bounds.cacheVariants, let oldest = entries.map(\.stamp).min() {
             drop(url) { $0.stamp == oldest }
         }
-        while bytes > capacity, let use = uses.popMin() { give(use) }
+        while bytes > capacity, let use = uses.popFirst() { give(use.item, usedAt: use.time) }
         if uses.count > 2 * count + 64 { rebuild() }
     }
 
     /// Removes the answer if it was not used since then. Otherwise notes its newer use.
-    private mutating func give(_ use: Use) {
-        guard let entries = answers[use.url] else { return }
-        if entries.contains(where: { $0.stamp == use.stamp }) {
-            drop(use.url) { $0.stamp == use.stamp }
-        } else if let oldest = entries.map(\.stamp).min(), oldest > use.stamp {
-            uses.insert(Use(stamp: oldest, url: use.url))
+    private mutating func give(_ url: String, usedAt time: Int64) {
+        guard let entries = answers[url] else { return }
+        if entries.contains(where: { $0.stamp == time }) {
+            drop(url) { $0.stamp == time }
+        } else if let oldest = entries.map(\.stamp).min(), oldest > time {
+            uses.insert(url, at: oldest)
         }
     }
 
     private mutating func rebuild() {
-        uses = Heap(answers.flatMap { url, entries in entries.map { Use(stamp: $0.stamp, url: url) } })
+        uses = TimeQueue()
+        for (url, entries) in answers { for entry in entries { uses.insert(url, at: entry.stamp) } }
     }
 
     /// - Returns: how many there were.

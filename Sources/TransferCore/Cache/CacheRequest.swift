@@ -135,10 +135,7 @@ package struct CacheRequest: Sendable {
         guard !server.mustRevalidate, directives.minFresh == nil, let staleness = directives.maxStale else {
             return false
         }
-        switch staleness {
-        case .any: return true
-        case .upTo(let most): return -left <= most
-        }
+        return -left <= staleness
     }
 
     // MARK: After the answer
@@ -154,11 +151,12 @@ package struct CacheRequest: Sendable {
     /// The part of an answer that is stored; nil if it must not be stored. An answer after a redirect belongs to
     /// another request.
     package func stored(_ head: ResponseHead, requestTime: Int64, responseTime: Int64) -> StoredResponse? {
-        guard let status = head.status, head.redirects == 0, CacheRules.isStorable(head, request: directives),
+        guard let status = head.status, head.redirects == 0, CacheRequest.isStorable(head, request: directives),
             let selection = CacheSelection(head, fields)
         else { return nil }
         return StoredResponse(
-            status: status, httpVersion: head.httpVersion, reason: head.reason, headers: CacheRules.kept(head.headers),
+            status: status, httpVersion: head.httpVersion, reason: head.reason,
+            headers: CacheRequest.kept(head.headers),
             requestTime: requestTime, responseTime: responseTime, selection: selection)
     }
 
@@ -177,5 +175,110 @@ package struct CacheRequest: Sendable {
             let allowed = directives.staleIfError ?? server.staleIfError
         else { return false }
         return stored.age(at: now) - stored.lifetime <= allowed
+    }
+}
+
+/// Which answers a private cache may keep, and which of its own it must drop (RFC 9111 sections 3 and 4.4).
+extension CacheRequest {
+    /// Statuses that may be kept even if the server does not say so (RFC 9110 section 15.1), except 206.
+    package static func isHeuristicallyCacheable(_ status: Int) -> Bool {
+        [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
+    }
+
+    /// Statuses that are kept if the server says so. Not 206, which is incomplete (section 3.3); not redirects, which
+    /// are followed anew; not 304; not 401 and 407, which are for requests without credentials.
+    package static func isKept(_ status: Int) -> Bool {
+        switch status {
+        case 206, 401, 407: false
+        case 300: true
+        case 200..<300, 400..<600: true
+        default: false
+        }
+    }
+
+    /// Whether the answer to a GET may be stored (section 3).
+    /// - Parameter request: directives of the request.
+    package static func isStorable(_ head: ResponseHead, request: CacheControl) -> Bool {
+        guard let status = head.status, isKept(status), !request.noStore else { return false }
+        let directives = CacheControl(head.values("cache-control"))
+        // Statuses whose own caching rules are known here (section 5.2.2.3).
+        guard directives.mustUnderstand ? isHeuristicallyCacheable(status) : !directives.noStore else { return false }
+        return directives.isPublic || directives.isPrivate || directives.maxAge != nil
+            || head.headers.firstIndex(named: "expires") != nil || isHeuristicallyCacheable(status)
+    }
+
+    /// The head as it is stored: without fields of the connection (section 3.1).
+    package static func kept(_ headers: [HeaderField]) -> [HeaderField] {
+        let dropped = connection + ResponseHead(url: "", headers: headers).list("connection")
+        return headers.filter { field in !dropped.contains { field.isNamed($0) } }
+    }
+
+    private static let connection = [
+        "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
+        "proxy-authentication-info", "proxy-authorization", "trailer",
+    ]
+
+    /// The URLs whose answers are dropped after this answer to an unsafe request (section 4.4): the request's own URL,
+    /// and those of the same origin in Location and Content-Location.
+    /// - Parameter url: the requested URL, as a key of the cache.
+    package static func invalidated(by head: ResponseHead, method: String, url: String) -> [String] {
+        guard !isSafe(method), let status = head.status, (200..<400).contains(status) else { return [] }
+        guard let own = try? URLRules.parse(url) else { return [url] }
+        let named = (head.values("location") + head.values("content-location")).compactMap {
+            try? URLRules.resolve($0, against: url)
+        }
+        return [own.requestURL] + named.filter { $0.hostKey == own.hostKey && !$0.host.isEmpty }.map(\.requestURL)
+    }
+
+    /// RFC 9110 section 9.2.1; a method that is not known is not safe.
+    package static func isSafe(_ method: String) -> Bool {
+        ["GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH"].contains(method.uppercased())
+    }
+}
+
+/// The request's fields on which a stored answer depends, with their values (RFC 9111 section 4.1): those that its Vary
+/// fields name, and Accept-Encoding, because bodies are kept decoded for tasks that leave the coding to the daemon.
+package struct CacheSelection: Sendable, Hashable {
+    /// A line `name: value` for each field, or `name` if the request has none, sorted.
+    package let text: String
+
+    package init(text: String) { self.text = text }
+
+    /// The most fields on which an answer may depend.
+    static let most = 64
+
+    /// nil for `Vary: *`, which no request matches; if a name is not the name of a field; and for more than `most`
+    /// fields.
+    package init?(_ head: ResponseHead, _ request: [HeaderField]) {
+        let names = Set(head.list("vary")).union(["accept-encoding"])
+        if names.contains("*") || names.count > Self.most || names.contains(where: { $0.utf8.contains(58) }) {
+            return nil
+        }
+        text = names.sorted().map { Self.line($0, request) }.joined(separator: "\n")
+    }
+
+    private static func line(_ name: String, _ request: [HeaderField]) -> String {
+        let values = request.values(named: name)
+        return values.isEmpty ? name : "\(name): \(values.map(\.trimmed).joined(separator: ", "))"
+    }
+
+    /// Names of the fields.
+    private var names: [String] {
+        text.utf8.split(separator: UInt8(ascii: "\n")).map(Self.name)
+    }
+
+    private static func name(_ line: Substring.UTF8View) -> String {
+        String(Substring(line.prefix { $0 != UInt8(ascii: ":") }))
+    }
+
+    package func matches(_ request: [HeaderField]) -> Bool {
+        text.utf8.split(separator: UInt8(ascii: "\n")).allSatisfy { line in
+            Self.line(Self.name(line), request) == Substring(line)
+        }
+    }
+
+    /// It depends on a secret of the request, which must not be written to disk.
+    package var namesSecrets: Bool {
+        names.contains { ["authorization", "proxy-authorization", "cookie"].contains($0) }
     }
 }

@@ -50,16 +50,13 @@ package struct StoredResponse: Sendable, Hashable {
     /// How long it is fresh, in seconds (section 4.2.1): `max-age`, or else Expires, or else an estimate.
     package var lifetime: Int64 {
         if let explicit = said.directives.maxAge { return explicit }
-        switch said.expiry {
-        case .none: return heuristicLifetime(isPublic: said.directives.isPublic)
-        case .past: return 0
-        case .at(let end): return max(0, min(end - (date ?? responseTime), CacheControl.longest))
-        }
+        guard let end = said.expiry else { return heuristicLifetime(isPublic: said.directives.isPublic) }
+        return end == .min ? 0 : max(0, min(end - (date ?? responseTime), CacheControl.longest))
     }
 
     /// A tenth of the time for which the resource had not changed (section 4.2.2), at most a day.
     private func heuristicLifetime(isPublic: Bool) -> Int64 {
-        guard isPublic || CacheRules.isHeuristicallyCacheable(status),
+        guard isPublic || CacheRequest.isHeuristicallyCacheable(status),
             let modified = said.modified
         else { return 0 }
         return max(0, min(((date ?? responseTime) - modified) / 10, Self.longestGuess))
@@ -85,7 +82,7 @@ package struct StoredResponse: Sendable, Hashable {
     }
 
     private var entityTag: String? {
-        headers.values(named: "etag").first.map(\.trimmed).flatMap { EntityTag.isStrong(Self.opaque($0)) ? $0 : nil }
+        headers.values(named: "etag").first.map(\.trimmed).flatMap { Validators.isStrong(Self.opaque($0)) ? $0 : nil }
     }
 
     /// Weak comparison (RFC 9110 section 8.8.3.2).
@@ -99,7 +96,7 @@ package struct StoredResponse: Sendable, Hashable {
             return nil
         }
         var result = self
-        let news = CacheRules.kept(head.headers).filter { !Self.describesBody($0) }
+        let news = CacheRequest.kept(head.headers).filter { !Self.describesBody($0) }
         result.headers.removeAll { field in
             // The earlier Age does not apply to the validated answer.
             field.isNamed("age") || news.contains { $0.isNamed(field.name) }
@@ -128,38 +125,28 @@ package struct StoredResponse: Sendable, Hashable {
 }
 
 extension StoredResponse {
-    /// The expiry according to its Expires fields.
-    private enum Expiry: Sendable, Hashable {
-        case none
-        /// Fields that differ from each other, or are not dates in a valid format (such as `0`), count as the past
-        /// (section 5.3).
-        case past
-        case at(Int64)
-
-        init(_ fields: [String]) {
-            guard let first = fields.first else {
-                self = .none
-                return
-            }
-            let isOne = fields.allSatisfy { $0 == first } && HTTPDate.isExact(first)
-            self = isOne ? HTTPDate.parse(first).map { .at($0) } ?? .past : .past
-        }
-    }
-
     private struct Said: Sendable, Hashable {
         var directives: CacheControl
         var date: Int64?
         /// Seconds.
         var age: Int64
-        var expiry: Expiry
+        /// According to its Expires fields. Fields that differ from each other, or are not dates in a valid format (such
+        /// as `0`), count as the past (section 5.3): `Int64.min`.
+        var expiry: Int64?
         var modified: Int64?
 
         init(_ headers: [HeaderField]) {
             directives = CacheControl(headers.values(named: "cache-control"))
             date = headers.values(named: "date").first.flatMap(HTTPDate.parse)
             age = headers.values(named: "age").first.flatMap(Self.firstMember).flatMap(CacheControl.seconds) ?? 0
-            expiry = Expiry(headers.values(named: "expires"))
+            expiry = Self.expiry(headers.values(named: "expires"))
             modified = headers.values(named: "last-modified").first.flatMap(HTTPDate.parse)
+        }
+
+        private static func expiry(_ fields: [String]) -> Int64? {
+            guard let first = fields.first else { return nil }
+            let isOne = fields.allSatisfy { $0 == first } && HTTPDate.isExact(first)
+            return isOne ? HTTPDate.parse(first) ?? .min : .min
         }
 
         /// The first member of a list counts (section 5.1).

@@ -23,7 +23,7 @@ package struct SetCookie: Sendable, Hashable {
         guard !Self.hasControl(field) else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         let pair = Self.pair(parts[0])
-        (name, value) = pair.name.map { (String($0), String(pair.value)) } ?? ("", String(pair.value))
+        (name, value) = (pair.name ?? "", pair.value)
         guard Self.isStorable(name: name, value: value) else { return nil }
         var maxAge: Timestamp?
         for part in parts.dropFirst() {
@@ -32,10 +32,10 @@ package struct SetCookie: Sendable, Hashable {
             let value = attribute.name == nil ? "" : attribute.value
             guard value.utf8.count <= Bounds.cookieAttribute else { continue }
             switch (attribute.name ?? attribute.value).lowercased() {
-            case "expires": if let date = CookieDate.parse(value) { expires = Self.bounded(date, now) }
+            case "expires": if let date = HTTPDate.ofCookie(value) { expires = Self.bounded(date, now) }
             case "max-age": if let end = Self.end(value, now) { maxAge = end }
-            case "domain": domain = (value.hasPrefix(".") ? value.dropFirst() : value).lowercased()
-            case "path": path = value.hasPrefix("/") ? String(value) : nil
+            case "domain": domain = (value.hasPrefix(".") ? value.dropFirst() : value[...]).lowercased()
+            case "path": path = value.hasPrefix("/") ? value : nil
             case "secure": secure = true
             case "httponly": httpOnly = true
             case "samesite": sameSite = Cookie.SameSite(rawValue: value.lowercased())
@@ -60,23 +60,16 @@ package struct SetCookie: Sendable, Hashable {
     }
 
     /// Name and value, without surrounding blanks; without "=", there is no name.
-    private static func pair(_ part: Substring.UTF8View) -> (name: Substring?, value: Substring) {
-        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (nil, trimmed(part)) }
-        return (trimmed(part[..<equals]), trimmed(part[part.index(after: equals)...]))
-    }
-
-    private static func trimmed(_ bytes: Substring.UTF8View) -> Substring {
-        var bytes = bytes
-        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return Substring(bytes)
+    private static func pair(_ part: Substring.UTF8View) -> (name: String?, value: String) {
+        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (nil, Substring(part).trimmed) }
+        return (Substring(part[..<equals]).trimmed, Substring(part[part.index(after: equals)...]).trimmed)
     }
 
     /// Section 5.6.2; nil if the text is not a number.
-    private static func end(_ text: Substring, _ now: Timestamp) -> Timestamp? {
+    private static func end(_ text: String, _ now: Timestamp) -> Timestamp? {
         let isNegative = text.utf8.first == UInt8(ascii: "-")
-        let digits = isNegative ? text.dropFirst() : text
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        let digits = isNegative ? text.dropFirst() : text[...]
+        guard digits.isDigits else { return nil }
         // A number with too many digits is longer than the longest lifetime.
         let seconds = Int64(digits) ?? .max
         if isNegative || seconds == 0 { return Timestamp(milliseconds: .min) }
@@ -85,5 +78,65 @@ package struct SetCookie: Sendable, Hashable {
 
     package static func bounded(_ end: Timestamp, _ now: Timestamp) -> Timestamp {
         min(end, now.advanced(by: longestLife))
+    }
+}
+
+/// Dates of cookies. The algorithm of RFC 6265bis section 5.1.1 accepts much that no date format allows.
+extension HTTPDate {
+    /// The date of an Expires attribute; nil if the text has no date, or a date that does not exist.
+    package static func ofCookie(_ text: String) -> Timestamp? {
+        var time: (hour: Int, minute: Int, second: Int)?
+        var (day, month, year): (Int?, Int?, Int?)
+        for token in text.utf8.split(whereSeparator: isDelimiter) {
+            if time == nil, let found = clock(token) {
+                time = found
+            } else if day == nil, let found = number(token, of: 1...2) {
+                day = found
+            } else if month == nil, let found = monthNumber(token) {
+                month = found
+            } else if year == nil, let found = number(token, of: 2...4) {
+                year = found
+            }
+        }
+        guard let time, let day, let month, var year else { return nil }
+        if (70...99).contains(year) { year += 1900 }
+        if (0...69).contains(year) { year += 2000 }
+        guard year >= 1601, (1...daysOf(month, year)).contains(day), time.hour <= 23, time.minute <= 59,
+            time.second <= 59
+        else { return nil }
+        let days = HTTPDate.dayNumber(Int64(year), Int64(month), Int64(day))
+        return Timestamp(
+            milliseconds: (days * 86_400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)) * 1000)
+    }
+
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+        default: false
+        }
+    }
+
+    /// The number at the start of the token, if it has a permitted count of digits and no further digit follows.
+    private static func number(_ token: Substring.UTF8View, of lengths: ClosedRange<Int>) -> Int? {
+        let digits = token.prefix(while: \.isDigit)
+        return lengths.contains(digits.count) ? Int(Substring(digits)) : nil
+    }
+
+    private static func clock(_ token: Substring.UTF8View) -> (Int, Int, Int)? {
+        let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].allSatisfy(\.isDigit), parts[1].allSatisfy(\.isDigit),
+            let hour = number(parts[0], of: 1...2), let minute = number(parts[1], of: 1...2),
+            let second = number(parts[2], of: 1...2)
+        else { return nil }
+        return (hour, minute, second)
+    }
+
+    private static func monthNumber(_ token: Substring.UTF8View) -> Int? {
+        months.firstIndex(of: Substring(token.prefix(3)).lowercased()).map { $0 + 1 }
+    }
+
+    private static func daysOf(_ month: Int, _ year: Int) -> Int {
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
     }
 }

@@ -19,93 +19,60 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     }
 
     private static let algorithms: Set = ["md5", "md5-sess", "sha-256", "sha-256-sess"]
+    private static let mostChallenges = 16
+
     /// The challenges of a field value, in order. Unreadable parts are skipped, because a server may send anything.
     package static func parse(_ value: String) -> [AuthenticationChallenge] {
-        var reader = Reader(value)
+        var rest = value[...].utf8
         var found: [AuthenticationChallenge] = []
-        while found.count < mostChallenges, let part = reader.next() {
-            switch part {
-            case .scheme(let name): found.append(AuthenticationChallenge(scheme: name))
-            case .parameter("realm", let value):
-                if let last = found.indices.last, found[last].realm == nil { found[last].realm = value }
-            case .parameter("algorithm", let value): found.indices.last.map { found[$0].algorithm = value.lowercased() }
-            case .parameter("nonce", _): found.indices.last.map { found[$0].hasNonce = true }
-            case .parameter: break
-            case .token: if let last = found.indices.last { found[last].hasToken = true }
+        // The last part was a scheme, with nothing after it yet.
+        var followsScheme = false
+        while found.count < mostChallenges {
+            if rest.take(while: { ", \t".utf8.contains($0) }).contains(",") { followsScheme = false }
+            guard rest.first != nil else { break }
+            let name = rest.take { !" \t,=\"".utf8.contains($0) }.lowercased()
+            rest.skipBlanks()
+            if name.isEmpty {
+                // No name begins with this byte.
+                if rest.takeQuoted() == nil { rest.removeFirst() }
+            } else if rest.first == UInt8(ascii: "="), !(followsScheme && skipPadding(&rest)) {
+                followsScheme = false
+                let value = rest.takeArgument(until: ", \t") ?? ""
+                if let last = found.indices.last { found[last].set(name, value) }
+            } else if followsScheme, let last = found.indices.last {
+                // A token68 (RFC 9110 section 11.2).
+                followsScheme = false
+                found[last].hasToken = true
+            } else {
+                followsScheme = true
+                found.append(AuthenticationChallenge(scheme: name))
             }
         }
         return found
+    }
+
+    private mutating func set(_ name: String, _ value: String) {
+        switch name {
+        case "realm": realm = realm ?? value
+        case "algorithm": algorithm = value.lowercased()
+        case "nonce": hasNonce = true
+        default: break
+        }
+    }
+
+    /// Skips the end of a token68; false for the sign between a name and its value.
+    private static func skipPadding(_ rest: inout Substring.UTF8View) -> Bool {
+        let beyond = rest.drop { $0 == UInt8(ascii: "=") }
+        let next = beyond.first { $0 != 32 && $0 != 9 }
+        guard next == nil || next == UInt8(ascii: ",") else { return false }
+        rest = beyond
+        return true
     }
 
     /// Those of a 401, or of a 407.
     static func all(_ headers: [HeaderField], isProxy: Bool) -> [AuthenticationChallenge] {
         let name = isProxy ? "proxy-authenticate" : "www-authenticate"
         return headers.filter { $0.isNamed(name) }.flatMap { parse($0.value) }
-    }
-
-    private static let mostChallenges = 16
-
-    private enum Part {
-        case scheme(String)
-        /// - Parameter name: in lower case.
-        case parameter(name: String, value: String)
-        /// A token68 (RFC 9110 section 11.2).
-        case token
-    }
-
-    private struct Reader {
-        private var rest: Substring.UTF8View
-        /// The last part was a scheme, with nothing after it yet.
-        private var followsScheme = false
-
-        init(_ value: String) { rest = value[...].utf8 }
-
-        mutating func next() -> Part? {
-            while true {
-                if skip(where: { $0 == UInt8(ascii: ",") || $0 == 32 || $0 == 9 }).contains(UInt8(ascii: ",")) {
-                    followsScheme = false
-                }
-                guard let first = rest.first else { return nil }
-                let name = rest.take { !" \t,=\"".utf8.contains($0) }
-                if name.isEmpty {
-                    // No name begins with this byte.
-                    if first == UInt8(ascii: "\"") { _ = rest.takeQuoted() } else { rest.removeFirst() }
-                    continue
-                }
-                _ = skip { $0 == 32 || $0 == 9 }
-                if rest.first == UInt8(ascii: "="), !(followsScheme && skipPadding()) {
-                    rest.removeFirst()
-                    followsScheme = false
-                    return .parameter(name: name.lowercased(), value: value())
-                }
-                if followsScheme {
-                    followsScheme = false
-                    return .token
-                }
-                followsScheme = true
-                return .scheme(name.lowercased())
-            }
-        }
-
-        /// The end of a token68; false for the sign between a name and its value.
-        private mutating func skipPadding() -> Bool {
-            let beyond = rest.drop { $0 == UInt8(ascii: "=") }
-            let next = beyond.first { $0 != 32 && $0 != 9 }
-            guard next == nil || next == UInt8(ascii: ",") else { return false }
-            rest = beyond
-            return true
-        }
-
-        private mutating func value() -> String {
-            _ = skip { $0 == 32 || $0 == 9 }
-            return rest.first == UInt8(ascii: "\"") ? rest.takeQuoted() : rest.take { !", \t".utf8.contains($0) }
-        }
-
-        private mutating func skip(where condition: (UInt8) -> Bool) -> Substring.UTF8View {
-            let end = rest.firstIndex { !condition($0) } ?? rest.endIndex
-            defer { rest = rest[end...] }
-            return rest[..<end]
-        }
     }
 }
 
@@ -140,11 +107,7 @@ extension ProtectionSpace {
     /// Whether the answer may lead to a question about credentials.
     static func isAskedFor(_ head: ResponseHead) -> Bool { !offered(head).isEmpty }
 
-    static func isAskedFor(_ head: ResponseHead, by method: AuthenticationMethod) -> Bool {
-        offered(head).contains { $0.method == method }
-    }
-
-    private static func offered(_ head: ResponseHead) -> [(method: AuthenticationMethod, realm: String?)] {
+    fileprivate static func offered(_ head: ResponseHead) -> [(method: AuthenticationMethod, realm: String?)] {
         guard let status = head.status, status == 401 || status == 407 else { return [] }
         return offered(head.headers, isProxy: status == 407)
     }
@@ -180,5 +143,22 @@ extension ProtectionSpace {
             }
         }
         return String(String.UnicodeScalarView(scalars))
+    }
+}
+
+/// Which demands for credentials end an attempt, because a client, the store, the helper or Kerberos may answer them.
+/// Other demands are the task's answer.
+package enum AskedChallenges: Sendable, Hashable {
+    case none
+    /// Those that Kerberos can answer.
+    case negotiate
+    case all
+
+    package func include(_ head: ResponseHead) -> Bool {
+        switch self {
+        case .none: false
+        case .negotiate: ProtectionSpace.offered(head).contains { $0.method == .negotiate }
+        case .all: ProtectionSpace.isAskedFor(head)
+        }
     }
 }

@@ -12,7 +12,7 @@ package enum RedirectRule: Sendable, Hashable {
     case answered(status: Int, body: [UInt8]?)
 }
 
-/// Which answers wait at their header for a client's decision: those that a task would accept.
+/// Which answers a task would accept; those that a client is asked about wait at their header.
 package struct ResponseHold: Sendable, Hashable {
     package var acceptsAnyStatus: Bool
     package var asksChallenges: AskedChallenges

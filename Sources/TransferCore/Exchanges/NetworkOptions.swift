@@ -50,10 +50,7 @@ package struct NetworkOptions: Sendable, Hashable {
     /// `answered` and `tls` stay, because their entries name the origin. A netrc file is dropped too, because it knows
     /// only host names, without schemes and ports, and its default entry matches every host.
     package mutating func dropIdentity() {
-        username = nil
-        password = nil
-        bearer = nil
-        netrcPath = nil
+        dropCredentials()
         clientCertificate = nil
         certificates.certificate = nil
         certificates.key = nil
@@ -61,11 +58,27 @@ package struct NetworkOptions: Sendable, Hashable {
 
     /// Drops the task's own credentials, including a user name in its URL, because its server refused them.
     package mutating func refuseOwn() {
-        username = nil
-        password = nil
-        bearer = nil
-        netrcPath = nil
+        dropCredentials()
         isOwnRefused = true
+    }
+
+    private mutating func dropCredentials() { (username, password, bearer, netrcPath) = (nil, nil, nil, nil) }
+
+    /// Leaves only the credentials that the engine must use: explicit header, bearer, user name (also in the URL),
+    /// netrc.
+    mutating func chooseCredentials(for url: ParsedURL, _ headers: [HeaderField]) {
+        if headers.firstIndex(named: "authorization") != nil {
+            dropCredentials()
+        } else if bearer != nil, url.scheme == .http || url.scheme == .https {
+            (username, password, netrcPath) = (nil, nil, nil)
+        } else {
+            bearer = nil
+            if username == nil, !isOwnRefused, let user = url.username {
+                username = user
+                password = url.password ?? password
+            }
+            if username != nil { netrcPath = nil }
+        }
     }
 
     /// A user name and a password for one scheme, host and port.
@@ -93,6 +106,18 @@ package struct NetworkOptions: Sendable, Hashable {
             self.username = username
             self.password = password
         }
+    }
+}
+
+extension Boxed where Value == NetworkOptions {
+    /// Like `chooseCredentials`, but returns the same box if nothing changes: code that compares options then compares
+    /// only identities.
+    func choosingCredentials(for url: ParsedURL, _ headers: [HeaderField]) -> Boxed {
+        let given = [wrappedValue.username, wrappedValue.password, wrappedValue.bearer, wrappedValue.netrcPath]
+        guard url.username != nil || given.contains(where: { $0 != nil }) else { return self }
+        var chosen = wrappedValue
+        chosen.chooseCredentials(for: url, headers)
+        return chosen == wrappedValue ? self : Boxed(wrappedValue: chosen)
     }
 }
 

@@ -8,6 +8,11 @@ package enum Payload: Sendable, Hashable {
     case source(offset: ByteCount, length: ByteCount)
     case framed(head: [UInt8], offset: ByteCount, length: ByteCount, tail: [UInt8])
 
+    /// These bytes of the source, which may be none.
+    static func part(_ range: ByteRange) -> Payload {
+        range.isEmpty ? .bytes([]) : .source(offset: range.start, length: range.count)
+    }
+
     /// Total bytes; nil if there is no body.
     package var length: ByteCount? {
         switch self {
@@ -35,52 +40,65 @@ package enum Payload: Sendable, Hashable {
     }
 }
 
+extension Payload {
+    /// The request body that the caller gives for downloads and data requests.
+    /// - Parameter source: the open file of the body; if there is one, it is sent.
+    /// - Throws: `request.bad_field` if the body is not exactly one of text, base64 and file, or is a file that is not
+    ///   open.
+    init(_ body: RequestBody?, source: SourceIdentity?) throws(TransferError) {
+        func bad(_ sentence: String) -> TransferError {
+            TransferError(.badField, sentence, details: ["field": "body"])
+        }
+        self = .none
+        guard let body else { return }
+        guard [body.text, body.base64, body.file].compactMap({ $0 }).count == 1 else {
+            throw bad("body takes exactly one of text, base64 and file.")
+        }
+        if let source {
+            self = .source(offset: 0, length: source.size)
+        } else if let text = body.text {
+            self = .bytes(Array(text.utf8))
+        } else {
+            guard let base64 = body.base64 else { throw bad("body.file is not open.") }
+            guard let bytes = Base64.decode(base64) else { throw bad("body.base64 is not base64.") }
+            self = .bytes(bytes)
+        }
+    }
+}
+
 /// A digest that goes into the request as a field; computed right before the request by the code that performs the
 /// exchange.
 package struct PayloadDigest: Sendable, Hashable {
-    package enum Scope: Sendable, Hashable {
-        /// The exchange's payload: Content-Digest (RFC 9530 section 2), Upload-Checksum.
-        case payload
-        /// The whole source file: Repr-Digest (RFC 9530 section 3).
-        case source
+    /// The field, which says what is hashed.
+    package enum Kind: String, Sendable {
+        /// The exchange's payload (RFC 9530 section 2).
+        case content = "Content-Digest"
+        /// The whole source file (RFC 9530 section 3).
+        case representation = "Repr-Digest"
+        /// The exchange's payload (tus checksum extension).
+        case upload = "Upload-Checksum"
     }
-    package enum Form: Sendable, Hashable {
-        /// `sha-256=:base64:` (RFC 9530).
-        case structured
-        /// `sha256 base64` (tus checksum extension).
-        case tus
-    }
-    /// Name of the field.
-    package var name: String
-    package var algorithm: DigestAlgorithm
-    package var scope: Scope
-    package var form: Form
 
-    package init(name: String, algorithm: DigestAlgorithm, scope: Scope, form: Form) {
-        self.name = name
+    package var kind: Kind
+    package var algorithm: DigestAlgorithm
+
+    package init(_ kind: Kind, _ algorithm: DigestAlgorithm) {
+        self.kind = kind
         self.algorithm = algorithm
-        self.scope = scope
-        self.form = form
     }
 
     /// The field that carries `digest`.
     package func field(_ digest: [UInt8]) -> HeaderField {
-        let text = (digest).base64
-        switch form {
-        case .structured: return HeaderField(name, "\(algorithm.rawValue)=:\(text):")
-        case .tus: return HeaderField(name, "\(Self.tusName(algorithm)) \(text)")
+        switch kind {
+        case .content, .representation:
+            HeaderField(kind.rawValue, "\(algorithm.rawValue)=:\(digest.base64):")
+        case .upload: HeaderField(kind.rawValue, "\(Self.tusName(algorithm)) \(digest.base64)")
         }
     }
 
     /// The names in Tus-Checksum-Algorithm have no hyphen.
     package static func tusName(_ algorithm: DigestAlgorithm) -> String {
-        switch algorithm {
-        case .md5: "md5"
-        case .sha1: "sha1"
-        case .sha256: "sha256"
-        case .sha384: "sha384"
-        case .sha512: "sha512"
-        }
+        algorithm.rawValue.replacing("-", with: "")
     }
 }
 
@@ -89,17 +107,10 @@ package struct UploadResult: Sendable, Hashable {
     /// nil for protocols without answers, and if the answer was lost but the server proves that it has everything.
     package var head: ResponseHead?
     /// At most `Exchange.responseLimit` bytes.
-    package var body: [UInt8]
-    package var isBodyTruncated: Bool
+    package var body: [UInt8] = []
+    package var isBodyTruncated = false
     /// Bytes of the source that the server has.
     package var total: ByteCount
-
-    package init(head: ResponseHead?, body: [UInt8] = [], isBodyTruncated: Bool = false, total: ByteCount) {
-        self.head = head
-        self.body = body
-        self.isBodyTruncated = isBodyTruncated
-        self.total = total
-    }
 }
 
 /// Requests are not judged by their header: the strategy reads the whole answer.
@@ -113,7 +124,7 @@ package struct CaptureJudge: ResponseJudge {
 
     package func judge(_ head: ResponseHead) -> Verdict {
         do throws(TransferError) {
-            if needsBody { _ = try MessageFraming.contentLength(head) }
+            if needsBody { _ = try head.contentLength() }
             return .accept(Acceptance(offset: 0))
         } catch {
             return .failure(error)

@@ -63,6 +63,8 @@ package enum Verdict: Sendable, Hashable {
     static func restart(_ sentence: String) -> Verdict {
         .stop(.restart(TransferError(.validatorChanged, sentence)))
     }
+
+    static func changed(_ what: String) -> Verdict { .stop(.restart(.changed(what))) }
 }
 
 package struct Acceptance: Sendable, Hashable {
@@ -95,6 +97,16 @@ package struct Acceptance: Sendable, Hashable {
         self.serverDigests = serverDigests
         self.mediaType = mediaType
     }
+}
+
+extension TransferError {
+    /// - Parameter what: what shows that it is not the held version any more.
+    static func changed(_ what: String) -> TransferError {
+        TransferError(.validatorChanged, "The server now gives \(what); the download restarts from 0.")
+    }
+
+    static let overrun = TransferError(
+        .integrityLength, "The server sent more bytes than it announced; they were dropped.")
 }
 
 package enum StopReason: Sendable, Hashable {

@@ -29,7 +29,6 @@ package enum ContentRange: Sendable, Hashable {
 
     /// Digits only; nil also beyond 63 bits.
     static func number(_ text: some StringProtocol) -> ByteCount? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-        return Int64(text).map { ByteCount($0) }
+        text.isDigits ? Int64(text).map { ByteCount($0) } : nil
     }
 }

@@ -2,7 +2,7 @@ import TransferModel
 
 /// HTTP dates in the three formats of RFC 9110 section 5.6.7; seconds since 1970.
 package enum HTTPDate {
-    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+    static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
     /// 9999-12-31T23:59:59Z
@@ -34,11 +34,8 @@ package enum HTTPDate {
     /// Whether a text that `parse` reads is written exactly as one of the three.
     static func isExact(_ text: String) -> Bool {
         let shape = text.utf8.reduce(into: "") { shape, byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): shape += "0"
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): shape += "a"
-            default: shape.unicodeScalars.append(Unicode.Scalar(byte))
-            }
+            let kind = byte.isDigit ? UInt8(ascii: "0") : byte.isLetter ? UInt8(ascii: "a") : byte
+            shape.unicodeScalars.append(Unicode.Scalar(kind))
         }
         if shape == "aaa aaa 00 00:00:00 0000" || shape == "aaa aaa  0 00:00:00 0000" { return true }
         guard text.hasSuffix(" GMT") else { return false }
@@ -53,13 +50,13 @@ package enum HTTPDate {
         let (year, month, dayOfMonth) = civil(day)
         let rest = seconds - day * 86_400
         let weekday = days[Int(((day % 7) + 7) % 7)]
-        let clock = [rest / 3600, rest / 60 % 60, rest % 60].map(pad).joined(separator: ":")
-        return "\(weekday), \(pad(dayOfMonth)) \(months[Int(month) - 1].capitalized) \(pad(year, to: 4)) \(clock) GMT"
+        let clock = [rest / 3600, rest / 60 % 60, rest % 60].map { pad($0) }.joined(separator: ":")
+        let name = months[Int(month) - 1]
+        return
+            "\(weekday), \(pad(dayOfMonth)) \(name.prefix(1).uppercased())\(name.dropFirst()) \(pad(year, to: 4)) \(clock) GMT"
     }
 
-    private static func pad(_ number: Int64) -> String { pad(number, to: 2) }
-
-    private static func pad(_ number: Int64, to width: Int) -> String {
+    private static func pad(_ number: Int64, to width: Int = 2) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
@@ -101,8 +98,4 @@ package enum HTTPDate {
             yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
         )
     }
-}
-
-extension String {
-    fileprivate var capitalized: String { prefix(1).uppercased() + dropFirst() }
 }

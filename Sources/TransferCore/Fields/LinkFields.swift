@@ -14,13 +14,13 @@ package enum LinkFields {
     /// - Parameter base: URL of the response; relative references are resolved against it.
     package static func duplicates(_ fields: [HeaderField], base: String) -> [Duplicate] {
         var found: [Duplicate] = []
-        for field in fields where field.name.lowercased() == "link" {
-            var reader = Reader(field.value)
-            while let link = reader.next() {
+        for field in fields where field.isNamed("link") {
+            var rest = field.value[...].utf8
+            while let link = next(&rest) {
                 // An anchor means that the link belongs to another resource.
                 guard link.parameters["anchor"] == nil,
                     link.parameters["rel"]?.lowercased().split(separator: " ").contains("duplicate") == true,
-                    let url = try? URLReference.resolve(link.target, against: base),
+                    let url = try? URLRules.resolve(link.target, against: base),
                     !found.contains(where: { $0.url == url.requestURL })
                 else { continue }
                 let priority = link.parameters["pri"].flatMap { Int($0) } ?? lowest
@@ -32,47 +32,21 @@ package enum LinkFields {
 
     private static let lowest = 999_999
 
-    private struct Link {
-        var target: String
-        /// Names in lower case; the first parameter of each name counts.
+    /// The next link of a field value (RFC 8288, appendix B.2): names in lower case; the first parameter of each name
+    /// counts.
+    private static func next(_ rest: inout Substring.UTF8View) -> (target: String, parameters: [String: String])? {
+        _ = rest.take { ", \t".utf8.contains($0) }
+        guard rest.take("<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        let target = String(Substring(rest[..<end]))
+        rest = rest[rest.index(after: end)...]
         var parameters: [String: String] = [:]
-    }
-
-    /// Iterates over the links of one field value (RFC 8288, appendix B.2).
-    private struct Reader {
-        private var rest: Substring.UTF8View
-
-        init(_ value: String) { rest = value[...].utf8 }
-
-        mutating func next() -> Link? {
-            skip { $0 == 32 || $0 == 9 || $0 == UInt8(ascii: ",") }
-            guard rest.popFirst() == UInt8(ascii: "<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
-                return nil
-            }
-            var link = Link(target: String(decoding: rest[..<end], as: UTF8.self))
-            rest = rest[rest.index(after: end)...]
-            while true {
-                skipSpace()
-                guard rest.first == UInt8(ascii: ";") else { break }
-                rest.removeFirst()
-                let (name, value) = parameter()
-                if !name.isEmpty, link.parameters[name] == nil { link.parameters[name] = value }
-            }
-            return link
-        }
-
-        private mutating func parameter() -> (String, String) {
-            skipSpace()
+        while true {
+            rest.skipBlanks()
+            guard rest.take(";") else { return (target, parameters) }
+            rest.skipBlanks()
             let name = rest.take { !"=;, \t".utf8.contains($0) }.lowercased()
-            skipSpace()
-            guard rest.first == UInt8(ascii: "=") else { return (name, "") }
-            rest.removeFirst()
-            skipSpace()
-            if rest.first == UInt8(ascii: "\"") { return (name, rest.takeQuoted()) }
-            return (name, rest.take { !";, \t".utf8.contains($0) })
+            let value = rest.takeArgument(until: ";, \t") ?? ""
+            if !name.isEmpty, parameters[name] == nil { parameters[name] = value }
         }
-
-        private mutating func skip(while condition: (UInt8) -> Bool) { _ = rest.take(while: condition) }
-        private mutating func skipSpace() { skip { $0 == 32 || $0 == 9 } }
     }
 }

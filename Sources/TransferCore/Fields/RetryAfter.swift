@@ -9,23 +9,9 @@ package enum RetryAfter {
     /// - Returns: nil if the text is neither a number nor a date.
     package static func parse(_ text: String, now: Timestamp) -> Seconds? {
         let value = text.trimmed
-        if !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }) {
-            return Int64(value).map { clamp(Seconds(Double($0))) } ?? longest
-        }
+        if value.isDigits { return Int64(value).map { clamp(Seconds(Double($0))) } ?? longest }
         return HTTPDate.parse(value).map { clamp(Timestamp(milliseconds: $0 * 1000).since(now)) }
     }
 
     package static func clamp(_ delay: Seconds) -> Seconds { min(max(delay, shortest), longest) }
-}
-
-extension StringProtocol {
-    /// Without blanks and tabs at either end (RFC 9110 section 5.6.3).
-    var trimmed: String {
-        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        let bytes = Substring(self).utf8
-        guard let head = bytes.first, let tail = bytes.last, isBlank(head) || isBlank(tail) else { return String(self) }
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return String(Substring(bytes[first...last]))
-    }
 }

@@ -21,12 +21,6 @@ package struct HelperHello: Hashable, Sendable {
     /// One process serves many requests and sends their bytes as `data`. If false, a process serves one request, and
     /// its descriptor 3 is the part file.
     package var servesMany: Bool
-
-    package init(resumes: Bool, uploads: Bool, servesMany: Bool) {
-        self.resumes = resumes
-        self.uploads = uploads
-        self.servesMany = servesMany
-    }
 }
 
 /// The header of a helper's answer.
@@ -34,24 +28,12 @@ package struct HelperResponse: Hashable, Sendable {
     /// The offset of its first byte; 0 if it starts over.
     package var offset: Int64
     package var status: Int?
-    package var headers: [HeaderField]
+    package var headers: [HeaderField] = []
     /// The length of the whole resource in bytes; nil if unknown.
     package var length: Int64?
     /// Identifies the version of the resource.
     package var validator: String?
     package var suggestedFilename: String?
-
-    package init(
-        offset: Int64, status: Int? = nil, headers: [HeaderField] = [], length: Int64? = nil, validator: String? = nil,
-        suggestedFilename: String? = nil
-    ) {
-        self.offset = offset
-        self.status = status
-        self.headers = headers
-        self.length = length
-        self.validator = validator
-        self.suggestedFilename = suggestedFilename
-    }
 }
 
 /// One line of a helper. Reading it is a pure function, so that every line can be tested without a process.

@@ -122,7 +122,7 @@ package struct HelperOrder: Sendable, Hashable {
     static func tag(of validator: String) -> String { "\"\(PathSegment.encoded(validator))\"" }
 
     static func validator(of tag: String) -> String? {
-        guard EntityTag.isStrong(tag) else { return nil }
+        guard Validators.isStrong(tag) else { return nil }
         return String(validating: PercentCoding.decode(tag.dropFirst().dropLast()), as: UTF8.self)
     }
 }

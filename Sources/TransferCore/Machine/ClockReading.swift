@@ -11,4 +11,9 @@ package struct ClockReading: Sendable, Hashable {
         self.wall = wall
         self.boot = boot
     }
+
+    /// By how much the wall clock was set since `last`, as far as the boot clock tells; negative if it went back.
+    func jump(since last: ClockReading) -> Seconds {
+        wall.since(last.wall.advanced(by: Seconds(Double(boot - last.boot) / 1000)))
+    }
 }

@@ -1,13 +1,13 @@
 import TransferModel
 
 /// Members of the events that the machine publishes, as protocol.md names them.
-package enum EventPayload {
+extension JSONMembers {
     /// Adds the members that identify the task, so that subscribers need not ask: `task.added`, `task.completed` and
     /// `task.failed` have them.
-    package static func identify(_ payload: inout JSONMembers, as spec: Boxed<TaskSpec>) {
-        if let url = spec.wrappedValue.url { payload.add("url", URLRules.inEvents(url)) }
-        if let token = spec.wrappedValue.clientToken { payload.add("clientToken", token) }
-        if let tags = spec.wrappedValue.tags, !tags.isEmpty { payload.add("tags", .array(tags.map { .string($0) })) }
+    package mutating func identify(as spec: Boxed<TaskSpec>) {
+        if let url = spec.wrappedValue.url { add("url", URLRules.inEvents(url)) }
+        if let token = spec.wrappedValue.clientToken { add("clientToken", token) }
+        if let tags = spec.wrappedValue.tags, !tags.isEmpty { add("tags", .array(tags.map { .string($0) })) }
     }
 
     static func started(attempt: Int) -> JSONMembers {

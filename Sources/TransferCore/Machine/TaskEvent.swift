@@ -36,26 +36,7 @@ package enum TaskEvent: Sendable {
 
 extension TaskEvent {
     /// The event's name in messages and in docs/states.md.
-    package var name: String {
-        switch self {
-        case .claimed: "claimed"
-        case .attemptFailed: "attemptFailed"
-        case .integrityFailed: "integrityFailed"
-        case .completed: "completed"
-        case .pause: "pause"
-        case .resume: "resume"
-        case .cancel: "cancel"
-        case .retry: "retry"
-        case .retargeted: "retargeted"
-        case .preempted: "preempted"
-        case .daemonRestarted: "daemonRestarted"
-        case .conditionCleared: "conditionCleared"
-        case .blocked: "blocked"
-        case .asked: "asked"
-        case .deadlinePassed: "deadlinePassed"
-        case .resourceTimeoutPassed: "resourceTimeoutPassed"
-        }
-    }
+    package var name: String { Mirror(reflecting: self).children.first?.label ?? "\(self)" }
 }
 
 /// What the daemon must do for a transition, in this order.

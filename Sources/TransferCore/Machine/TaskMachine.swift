@@ -33,7 +33,7 @@ package struct TaskMachine: Sendable {
             status.reason = .schedule
             status.nextAttemptAt = earliestBeginAt
             effects.append(.publish(.taskAdded, ["state": "waiting"]))
-            effects.append(.publish(.taskWaiting, EventPayload.waiting(status)))
+            effects.append(.publish(.taskWaiting, .waiting(status)))
         } else {
             status.startBudget(at: now)
             effects.append(.publish(.taskAdded, ["state": "queued"]))
@@ -111,7 +111,7 @@ extension TaskMachine {
         status.attempts += 1
         status.startedAt = status.startedAt ?? now.wall
         status.startBudget(at: now)
-        return [.persist, .publish(.taskStarted, EventPayload.started(attempt: status.attempts))]
+        return [.persist, .publish(.taskStarted, .started(attempt: status.attempts))]
     }
 
     private mutating func attemptFailed(
@@ -175,7 +175,7 @@ extension TaskMachine {
         _ result: TaskResult, _ duration: Seconds, _ mirrors: [String], _ now: ClockReading
     ) -> [TaskEffect] {
         end(.completed, nil, now)
-        return [.persist, .publish(.taskCompleted, EventPayload.completed(result, duration: duration, mirrors))]
+        return [.persist, .publish(.taskCompleted, .completed(result, duration: duration, mirrors))]
     }
 
     private mutating func pause(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
@@ -197,10 +197,7 @@ extension TaskMachine {
     private mutating func retry(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
         try require([.waiting, .failed, .cancelled], event)
         if status.state.isFinal {
-            status.failuresInRow = 0
-            status.integrityRestarts = 0
-            status.unresolvedSince = nil
-            status.shortBody = nil
+            forgetFailures()
             status.finishedAt = nil
             status.budgetUsed = 0
             status.budgetMark = nil
@@ -211,10 +208,7 @@ extension TaskMachine {
     /// A wait for a time that the client requested continues; every other wait was for the previous request.
     private mutating func retargeted(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
         try require([.queued, .running, .waiting, .paused], event)
-        status.failuresInRow = 0
-        status.integrityRestarts = 0
-        status.unresolvedSince = nil
-        status.shortBody = nil
+        forgetFailures()
         switch status.state {
         case .running: return enqueue(now)
         case .waiting where status.reason != .schedule: return enqueue(now)
@@ -244,6 +238,11 @@ extension TaskMachine {
 // MARK: - Moves that several events share
 
 extension TaskMachine {
+    private mutating func forgetFailures() {
+        (status.failuresInRow, status.integrityRestarts) = (0, 0)
+        (status.unresolvedSince, status.shortBody) = (nil, nil)
+    }
+
     private mutating func clearWait() {
         status.reason = nil
         status.nextAttemptAt = nil
@@ -256,7 +255,7 @@ extension TaskMachine {
         status.state = .queued
         clearWait()
         status.startBudget(at: now)
-        return [.persist] + others + [.publish(.taskQueued, cause.map(EventPayload.queued) ?? [:])]
+        return [.persist] + others + [.publish(.taskQueued, cause.map(JSONMembers.queued) ?? [:])]
     }
 
     private mutating func wait(
@@ -267,14 +266,14 @@ extension TaskMachine {
         status.reason = reason
         status.error = error
         status.nextAttemptAt = next
-        return [.persist] + others + [.publish(.taskWaiting, EventPayload.waiting(status))]
+        return [.persist] + others + [.publish(.taskWaiting, .waiting(status))]
     }
 
     private mutating func fail(
         _ error: TransferError, _ now: ClockReading, then others: [TaskEffect] = []
     ) -> [TaskEffect] {
         end(.failed, error, now)
-        return [.persist] + others + [.publish(.taskFailed, EventPayload.failed(error))]
+        return [.persist] + others + [.publish(.taskFailed, .failed(error))]
     }
 
     private mutating func end(_ state: TaskState, _ error: TransferError?, _ now: ClockReading) {

@@ -8,7 +8,7 @@ package enum FilenameRules {
     /// Always safe to use.
     /// - Parameter url: the requested URL; the one that answered (`head.url`) takes precedence.
     package static func suggested(head: ResponseHead, url: String) -> String {
-        coded(plain(head, url), MessageFraming.contentCoding(head))
+        coded(plain(head, url), head.contentCoding)
     }
 
     /// The name of a file that arrived with this Content-Encoding. A name that its folder does not take is cut, and
@@ -33,7 +33,7 @@ package enum FilenameRules {
         }
         let hosts = [head.url, url].lazy.compactMap { try? URLRules.parse($0).host }
         let name = hosts.compactMap(harmless).first ?? "unknown"
-        let ending = MessageFraming.mediaType(head).flatMap(MediaTypes.fileExtension)
+        let ending = head.mediaType.flatMap(MediaType.fileExtension)
         return ending.map { shortened("\(name).\($0)") } ?? name
     }
 

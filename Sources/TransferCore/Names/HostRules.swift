@@ -4,12 +4,12 @@ import TransferModel
 
 /// Checks the `host:port` part of a URL (RFC 3986 section 3.2). Names are percent-decoded (section 3.2.2); those beyond
 /// ASCII become A-labels (RFC 5890).
-enum HostRules {
+extension HostName {
     static func parse(_ text: Substring, scheme: URLScheme) throws(TransferError) -> (host: String, port: Int) {
         let (host, portText) = try split(text)
         guard !host.isEmpty else { throw URLRules.bad("it names no host") }
         guard let portText, !portText.isEmpty else { return (host, scheme.defaultPort ?? 0) }
-        guard portText.utf8.allSatisfy({ (48...57).contains($0) }), let port = Int(portText), (1...65535).contains(port)
+        guard portText.isDigits, let port = Int(portText), (1...65535).contains(port)
         else { throw URLRules.bad("its port is not a number from 1 to 65535") }
         return (host, port)
     }
@@ -34,7 +34,7 @@ enum HostRules {
         let port = rest.isEmpty ? nil : Substring(rest.dropFirst())
         // Once: what is encoded twice has a percent sign left, and that is no name.
         let host = given.holds(UInt8(ascii: "%")) ? decoded(given) : given
-        if host.bytes({ $0.contains { $0 >= 0x80 } }), let name = HostName.ascii(String(host)) { return (name, port) }
+        if host.bytes({ $0.contains { $0 >= 0x80 } }), let name = ascii(String(host)) { return (name, port) }
         guard host.isEmpty || isName(host) else { throw URLRules.bad("\"\(given.prefix(60))\" is not a host name") }
         let isSmall = host.bytes { !$0.contains { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } }
         return (isSmall ? String(host) : host.lowercased(), port)
@@ -62,18 +62,14 @@ enum HostRules {
         }
     }
 
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        (48...57).contains(byte) || (97...122).contains(byte | 0x20)
-    }
-
     /// Whether it is an IPv4 address in four parts, or an IPv6 address.
-    static func isAddress(_ text: String) -> Bool { isIPv6(text) || isIPv4(text[...]) }
+    static func isWholeAddress(_ text: String) -> Bool { isIPv6(text) || isIPv4(text[...]) }
 
     /// RFC 4291 section 2.2, with an optional zone (RFC 6874).
     private static func isIPv6(_ text: String) -> Bool {
         let address = text.prefix { $0 != "%" }
         let isTame = text.utf8.dropFirst(address.utf8.count).allSatisfy {
-            "-._~%".utf8.contains($0) || isAlphanumeric($0)
+            "-._~%".utf8.contains($0) || $0.isLetter || $0.isDigit
         }
         guard isTame else { return false }
         let halves = address.split(separator: "::", omittingEmptySubsequences: false)
@@ -146,7 +142,7 @@ extension HostName {
         guard idn2_lookup_u8(name, &found, flags) == IDN2_OK.rawValue, let found else { return nil }
         defer { idn2_free(found) }
         let ascii = String(cString: found)
-        return HostRules.isName(ascii[...]) ? ascii : nil
+        return isName(ascii[...]) ? ascii : nil
     }
 
     /// Four bytes for each of the most bytes that a name may have.
@@ -159,8 +155,7 @@ extension HostName {
         return name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
             (1...63).contains(label.count)
                 && label.allSatisfy { byte in
-                    (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
-                        || byte == UInt8(ascii: "_")
+                    (0x61...0x7A).contains(byte) || byte.isDigit || "-_".utf8.contains(byte)
                 }
         }
     }

@@ -107,7 +107,7 @@ package enum URLRules {
         let (username, password) = try userInfo(at.map { authority[..<$0] })
         guard place.utf8.allSatisfy({ $0 < 0x80 }) else { throw bad("its host must be ASCII, as a helper gets it") }
         var (host, port) = ("", 0)
-        if !place.isEmpty { (host, port) = try HostRules.parse(place, scheme: .helper) }
+        if !place.isEmpty { (host, port) = try HostName.parse(place, scheme: .helper) }
         let encodedPath = PercentCoding.encodeForbidden(path)
         let encodedQuery = query.map(PercentCoding.encodeForbidden)
         let shownHost = host.holds(UInt8(ascii: ":")) ? "[\(host)]" : host
@@ -135,7 +135,7 @@ package enum URLRules {
         let at = authority.holds(UInt8(ascii: "@")) ? authority.utf8.lastIndex(of: UInt8(ascii: "@")) : nil
         let hostAndPort = at.map { authority[authority.utf8.index(after: $0)...] } ?? authority
         let (username, password) = try userInfo(at.map { authority[..<$0] })
-        let (host, port) = try HostRules.parse(hostAndPort, scheme: scheme)
+        let (host, port) = try HostName.parse(hostAndPort, scheme: scheme)
         if scheme == .ftp || scheme == .ftps || scheme == .sftp,
             PercentCoding.decode(path).contains(where: { $0 < 0x20 || $0 == 0x7F })
         {
@@ -342,14 +342,14 @@ extension URLRules {
     private static func isWebToken(_ segment: Substring) -> Bool {
         let parts = PercentCoding.decode(segment).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count >= 3 && parts[0].starts(with: "eyJ".utf8)
-            && parts.joined().allSatisfy { isLetter($0) || isDigit($0) || "-_=".utf8.contains($0) }
+            && parts.joined().allSatisfy { $0.isLetter || $0.isDigit || "-_=".utf8.contains($0) }
     }
 
     /// `bot123:…`, as in Telegram's URLs. A host's name with a port has only a few characters after the colon.
     private static func isBotToken(_ segment: Substring) -> Bool {
         let parts = PercentCoding.decode(segment).split(separator: UInt8(ascii: ":"), maxSplits: 1)
         guard parts.count == 2, parts[0].starts(with: "bot".utf8), parts[1].count >= 16 else { return false }
-        return parts[0].count > 3 && parts[0].dropFirst(3).allSatisfy(isDigit)
+        return parts[0].count > 3 && parts[0].dropFirst(3).allSatisfy(\.isDigit)
     }
 
     /// Whether a value consists of short words and numbers, as sizes, versions, media types and file names do. Keys,
@@ -357,18 +357,16 @@ extension URLRules {
     private static func isPlain(_ value: Substring) -> Bool {
         let decoded = PercentCoding.decode(value)
         guard decoded.count <= longestPlain, !decoded.contains(UInt8(ascii: "@")) else { return false }
-        return decoded.split { !isLetter($0) && !isDigit($0) }.allSatisfy { word in
-            if word.allSatisfy(isDigit) { return word.count <= 14 }
+        return decoded.split { !$0.isLetter && !$0.isDigit }.allSatisfy { word in
+            if word.allSatisfy(\.isDigit) { return word.count <= 14 }
             if word.count <= 5 { return true }
             let tail = word.dropFirst()
-            return word.count <= 16 && word.allSatisfy(isLetter)
+            return word.count <= 16 && word.allSatisfy(\.isLetter)
                 && (tail.allSatisfy { $0 & 0x20 != 0 } || word.allSatisfy { $0 & 0x20 == 0 })
         }
     }
 
     private static let longestPlain = 64
-    private static func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 }
-    private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
     /// Judged by the names that cloud services use.
     private static func isCredential(_ name: Substring, _ value: Substring) -> Bool {
@@ -412,5 +410,73 @@ extension URLRules {
             return parts.joined(separator: ";")
         }
         return segments.joined(separator: "/") + url[path.endIndex...]
+    }
+}
+
+extension URLRules {
+    /// Resolves a Location from a server against the requested URL (RFC 3986 section 5.2).
+    /// - Returns: the absolute URL, dot segments removed, checked; HTTP only.
+    /// - Throws: `http.protocol` if the result is not an HTTP URL.
+    package static func resolve(_ reference: String, against base: String) throws(TransferError) -> ParsedURL {
+        let text = absolute(withoutSpaces(reference.trimmed), base)
+        guard let url = try? parse(text), url.scheme == .http || url.scheme == .https else {
+            let shown = redacted(withoutSecrets(text)).prefix(200)
+            throw TransferError(.httpProtocol, "The server's Location is not an HTTP URL: \(shown)")
+        }
+        return url
+    }
+
+    /// Servers forget to encode spaces. They become what libcurl makes of them in redirects.
+    private static func withoutSpaces(_ reference: String) -> String {
+        let (path, tail) = splitPath(reference)
+        return path.replacing(" ", with: "%20") + tail.replacing(" ", with: "+")
+    }
+
+    private static func absolute(_ reference: String, _ base: String) -> String {
+        if hasScheme(reference) { return reference }
+        let (scheme, rest) = split(base, after: ":")
+        if reference.hasPrefix("//") { return scheme + reference }
+        let authority = rest.dropFirst(2).prefix { !"/?#".contains($0) }
+        let origin = "\(scheme)//\(authority)"
+        let path = rest.dropFirst(2 + authority.count).prefix { !"?#".contains($0) }
+        if reference.isEmpty || reference.hasPrefix("#") { return base }
+        if reference.hasPrefix("?") { return "\(origin)\(path.isEmpty ? "/" : path)\(reference)" }
+        let (target, tail) = splitPath(reference)
+        if target.hasPrefix("/") { return origin + withoutDots(target) + tail }
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
+        return origin + withoutDots(folder + target) + tail
+    }
+
+    private static func hasScheme(_ text: String) -> Bool {
+        let scheme = text.prefix { !":/?#".contains($0) }
+        return scheme.endIndex < text.endIndex && text[scheme.endIndex] == ":" && !scheme.isEmpty
+    }
+
+    /// The text up to and including `mark`, and the rest.
+    private static func split(_ text: String, after mark: Character) -> (String, Substring) {
+        guard let index = text.firstIndex(of: mark) else { return (text, "") }
+        return (String(text[...index]), text[text.index(after: index)...])
+    }
+
+    private static func splitPath(_ text: String) -> (path: String, tail: String) {
+        let path = text.prefix { !"?#".contains($0) }
+        return (String(path), String(text[path.endIndex...]))
+    }
+
+    /// RFC 3986 section 5.2.4, for a path that begins with a slash.
+    private static func withoutDots(_ path: String) -> String {
+        var kept: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
     }
 }

@@ -14,7 +14,7 @@ package enum URLScheme: String, Sendable, CaseIterable {
     /// so as the name of a file it stays in its folder.
     package static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, (97...122).contains(first), text.utf8.count <= longest else { return false }
-        return text.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || "+-.".utf8.contains($0) }
+        return text.utf8.allSatisfy { (97...122).contains($0) || $0.isDigit || "+-.".utf8.contains($0) }
     }
 
     /// The port if the URL names none; nil for schemes without ports.

@@ -10,10 +10,7 @@ package enum UnitName {
 
     /// Whether it is a full name: neither a path nor an option.
     package static func isValid(_ unit: String) -> Bool {
-        let isPlain = unit.utf8.allSatisfy { byte in
-            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
-                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || ":-_.\\@".utf8.contains(byte)
-        }
+        let isPlain = unit.utf8.allSatisfy { $0.isLetter || $0.isDigit || ":-_.\\@".utf8.contains($0) }
         let begins = unit.utf8.first.map { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ".") } ?? false
         return isPlain && begins && unit.utf8.count <= 255 && hasSuffix(unit)
     }

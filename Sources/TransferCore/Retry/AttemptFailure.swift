@@ -128,6 +128,21 @@ extension AttemptFailure {
         return whole
     }
 
+    /// The failure if another attempt would not help.
+    func final(_ why: String = "") -> AttemptFailure {
+        var final = self
+        final.disposition = .permanent
+        final.error.retryable = false
+        final.error.message += why
+        return final
+    }
+
+    /// The failure of a download whose attempt began with `start` bytes.
+    func after(_ outcome: ExchangeOutcome, from start: ByteCount) -> AttemptFailure {
+        let achieved = outcome.received > 0 && outcome.offset > start
+        return with(progressed: achieved, held: max(start, outcome.offset))
+    }
+
     /// The failure, with what the whole attempt achieved.
     func with(progressed: Bool, held: ByteCount) -> AttemptFailure {
         var copy = self

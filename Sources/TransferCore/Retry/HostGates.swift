@@ -175,7 +175,7 @@ package struct HostGates: Sendable {
     /// Hosts that were held and may be tried again since the last call.
     package mutating func takeReleased(at now: ClockReading) -> [String] {
         while let (time, scope) = times.first, time <= now.boot {
-            times.removeFirst()
+            times.popFirst()
             if gates[scope]?.nextStartAt == time { released.append(scope.host) }
         }
         defer { released = [] }
@@ -186,7 +186,7 @@ package struct HostGates: Sendable {
     package mutating func nextChange() -> Int64? {
         while let (time, scope) = times.first {
             if gates[scope]?.nextStartAt == time { return time }
-            times.removeFirst()
+            times.popFirst()
         }
         return nil
     }

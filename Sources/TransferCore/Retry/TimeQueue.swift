@@ -12,9 +12,11 @@ struct TimeQueue<Item: Sendable>: Sendable {
 
     private var entries = Heap<Entry>()
 
+    var count: Int { entries.count }
     var first: (time: Int64, item: Item)? { entries.min.map { ($0.time, $0.item) } }
 
     mutating func insert(_ item: Item, at time: Int64) { entries.insert(Entry(time: time, item: item)) }
 
-    mutating func removeFirst() { _ = entries.popMin() }
+    @discardableResult
+    mutating func popFirst() -> (time: Int64, item: Item)? { entries.popMin().map { ($0.time, $0.item) } }
 }

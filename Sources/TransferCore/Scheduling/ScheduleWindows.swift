@@ -85,11 +85,6 @@ package struct ScheduleWindows: Sendable, Hashable {
     }
 
     private static func minute(_ text: String) -> Int? {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2,
-            parts.allSatisfy({ part in part.utf8.count == 2 && part.utf8.allSatisfy { (48...57).contains($0) } }),
-            let hour = Int(parts[0]), let minute = Int(parts[1]), hour <= 23, minute <= 59
-        else { return text == "24:00" ? 1440 : nil }
-        return hour * 60 + minute
+        SpecRules.minutes(text) ?? (text == "24:00" ? 1440 : nil)
     }
 }

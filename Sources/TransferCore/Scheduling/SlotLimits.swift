@@ -29,12 +29,9 @@ package enum SlotLimit: Sendable, Hashable, CaseIterable {
 
 /// Running tasks, counted by everything that has a limit.
 struct SlotUse {
-    private struct OwnerHost: Hashable {
-        var owner: UserID
-        var host: String
-    }
-    private struct SessionHost: Hashable {
-        var session: SessionKey
+    /// A host as one owner or session uses it.
+    private struct HostUse<User: Hashable>: Hashable {
+        var user: User
         var host: String
     }
 
@@ -42,8 +39,8 @@ struct SlotUse {
     private var hosts: [String: Int] = [:]
     private var owners: [UserID: Int] = [:]
     private var sessions: [SessionKey: Int] = [:]
-    private var hostsOfOwners: [OwnerHost: Int] = [:]
-    private var hostsOfSessions: [SessionHost: Int] = [:]
+    private var hostsOfOwners: [HostUse<UserID>: Int] = [:]
+    private var hostsOfSessions: [HostUse<SessionKey>: Int] = [:]
     private let limits: SlotLimits
 
     init(limits: SlotLimits) { self.limits = limits }
@@ -71,7 +68,7 @@ struct SlotUse {
         all <= limits.global && hosts.values.allSatisfy { $0 <= limits.perHost }
             && owners.values.allSatisfy { $0 <= limits.perOwner ?? .max }
             && sessions.allSatisfy { $1 <= limits.perSession[$0] ?? .max }
-            && hostsOfSessions.allSatisfy { $1 <= limits.perHostOfSession[$0.session] ?? .max }
+            && hostsOfSessions.allSatisfy { $1 <= limits.perHostOfSession[$0.user] ?? .max }
     }
 
     private mutating func count(_ task: Scheduler.Candidate, _ step: Int) {
@@ -81,17 +78,17 @@ struct SlotUse {
             all += step
             hosts[host, default: 0] += step
             owners[session.owner, default: 0] += step
-            hostsOfOwners[OwnerHost(owner: session.owner, host: host), default: 0] += step
+            hostsOfOwners[HostUse(user: session.owner, host: host), default: 0] += step
         }
         if limits.perHostOfSession[session] != nil {
-            hostsOfSessions[SessionHost(session: session, host: host), default: 0] += step
+            hostsOfSessions[HostUse(user: session, host: host), default: 0] += step
         }
     }
 
     func of(_ host: String) -> Int { hosts[host, default: 0] }
     func of(_ owner: UserID) -> Int { owners[owner, default: 0] }
     func of(_ session: SessionKey) -> Int { sessions[session, default: 0] }
-    func of(_ owner: UserID, on host: String) -> Int { hostsOfOwners[OwnerHost(owner: owner, host: host), default: 0] }
+    func of(_ owner: UserID, on host: String) -> Int { hostsOfOwners[HostUse(user: owner, host: host), default: 0] }
 
     func fits(_ task: Scheduler.Candidate) -> Bool {
         let (session, host) = (task.session, task.host)
@@ -99,7 +96,7 @@ struct SlotUse {
         if let most = limits.perOwner, of(session.owner) >= most { return false }
         if let most = limits.perSession[session], of(session) >= most { return false }
         guard let most = limits.perHostOfSession[session] else { return true }
-        return hostsOfSessions[SessionHost(session: session, host: host), default: 0] < most
+        return hostsOfSessions[HostUse(user: session, host: host), default: 0] < most
     }
 
     /// The limits that are reached.
@@ -109,7 +106,7 @@ struct SlotUse {
         if all >= limits.global { full.insert(.global) }
         if let most = limits.perOwner, of(session.owner) >= most { full.insert(.owner) }
         if let most = limits.perSession[session], of(session) >= most { full.insert(.session) }
-        let ofSession = hostsOfSessions[SessionHost(session: session, host: host), default: 0]
+        let ofSession = hostsOfSessions[HostUse(user: session, host: host), default: 0]
         if of(host) >= limits.perHost || ofSession >= limits.perHostOfSession[session] ?? .max { full.insert(.host) }
         return full
     }
@@ -125,6 +122,6 @@ struct SlotUse {
         // The limit of the host, or that of the session at the host.
         guard freesHost else { return false }
         guard let most = limits.perHostOfSession[task.session], !freesSession else { return true }
-        return hostsOfSessions[SessionHost(session: task.session, host: task.host), default: 0] < most
+        return hostsOfSessions[HostUse(user: task.session, host: task.host), default: 0] < most
     }
 }

@@ -223,14 +223,8 @@ package struct SegmentedDownload: Sendable {
             }
             roster.succeeded(origin)
         case .stopped(.restart(let error)): return changed(origin, error, outcome)
-        case .stopped(.complete):
-            let error = TransferError(
-                .validatorChanged, "The server now gives no such range; the download restarts from 0.")
-            return changed(origin, error, outcome)
-        case .overrun:
-            let error = TransferError(
-                .integrityLength, "The server sent more bytes than it announced; they were dropped.")
-            return changed(origin, error, outcome)
+        case .stopped(.complete): return changed(origin, .changed("no such range"), outcome)
+        case .overrun: return changed(origin, .overrun, outcome)
         case .stopped(.bareRange): sources[origin].isConditional = false
         case .stopped(.failure(let error, _))
         where error == SegmentJudge.withoutParts || !hasGivenParts && error.isRefusal:
@@ -329,11 +323,7 @@ package struct SegmentedDownload: Sendable {
 
     private func arrival(_ total: ByteCount) -> Arrival {
         var arrival = sources[lead].download.arrival(head: head, trailers: trailers, total: total, proven: true)
-        for (name, value) in checkpoint?.serverDigests ?? [:] {
-            if let algorithm = DigestAlgorithm(rawValue: name), arrival.serverDigests[algorithm] == nil {
-                arrival.serverDigests[algorithm] = value
-            }
-        }
+        arrival.serverDigests.merge(DigestFields.named(checkpoint?.serverDigests ?? [:])) { known, _ in known }
         return arrival
     }
 }

@@ -27,42 +27,23 @@ package enum ContentCodingRules {
         "lzma": ["lzma", "tlz"], "lz4": ["lz4"],
     ]
 
-    private static let otherNames = [
+    fileprivate static let otherNames = [
         "x-gzip": "gzip", "x-compress": "compress", "x-bzip2": "bzip2", "bzip": "bzip2", "x-zstd": "zstd", "x-xz": "xz",
     ]
 
     /// Words in Content-Encoding that are not codings: character sets, transfer encodings, and information that object
     /// stores keep about how a file was sent to them.
-    private static let meaningless: Set<String> = [
+    fileprivate static let meaningless: Set<String> = [
         "identity", "none", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "aws-chunked",
     ]
 
     /// Media types of files whose own format is that of a coding.
-    private static let ownTypes: [String: Set<String>] = [
+    fileprivate static let ownTypes: [String: Set<String>] = [
         "gzip": ["application/gzip", "application/x-gzip", "application/x-tgz"],
         "zstd": ["application/zstd", "application/x-zstd"],
         "compress": ["application/x-compress"], "bzip2": ["application/x-bzip2", "application/x-bzip"],
         "xz": ["application/x-xz"],
     ]
-
-    /// Codings in the order in which they were applied; nil if there is none (RFC 9110 section 8.4).
-    ///
-    /// The innermost coding does not count if the media type names the same format. Some servers say that a `.tar.gz`
-    /// has the type `application/gzip` and also the coding gzip, although it is compressed once.
-    package static func coding(of head: ResponseHead) -> String? {
-        let fields = head.values("content-encoding")
-        guard !fields.isEmpty else { return nil }
-        var codings = fields.flatMap { $0.split(separator: ",") }.map {
-            $0.trimmed.lowercased()
-        }
-        .filter { !$0.isEmpty && !meaningless.contains($0) }
-        if let innermost = codings.first, let type = MessageFraming.mediaType(head),
-            ownTypes[otherNames[innermost] ?? innermost]?.contains(type) ?? false
-        {
-            codings.removeFirst()
-        }
-        return codings.isEmpty ? nil : codings.joined(separator: ", ")
-    }
 
     /// The most bytes that a decoded body may have; anything longer is a bomb. Codings made to deceive reach a ratio of
     /// 1,032 (deflate) up to some millions; real files seldom reach 100.
@@ -73,7 +54,7 @@ package enum ContentCodingRules {
     }
 
     /// All codings of a body, the outermost first; nil if one of them cannot be decoded, or if there are too many.
-    /// - Parameter coding: the result of `coding(of:)`.
+    /// - Parameter coding: the result of `ResponseHead.contentCoding`.
     package static func undoingAll(_ coding: String) -> [Undoable]? {
         let codings = layers(coding)
         guard codings.count <= mostLayers else { return nil }
@@ -87,7 +68,7 @@ package enum ContentCodingRules {
 
     /// The error of a download whose body has more layers of codings than are decoded; nil if it has not.
     static func tooManyLayers(_ head: ResponseHead) -> TransferError? {
-        guard let coding = coding(of: head) else { return nil }
+        guard let coding = head.contentCoding else { return nil }
         let count = layers(coding).count
         guard count > mostLayers else { return nil }
         return TransferError(
@@ -97,7 +78,7 @@ package enum ContentCodingRules {
     }
 
     /// - Parameters:
-    ///   - coding: the result of `coding(of:)`, with at most as many layers as are decoded.
+    ///   - coding: the result of `ResponseHead.contentCoding`, with at most as many layers as are decoded.
     ///   - name: the file's name without codings. If it already tells the innermost codings (`x.tar.gz`), these belong
     ///     to the file itself and stay.
     package static func plan(_ coding: String?, name: String) -> Plan {
@@ -114,7 +95,7 @@ package enum ContentCodingRules {
     }
 
     /// What may be undone of a body, the preferred choice first. A digest decides between them.
-    /// - Parameter coding: the result of `coding(of:)`; nil if nothing but the preferred choice counts.
+    /// - Parameter coding: the result of `ResponseHead.contentCoding`; nil if nothing but the preferred choice counts.
     package static func forms(of coding: String?, preferring undone: [Undoable]) -> [[Undoable]] {
         let all = coding.map { layers($0).reversed().prefix(mostLayers) }?.map(undoable).prefix { $0 != nil } ?? []
         let others = (0...all.count).map { Array(all.prefix($0).compactMap(\.self)) }
@@ -149,11 +130,24 @@ package enum ContentCodingRules {
     /// A server may send any text; only a plain word is repeated in a name.
     private static func ending(_ coding: String) -> String {
         if let known = extensions[coding]?.first { return known }
-        let isWord = coding.utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || byte == UInt8(ascii: "-")
-        }
+        let isWord = coding.utf8.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "-") }
         return isWord && coding.utf8.count <= 16 && coding.utf8.first != UInt8(ascii: "-") ? coding : "coded"
+    }
+}
+
+extension ResponseHead {
+    /// Codings in the order in which they were applied; nil if there is none (RFC 9110 section 8.4).
+    ///
+    /// The innermost coding does not count if the media type names the same format. Some servers say that a `.tar.gz`
+    /// has the type `application/gzip` and also the coding gzip, although it is compressed once.
+    package var contentCoding: String? {
+        guard headers.firstIndex(named: "content-encoding") != nil else { return nil }
+        var codings = list("content-encoding").filter { !ContentCodingRules.meaningless.contains($0) }
+        if let innermost = codings.first, let type = mediaType,
+            ContentCodingRules.ownTypes[ContentCodingRules.otherNames[innermost] ?? innermost]?.contains(type) ?? false
+        {
+            codings.removeFirst()
+        }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 }

@@ -2,8 +2,6 @@ import TransferModel
 
 /// Copies a local file; the open file itself tells size and modification time, so no probe is needed.
 package struct FileDownload: TransferStrategy {
-    package static let descriptor = StrategyDescriptor(schemes: [.file], canResume: true, usesHTTP: false)
-
     private let url: ParsedURL
     private let network: NetworkOptions
     private let startOffset: ByteCount
@@ -63,9 +61,7 @@ package struct FileDownload: TransferStrategy {
     }
 
     private func failed(_ outcome: ExchangeOutcome) -> Step<Arrival> {
-        let failure = FailureClassifier.classify(outcome, url: url.requestURL)
-        let achieved = outcome.received > 0 && outcome.offset > startOffset
-        return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+        .failed(FailureClassifier.classify(outcome, url: url.requestURL).after(outcome, from: startOffset))
     }
 }
 
@@ -85,9 +81,6 @@ struct FileJudge: ResponseJudge {
     }
 
     private func accept(from offset: ByteCount, _ head: ResponseHead, _ validators: Validators) -> Verdict {
-        .accept(
-            Acceptance(
-                offset: offset, truncate: offset == 0, expected: head.size.map { $0 - offset }, total: head.size,
-                validators: validators))
+        .accept(StatJudge(offset: offset, size: head.size, validators: validators).acceptance)
     }
 }

@@ -3,9 +3,6 @@ import TransferModel
 /// Downloads over HTTP, and by helpers, whose answers look like those of HTTP (`HelperOrder`): one open-ended range
 /// after another until the representation is complete, never from two versions.
 package struct HTTPDownload: TransferStrategy {
-    package static let descriptor = StrategyDescriptor(
-        schemes: [.http, .https], canResume: true, usesHTTP: true, canSegment: true)
-    package static let ofHelpers = StrategyDescriptor(schemes: [.helper], canResume: true, usesHTTP: true)
     /// Answers in one attempt that cannot be continued, before the server is left alone for a while.
     static let restartLimit = 3
 
@@ -47,19 +44,17 @@ package struct HTTPDownload: TransferStrategy {
         origin = request.origin
         size = request.spec.size
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
-        payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
-        if let source = request.source { try UploadRequest.checkUnchanged(source, request.upload) }
+        payload = try request.payload()
         method = RequestHeaders.method(request.spec.method, hasBody: payload != .none)
         guard method != "HEAD", method != "CONNECT" else {
             throw TransferError(
                 .badField, "method: the answer to \(method) has no body that could be a file.",
                 details: ["field": "method"])
         }
-        let headers = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
-        try RequestHeaders.validate(headers)
+        let headers = try request.headers()
         wantsContinue = UploadRequest.wantsContinue(headers)
         baseHeaders = headers.filter { !$0.isNamed("expect") }
-        _network = Credentials.resolved(request.$network, url: url, headers: baseHeaders)
+        _network = request.$network.choosingCredentials(for: url, baseHeaders)
         now = request.now
         trustedDigest = request.trustedDigest
         acceptsAnyStatus = request.acceptsAnyStatus
@@ -91,10 +86,7 @@ package struct HTTPDownload: TransferStrategy {
         // Some servers refuse a request only because of its Range. The bytes stay until the whole comes.
         case .stopped(.failure(let error, _)) where judge.held != nil && error.isRefusal:
             return .run(exchange(conditional: true, whole: true))
-        case .overrun:
-            return restart(
-                TransferError(.integrityLength, "The server sent more bytes than it announced; they were dropped."),
-                outcome)
+        case .overrun: return restart(.overrun, outcome)
         case .stopped(.failure), .stopped(.redirect), .transport, .local, .aborted, .stalled, .refusedRedirect:
             return failed(outcome)
         }
@@ -112,8 +104,7 @@ package struct HTTPDownload: TransferStrategy {
         }
         upload = begun
         guard let held else {
-            let exchange = exchange(conditional: true)
-            return upload.map { .store($0, then: exchange) } ?? .run(exchange)
+            return .stored(upload, then: exchange(conditional: true))
         }
         guard isSafe, held.rangeRequest != nil else {
             self.held = nil
@@ -233,8 +224,7 @@ package struct HTTPDownload: TransferStrategy {
     private mutating func failed(_ outcome: ExchangeOutcome, with cause: AttemptFailure) -> Step<Arrival> {
         var failure = concluded(cause, outcome)
         failure.shortEnd = shortEnd(outcome)
-        let achieved = outcome.received > 0 && outcome.offset > startOffset
-        return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+        return .failed(failure.after(outcome, from: startOffset))
     }
 
     private func shortEnd(_ outcome: ExchangeOutcome) -> ShortEnd? {
@@ -261,10 +251,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
-        // An abort after everything was sent leaves open whether the server acted.
-        if case .aborted = outcome.end, !mayRepeat(after: outcome) { return failure }
-        upload = nil
-        return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: payload.length, outcome: outcome)
+        upload.conclude(failure, method: method, payload: payload.length, outcome: outcome)
     }
 
     /// A request that is not idempotent is not sent twice once the server may have acted on it (RFC 9110 section
@@ -274,11 +261,8 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {
-        var digests: [DigestAlgorithm: String] = [:]
-        for (name, value) in progress?.serverDigests ?? held?.digests ?? [:] {
-            if let algorithm = DigestAlgorithm(rawValue: name) { digests[algorithm] = value }
-        }
-        digests.merge(DigestFields.parse(trailers)) { known, _ in known }
+        let digests = DigestFields.named(progress?.serverDigests ?? held?.digests ?? [:])
+            .merging(DigestFields.parse(trailers)) { known, _ in known }
         let coding = progress.map(\.contentCoding) ?? held?.contentCoding
         let modified = (progress?.validators ?? held?.validators)?.lastModified
         var arrival = Arrival(

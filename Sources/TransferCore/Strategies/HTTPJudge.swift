@@ -18,10 +18,10 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             return .failure(Self.cutHead)
         }
         do throws(TransferError) {
-            let length = try MessageFraming.contentLength(head)
+            let length = try head.contentLength()
             switch status {
             case 206: return partial(head, length)
-            case 204, 205: return held == nil ? whole(head, 0) : restart("no content")
+            case 204, 205: return held == nil ? whole(head, 0) : .changed("no content")
             // Not yet (RFC 9110 section 15.3.3).
             case 202 where !acceptsAnyStatus: return other(202, head, length)
             case 200..<300 where Self.isSlice(head, length): return partial(head, length)
@@ -43,7 +43,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         guard let held else { return whole(head, length) }
         if mayTryBareRange, isSameVersion(head, length, held) { return .stop(.bareRange) }
         if isTextOfAnother(head, length, held) { return .failure(Self.intercepted) }
-        if contradictsItself(head, length, held) { return restart("another length under the same validator") }
+        if contradictsItself(head, length, held) { return .changed("another length under the same validator") }
         return whole(head, length)
     }
 
@@ -51,11 +51,11 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     /// network that requires a login and answers in the server's place (a captive portal, RFC 8952). The held bytes
     /// stay, and the server is asked again.
     private func isTextOfAnother(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
-        let type = MessageFraming.mediaType(head) ?? ""
+        let type = head.mediaType ?? ""
         let isPage = ["text/html", "application/xhtml+xml"].contains(type)
         let isText = type.hasPrefix("text/") || type.hasSuffix("json") || type.hasSuffix("xml")
         guard isPage || type != held.mediaType ?? (isText ? nil : type) else { return false }
-        let before = held.validators, now = MessageFraming.validators(head)
+        let before = held.validators, now = head.validators
         guard before.etag != nil || before.lastModified != nil, now.etag == nil, now.lastModified == nil
         else { return false }
         return length != held.total && length ?? .zero < max(held.total ?? .zero, Self.longestText)
@@ -80,15 +80,15 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     /// The same version by its strong validator, but another length: one of the two answers was wrong.
     private func contradictsItself(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
-        guard let length, let total = held.total, MessageFraming.contentCoding(head) == held.contentCoding
+        guard let length, let total = held.total, head.contentCoding == held.contentCoding
         else { return false }
-        return length != total && held.isConfirmed(by: MessageFraming.validators(head))
+        return length != total && held.isConfirmed(by: head.validators)
     }
 
     /// Some content networks answer If-Range with the whole file although nothing changed.
     private func isSameVersion(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
-        guard held.isConfirmed(by: MessageFraming.validators(head)),
-            MessageFraming.contentCoding(head) == held.contentCoding,
+        guard held.isConfirmed(by: head.validators),
+            head.contentCoding == held.contentCoding,
             head.values("accept-ranges").first?.trimmed.lowercased() != "none"
         else { return false }
         guard let length, let total = held.total else { return true }
@@ -107,28 +107,29 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         return .accept(
             Acceptance(
                 offset: 0, truncate: true, expected: length, total: length,
-                validators: MessageFraming.validators(head), contentCoding: MessageFraming.contentCoding(head),
-                serverDigests: Self.digests(head), mediaType: MessageFraming.mediaType(head)))
+                validators: head.validators, contentCoding: head.contentCoding,
+                serverDigests: Self.digests(head), mediaType: head.mediaType))
     }
 
     private func partial(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         let ranges = head.values("content-range")
-        let isMultipart = MessageFraming.mediaType(head)?.hasPrefix("multipart/byteranges") ?? false
+        let isMultipart = head.mediaType?.hasPrefix("multipart/byteranges") ?? false
         guard !isMultipart, ranges.count == 1, let text = ranges.first,
             case .range(let first, let last, let total) = ContentRange(text)
-        else { return held == nil ? unasked(head, length) : restart("a part without a usable Content-Range") }
+        else { return held == nil ? unasked(head, length) : .changed("a part without a usable Content-Range") }
         let expected = last - first + 1
         if let length, length != expected {
-            return held == nil ? unasked(head, length) : restart("a part of another length than its Content-Range says")
+            return held == nil
+                ? unasked(head, length) : .changed("a part of another length than its Content-Range says")
         }
         guard let held else { return unaskedPartial(head, first, expected, total) }
-        guard first == held.offset else { return restart("a part that starts elsewhere") }
-        if let total, let known = held.total, total != known { return restart("a part of another total length") }
-        if let known = held.total, last >= known { return restart("a part beyond the known length") }
-        let validators = MessageFraming.validators(head)
+        guard first == held.offset else { return .changed("a part that starts elsewhere") }
+        if let total, let known = held.total, total != known { return .changed("a part of another total length") }
+        if let known = held.total, last >= known { return .changed("a part beyond the known length") }
+        let validators = head.validators
         let digests = Self.digests(head)
-        if let what = held.contradicts(validators, digests: digests, coding: MessageFraming.contentCoding(head)) {
-            return restart(what)
+        if let what = held.contradicts(validators, digests: digests, coding: head.contentCoding) {
+            return .changed(what)
         }
         // Servers were seen to ignore If-Range. Only the answer itself can confirm the version.
         if !resumesUnproven, held.strongValidator != nil, !held.isConfirmed(by: validators) {
@@ -165,8 +166,8 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     private func unsatisfied(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
         guard let held else { return other(416, head, length) }
         // This holds even if another length was announced: the length in the range is the real one.
-        guard Self.unsatisfiedTotal(head) == held.offset, held.isConfirmed(by: MessageFraming.validators(head))
-        else { return restart("no such range") }
+        guard Self.unsatisfiedTotal(head) == held.offset, held.isConfirmed(by: head.validators)
+        else { return .changed("no such range") }
         return .stop(.complete)
     }
 
@@ -190,17 +191,11 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         return .accept(
             Acceptance(
                 offset: 0, truncate: true, expected: length, total: length,
-                contentCoding: MessageFraming.contentCoding(head)))
-    }
-
-    private func restart(_ what: String) -> Verdict {
-        .restart("The server now gives \(what); the download restarts from 0.")
+                contentCoding: head.contentCoding))
     }
 
     static func digests(_ head: ResponseHead) -> [String: String] {
-        var digests: [String: String] = [:]
-        for (algorithm, value) in DigestFields.parse(head.headers) { digests[algorithm.rawValue] = value }
-        return digests
+        .init(uniqueKeysWithValues: DigestFields.parse(head.headers).map { ($0.rawValue, $1) })
     }
 }
 

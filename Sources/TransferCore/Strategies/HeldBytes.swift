@@ -21,7 +21,7 @@ struct HeldBytes: Sendable, Hashable {
         digests = checkpoint.serverDigests
         self.trustedDigest = trustedDigest
         let last = ResponseHead(url: "", headers: lastHeaders)
-        if isConfirmed(by: MessageFraming.validators(last)) { mediaType = MessageFraming.mediaType(last) }
+        if isConfirmed(by: last.validators) { mediaType = last.mediaType }
     }
 
     /// The held bytes after more of an accepted answer arrived.
@@ -49,11 +49,11 @@ struct HeldBytes: Sendable, Hashable {
         return RangeRequest(offset: offset, ifRange: nil)
     }
 
-    var hasStrongTag: Bool { validators.etag.map(EntityTag.isStrong) ?? false }
+    var hasStrongTag: Bool { validators.etag.map(Validators.isStrong) ?? false }
 
     /// The validator for If-Range (RFC 9110 section 13.1.5); with a weak tag, not even a date.
     var strongValidator: String? {
-        if let etag = validators.etag { return EntityTag.isStrong(etag) ? etag : nil }
+        if let etag = validators.etag { return Validators.isStrong(etag) ? etag : nil }
         return hasStrongDate ? validators.lastModified : nil
     }
 

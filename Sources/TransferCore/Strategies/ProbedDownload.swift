@@ -3,9 +3,6 @@ import TransferModel
 /// Downloads over FTP and SFTP, where size and modification time are the only validators. It asks for both before each
 /// attempt, because REST alone proves nothing (RFC 3659).
 struct ProbedDownload: TransferStrategy {
-    static let ftp = StrategyDescriptor(schemes: [.ftp, .ftps], canResume: true, usesHTTP: false)
-    static let sftp = StrategyDescriptor(schemes: [.sftp], canResume: true, usesHTTP: false)
-
     private let url: ParsedURL
     private let origin: String?
     private let size: ByteCount?
@@ -35,7 +32,7 @@ struct ProbedDownload: TransferStrategy {
         origin = request.origin
         size = request.spec.size
         var network = request.network
-        Credentials.resolve(&network, url: url, headers: [])
+        network.chooseCredentials(for: url, [])
         self.network = network
         trustedDigest = request.trustedDigest
         checkpoint = request.checkpoint.flatMap { $0.offset > 0 ? $0 : nil }
@@ -51,9 +48,7 @@ struct ProbedDownload: TransferStrategy {
         case (.fetching, .transport(let code, _)) where Self.cannotResume.contains(code):
             return restart(
                 TransferError(.validatorChanged, "The server cannot continue from an offset; it restarts from 0."))
-        case (.fetching, .overrun):
-            return restart(
-                TransferError(.integrityLength, "The server sent more bytes than it announced; they were dropped."))
+        case (.fetching, .overrun): return restart(.overrun)
         case (.probing, .stopped), (.probing, .transport), (.probing, .local), (.probing, .aborted),
             (.probing, .stalled), (.probing, .overrun), (.probing, .refusedRedirect), (.fetching, .stopped),
             (.fetching, .transport), (.fetching, .local), (.fetching, .aborted), (.fetching, .stalled),
@@ -78,7 +73,9 @@ struct ProbedDownload: TransferStrategy {
             let error = TransferError(.validatorChanged, "\(reason); the download restarts from 0.")
             return .restart(error, then: fetch(from: 0, size: size, validators))
         }
-        if checkpoint.offset == size { return .finished(complete(checkpoint, outcome)) }
+        if checkpoint.offset == size {
+            return .finished(Arrival(total: checkpoint.offset, lengthProven: true, head: outcome.head))
+        }
         return .run(fetch(from: checkpoint.offset, size: size, validators))
     }
 
@@ -112,10 +109,6 @@ struct ProbedDownload: TransferStrategy {
                 lastModified: accepted.validators.lastModified))
     }
 
-    private func complete(_ checkpoint: Checkpoint, _ outcome: ExchangeOutcome) -> Arrival {
-        Arrival(total: checkpoint.offset, lengthProven: true, head: outcome.head)
-    }
-
     /// The file changed between probe and fetch, or offsets do not work here: start again with the probe, from 0.
     private mutating func restart(_ error: TransferError) -> Step<Arrival> {
         restarts += 1
@@ -127,9 +120,7 @@ struct ProbedDownload: TransferStrategy {
     }
 
     private func failed(_ outcome: ExchangeOutcome) -> Step<Arrival> {
-        let failure = FailureClassifier.classify(outcome, url: url.requestURL)
-        let achieved = outcome.received > 0 && outcome.offset > startOffset
-        return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+        .failed(FailureClassifier.classify(outcome, url: url.requestURL).after(outcome, from: startOffset))
     }
 }
 

@@ -74,30 +74,29 @@ package struct StrategyRequest: Sendable {
         return request
     }
 
+    /// The fields that session and caller want, except those of `owned`.
+    /// - Throws: `request.bad_field` if one cannot be sent.
+    func headers(owned: Set<String> = RequestHeaders.owned) throws(TransferError) -> [HeaderField] {
+        let headers = RequestHeaders.merge(session: sessionHeaders, task: spec.headers ?? [], owned: owned)
+        try RequestHeaders.validate(headers)
+        return headers
+    }
+
+    /// The body of a request that is no upload.
+    /// - Throws: `request.bad_field`, `source.changed`.
+    func payload() throws(TransferError) -> Payload {
+        let payload = try Payload(spec.body, source: source)
+        if let source { try UploadRequest.checkUnchanged(source, upload) }
+        return payload
+    }
+
     package static func randomNonce() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 }
 
-/// What a strategy can do, for `daemon.info` and the contract suite.
-package struct StrategyDescriptor: Sendable, Hashable {
-    package var schemes: [URLScheme]
-    package var canResume: Bool
-    /// Header fields, methods and bodies of the task have an effect.
-    package var usesHTTP: Bool
-    /// Segments of one file may be fetched at the same time.
-    package var canSegment = false
-}
-
 /// Knows which strategy serves which scheme; nothing else names the concrete types.
 package enum StrategyRegistry {
-    package static let descriptors: [StrategyDescriptor] = [
-        HTTPDownload.descriptor, HTTPDownload.ofHelpers, ProbedDownload.ftp, ProbedDownload.sftp,
-        FileDownload.descriptor, DataURLDownload.descriptor,
-    ]
-
-    package static var schemes: [String] { descriptors.flatMap(\.schemes).map(\.rawValue) }
-
     /// The strategy of a download.
     /// - Throws: `request.bad_url`, `request.bad_field`, `request.unsupported`, `policy.plaintext_refused`.
     package static func download(
@@ -214,7 +213,7 @@ extension StrategyRegistry {
         _ request: StrategyRequest, _ url: ParsedURL
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         let context = try UploadRequest(request, url)
-        var choice = try UploadChoice.protocol(of: request.spec, stored: request.upload)
+        var choice = try UploadProtocol.chosen(by: request.spec, stored: request.upload)
         // A helper is not asked what it knows: `load` carries the whole body.
         if url.scheme == .helper { choice = choice ?? .put }
         guard let kind = choice else { return AutoUpload(context) }

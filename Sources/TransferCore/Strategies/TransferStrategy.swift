@@ -35,6 +35,11 @@ package indirect enum Step<Yield: Sendable>: Sendable {
 }
 
 extension Step {
+    /// Stores the progress, if there is any, before the exchange.
+    static func stored(_ progress: UploadProgress?, then exchange: Exchange) -> Step {
+        progress.map { .store($0, then: exchange) } ?? .run(exchange)
+    }
+
     /// The exchange to perform next; nil after the strategy's last step.
     package var exchange: Exchange? {
         switch self {
@@ -51,25 +56,13 @@ package struct Arrival: Sendable, Hashable {
     package var head: ResponseHead?
     package var contentCoding: String?
     /// The server's digests of the whole file, by algorithm, lower-case hexadecimal.
-    package var serverDigests: [DigestAlgorithm: String]
+    package var serverDigests: [DigestAlgorithm: String] = [:]
     /// When the file was last changed, as the server wrote it.
     package var lastModified: String?
     /// A repeated request cannot make the server act twice.
     package var mayBeFetchedAgain = true
     /// The mirrors that bytes came from, by the names that checkpoints use; not the task's own URL.
     package var mirrors: [String] = []
-
-    package init(
-        total: ByteCount, lengthProven: Bool, head: ResponseHead? = nil, contentCoding: String? = nil,
-        serverDigests: [DigestAlgorithm: String] = [:], lastModified: String? = nil
-    ) {
-        self.total = total
-        self.lengthProven = lengthProven
-        self.head = head
-        self.contentCoding = contentCoding
-        self.serverDigests = serverDigests
-        self.lastModified = lastModified
-    }
 
     /// Seconds since 1970.
     package var modificationTime: Int64? { head?.modificationTime ?? lastModified.flatMap(HTTPDate.parse) }

@@ -23,8 +23,7 @@ package struct RetentionGate: Sendable {
 
     /// Must be called from time to time.
     package mutating func allows(at now: ClockReading) -> Bool {
-        let expected = last.wall.advanced(by: Seconds(Double(now.boot - last.boot) / 1000))
-        let leap = now.wall.since(expected)
+        let leap = now.jump(since: last)
         last = now
         if leap > Self.harmlessLeap {
             doubtedSince = now.boot

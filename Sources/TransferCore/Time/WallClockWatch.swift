@@ -11,8 +11,7 @@ package struct WallClockWatch: Sendable {
 
     /// By how much the clock was set since the last call, negative if it went back; nil if it was not set.
     package mutating func jump(at now: ClockReading) -> Seconds? {
-        let expected = anchor.wall.advanced(by: Seconds(Double(now.boot - anchor.boot) / 1000))
-        let jump = now.wall.since(expected)
+        let jump = now.jump(since: anchor)
         guard abs(jump.rawValue) > Self.tolerance.rawValue else { return nil }
         anchor = now
         return jump

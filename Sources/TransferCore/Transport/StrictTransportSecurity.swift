@@ -10,19 +10,21 @@ package struct StrictTransportSecurity: Hashable, Sendable {
     /// longer than `Bounds.strictTransportSecurity` is ignored too.
     package init?(_ field: String) {
         guard field.utf8.count <= Bounds.strictTransportSecurity else { return nil }
-        var rest = Array(field.utf8)[...]
+        var rest = field[...].utf8
         var names: Set<String> = []
         var age: Int64?
         while true {
-            rest.skipSpace()
-            if let name = rest.takeToken()?.lowercased() {
+            rest.skipBlanks()
+            let name = rest.take(while: HeaderField.isTokenByte).lowercased()
+            if !name.isEmpty {
                 var value: String?
-                rest.skipSpace()
+                rest.skipBlanks()
                 if rest.take("=") {
-                    rest.skipSpace()
-                    guard let text = rest.takeToken() ?? rest.takeQuoted() else { return nil }
-                    value = text
-                    rest.skipSpace()
+                    rest.skipBlanks()
+                    let token = rest.take(while: HeaderField.isTokenByte)
+                    value = token.isEmpty ? rest.takeQuoted(endsOpen: false) : token
+                    guard value != nil else { return nil }
+                    rest.skipBlanks()
                 }
                 // No directive may appear twice (section 6.1, rule 2).
                 guard names.insert(name).inserted else { return nil }
@@ -47,9 +49,8 @@ package struct StrictTransportSecurity: Hashable, Sendable {
 
     /// `delta-seconds`: digits alone.
     private static func seconds(_ text: String) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         let most = Int64(Bounds.longestTimeout)
-        return text.utf8.reduce(0) { min($0 * 10 + Int64($1 - 0x30), most) }
+        return text.isDigits ? min(Int64(text) ?? most, most) : nil
     }
 
     /// The same URL over https (section 8.3): port 80 becomes 443, and any other port stays.
@@ -63,40 +64,5 @@ package struct StrictTransportSecurity: Hashable, Sendable {
         let (authority, path) = (Substring(rest[..<end]), Substring(rest[end...]))
         let host = authority.hasSuffix(":80") ? authority.dropLast(3) : authority
         return "https://\(host)\(path)"
-    }
-}
-
-extension ArraySlice<UInt8> {
-    fileprivate mutating func skipSpace() {
-        self = drop { $0 == 0x20 || $0 == 0x09 }
-    }
-
-    fileprivate mutating func take(_ mark: Unicode.Scalar) -> Bool {
-        guard first == UInt8(ascii: mark) else { return false }
-        removeFirst()
-        return true
-    }
-
-    fileprivate mutating func takeToken() -> String? {
-        let token = prefix { HeaderField.isTokenByte($0) }
-        guard !token.isEmpty else { return nil }
-        self = self[token.endIndex...]
-        return String(decoding: token, as: UTF8.self)
-    }
-
-    /// Takes a quoted-string (RFC 9110 section 5.6.4) and returns its content; nil if there is none.
-    fileprivate mutating func takeQuoted() -> String? {
-        guard take("\"") else { return nil }
-        var content: [UInt8] = []
-        while let byte = popFirst() {
-            switch byte {
-            case UInt8(ascii: "\""): return String(decoding: content, as: UTF8.self)
-            case UInt8(ascii: "\\"):
-                guard let escaped = popFirst() else { return nil }
-                content.append(escaped)
-            default: content.append(byte)
-            }
-        }
-        return nil
     }
 }

@@ -89,7 +89,7 @@ extension SpecRules {
         for (domain, exception) in domains.sorted(by: { $0.key < $1.key }) {
             let field = "exceptionDomains[\"\(domain.prefix(60))\"]"
             let name = HostName.canonical(domain)
-            let isAddress = HostRules.isAddress(name)
+            let isAddress = HostName.isWholeAddress(name)
             guard isAddress || HostName.isDomain(name) else {
                 throw bad(field, "give the name of a host or domain, or an address, without scheme, port and \"*\".")
             }

@@ -9,22 +9,18 @@ package enum AnswerBody: Sendable, Hashable {
     case unreadable(TransferError?)
 
     /// Part of a body (206) stays as it came: it begins in the middle of the coded body.
-    package init(of outcome: ExchangeOutcome, to exchange: Exchange) {
-        guard exchange.decodesBody, !outcome.body.isEmpty, let head = outcome.head, head.status != 206,
-            let coding = ContentCodingRules.coding(of: head)
-        else {
+    package init(_ head: ResponseHead, decodes: Bool) {
+        guard decodes, head.status != 206, let coding = head.contentCoding else {
             self = .asItCame
             return
         }
-        guard outcome.isWhole, !outcome.isBodyTruncated else {
-            self = .unreadable(nil)
-            return
-        }
-        guard let codings = ContentCodingRules.undoingAll(coding) else {
-            self = .unreadable(Self.unknown(coding))
-            return
-        }
-        self = .coded(codings)
+        self = ContentCodingRules.undoingAll(coding).map { .coded($0) } ?? .unreadable(Self.unknown(coding))
+    }
+
+    /// The same for a body that is here.
+    package init(of outcome: ExchangeOutcome, to exchange: Exchange) {
+        self.init(outcome.head ?? ResponseHead(url: ""), decodes: exchange.decodesBody && !outcome.body.isEmpty)
+        if self != .asItCame, !outcome.isWhole || outcome.isBodyTruncated { self = .unreadable(nil) }
     }
 
     static func unknown(_ coding: String) -> TransferError {

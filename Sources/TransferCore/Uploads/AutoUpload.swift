@@ -59,7 +59,7 @@ package struct AutoUpload: TransferStrategy {
             throw FailureClassifier.classify(outcome, url: request.url.requestURL)
         }
         guard status < 500 || Self.unknownMethod.contains(status), !Self.notNow.contains(status) else {
-            throw FailureClassifier.answered(head, now: request.now)
+            throw request.refused(head)
         }
         guard (200..<300).contains(status) else { return PlainUpload(request.inFolder, .put) }
         if !head.values("tus-version").isEmpty || !head.values("tus-resumable").isEmpty {

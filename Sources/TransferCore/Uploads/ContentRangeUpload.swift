@@ -9,7 +9,7 @@ package struct ContentRangeUpload: TransferStrategy {
 
     private enum Stage {
         case creating, asking
-        case sending(PayloadRange)
+        case sending(ByteRange)
     }
 
     private let request: UploadRequest
@@ -91,18 +91,18 @@ package struct ContentRangeUpload: TransferStrategy {
     private mutating func send() -> Exchange {
         let range = track.next(atMost: Self.chunk)
         stage = .sending(range)
-        guard range.length > 0 else { return put("bytes */\(request.size)", .bytes([]), type: nil) }
+        guard !range.isEmpty else { return put("bytes */\(request.size)", .bytes([]), type: nil) }
         var exchange = put(
-            "bytes \(range.offset)-\(range.end.rawValue - 1)/\(request.size)",
-            .source(offset: range.offset, length: range.length), type: request.contentType)
-        exchange.digests = request.digests("Content-Digest")
+            "bytes \(range.start)-\(range.end.rawValue - 1)/\(request.size)",
+            .part(range), type: request.contentType)
+        exchange.digests = request.digests(.content)
         return exchange
     }
 
     // MARK: Answers
 
     private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
-        guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
+        guard (200..<300).contains(status) else { throw request.refused(head) }
         return begin(
             at: try track.place(
                 head, orElse: "The server opened no upload session: its answer has no Location. Check the URL."),
@@ -121,18 +121,18 @@ package struct ContentRangeUpload: TransferStrategy {
             return try confirmed(held, sent)
         case 200..<300: return try finished(outcome, sent)
         case 404, 410:
-            guard !urlIsSession else { throw FailureClassifier.answered(head, now: request.now) }
+            guard !urlIsSession else { throw request.refused(head) }
             return .restart(try track.vanish(status), then: create())
         // Not the range that the server expects next.
         case 409, 416:
-            guard sent != nil else { throw FailureClassifier.answered(head, now: request.now) }
+            guard sent != nil else { throw request.refused(head) }
             try track.disappoint()
             return .run(ask())
         case 413:
-            guard let sent else { throw FailureClassifier.answered(head, now: request.now) }
-            try track.shrink(sent.range.length, unit: Self.unit, or: track.refused(head))
+            guard let sent else { throw request.refused(head) }
+            try track.shrink(sent.range.count, unit: Self.unit, or: request.refused(head))
             return .run(ask())
-        default: throw track.refused(head)
+        default: throw request.refused(head)
         }
     }
 
@@ -161,8 +161,7 @@ package struct ContentRangeUpload: TransferStrategy {
         if !isFirst || offset > 0 { try track.confirm(offset, after: sent) }
         // The server has everything but has not said so: ask it.
         if offset == request.size, request.size > 0 { return .run(ask()) }
-        guard let upload else { return .run(send()) }
-        return .store(upload, then: send())
+        return .stored(upload, then: send())
     }
 
     private mutating func finished(

@@ -9,16 +9,14 @@ package struct DataRequest: TransferStrategy {
     private let streamed: StreamedBody?
     private let now: Timestamp
     private let limit: ByteCount
-    private let acceptsAnyStatus: Bool
-    private let asksChallenges: AskedChallenges
+    private let wanted: ResponseHold
     private let progressAtStart: UploadProgress
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
 
     /// - Throws: `request.bad_field` for a request that cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
-        let payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
-        if let source = request.source { try UploadRequest.checkUnchanged(source, request.upload) }
+        let payload = try request.payload()
         self.url = url
         method = RequestHeaders.method(request.spec.method, hasBody: payload != .none)
         guard method != "CONNECT" else {
@@ -26,11 +24,9 @@ package struct DataRequest: TransferStrategy {
         }
         now = request.now
         limit = request.dataLimit
-        acceptsAnyStatus = request.acceptsAnyStatus
-        asksChallenges = request.asksChallenges
-        let headers = RequestHeaders.merge(
-            session: request.sessionHeaders, task: request.spec.headers ?? [], owned: RequestHeaders.framing)
-        try RequestHeaders.validate(headers)
+        wanted = ResponseHold(
+            acceptsAnyStatus: request.acceptsAnyStatus, asksChallenges: request.asksChallenges)
+        let headers = try request.headers(owned: RequestHeaders.framing)
         var exchange = Exchange(url: url.requestURL, judge: CaptureJudge(needsBody: true))
         exchange.kind = .request
         exchange.redirects = request.redirects
@@ -51,13 +47,13 @@ package struct DataRequest: TransferStrategy {
         exchange.responseLimit = limit
         exchange.stopsAtResponseLimit = true
         exchange.network = request.network
-        Credentials.resolve(&exchange.network, url: url, headers: headers)
+        exchange.network.chooseCredentials(for: url, headers)
         streamed = request.streamed
         if streamed != nil {
             exchange.judge = StreamJudge(
                 isHead: method == "HEAD", decodes: exchange.decodesBody,
                 isContinuable: method == "GET" && payload == .none && !headers.contains { $0.isNamed("range") },
-                acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges, now: now)
+                wanted: wanted, now: now)
         }
         self.exchange = exchange
         upload = request.upload
@@ -72,17 +68,13 @@ package struct DataRequest: TransferStrategy {
             return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
         if let streamed { return next(after: outcome, of: streamed) }
-        guard let (head, status) = outcome.answer(ofWhole: false) else {
+        guard let (head, _) = outcome.answer(ofWhole: false) else {
             return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
-        switch status {
-        case 200..<300, 304: return answered(outcome)
-        case _ where acceptsAnyStatus && !asksChallenges.include(head): return answered(outcome)
-        default:
-            var failure = FailureClassifier.answered(head, now: now)
-            failure.heedProxy(of: outcome)
-            return .failed(concluded(failure, outcome))
-        }
+        if wanted.applies(to: head) { return answered(outcome) }
+        var failure = FailureClassifier.answered(head, now: now)
+        failure.heedProxy(of: outcome)
+        return .failed(concluded(failure, outcome))
     }
 
     /// The codings to request. A range counts bytes of the coded body, and part of a coded body cannot be decoded.
@@ -112,7 +104,7 @@ package struct DataRequest: TransferStrategy {
     }
 
     private mutating func answered(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
-        let announced = outcome.head.flatMap { try? MessageFraming.contentLength($0) } ?? 0
+        let announced = outcome.head.flatMap { try? $0.contentLength() } ?? 0
         let hasBody = method != "HEAD" && outcome.head?.status != 304
         if outcome.isBodyTruncated || (hasBody && announced > limit) {
             upload = nil
@@ -128,12 +120,7 @@ package struct DataRequest: TransferStrategy {
     }
 
     private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
-        let length = exchange.payload.length
-        if case .aborted = outcome.end, !RepeatRules.mayRepeat(method, payload: length, after: outcome) {
-            return failure
-        }
-        upload = nil
-        var final = PlainUpload.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
+        var final = upload.conclude(failure, method: method, payload: exchange.payload.length, outcome: outcome)
         final.isOfBody = failure.error.isOfBody
         return final
     }

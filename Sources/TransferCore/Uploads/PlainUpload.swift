@@ -23,7 +23,7 @@ package struct PlainUpload: TransferStrategy {
             return .failed(concluded(outcome.failure(request.url.requestURL), outcome))
         }
         guard (200..<300).contains(status) else {
-            return .failed(concluded(FailureClassifier.answered(head, now: request.now), outcome))
+            return .failed(concluded(request.refused(head), outcome))
         }
         return .finished(outcome.uploadResult(total: request.size))
     }
@@ -47,33 +47,13 @@ package struct PlainUpload: TransferStrategy {
             method, request.url.requestURL, contentType: form?.contentType ?? type,
             payload: form?.payload ?? .source(offset: 0, length: request.size))
         // A form is not a representation of the target; its digest is that of the message.
-        exchange.digests =
-            kind == .multipart ? request.digests("Content-Digest") : request.digests("Repr-Digest", of: .source)
+        exchange.digests = request.digests(kind == .multipart ? .content : .representation)
         exchange.redirects = request.redirects
         return exchange
     }
 
     private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
-        let length = exchange().payload.length
-        let mayRepeat = RepeatRules.mayRepeat(method, payload: length, after: outcome)
-        // An abort after everything was sent leaves open whether the server acted.
-        if case .aborted = outcome.end, !mayRepeat { return failure }
-        upload = nil
-        return Self.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
-    }
-
-    /// The failure, made permanent if another try could make the server act twice.
-    static func finalIfUnrepeatable(
-        _ failure: AttemptFailure, method: String, payload: ByteCount?, outcome: ExchangeOutcome
-    ) -> AttemptFailure {
-        guard case .transient = failure.disposition,
-            !RepeatRules.mayRepeat(method, payload: payload, after: outcome)
-        else { return failure }
-        var failure = failure
-        failure.disposition = .permanent
-        failure.error.retryable = false
-        failure.error.message += " A \(method) request is not repeated by itself."
-        return failure
+        upload.conclude(failure, method: method, payload: exchange().payload.length, outcome: outcome)
     }
 
     /// The request was interrupted while it was under way, for example by the end of the daemon.
@@ -82,5 +62,69 @@ package struct PlainUpload: TransferStrategy {
             .networkLost,
             "The request was interrupted before its answer arrived; whether the server acted on it is not known. "
                 + "Look there, then task.retry.")
+    }
+}
+
+extension AttemptFailure {
+    /// The failure, made permanent if another try could make the server act twice.
+    func finalIfUnrepeatable(_ method: String, payload: ByteCount?, _ outcome: ExchangeOutcome) -> AttemptFailure {
+        guard case .transient = disposition, !RepeatRules.mayRepeat(method, payload: payload, after: outcome) else {
+            return self
+        }
+        return final(" A \(method) request is not repeated by itself.")
+    }
+}
+
+extension UploadProgress? {
+    /// What the end of a request means, which is not repeated by itself if the server may have acted on it.
+    mutating func conclude(
+        _ failure: AttemptFailure, method: String, payload: ByteCount?, outcome: ExchangeOutcome
+    ) -> AttemptFailure {
+        // An abort after everything was sent leaves open whether the server acted.
+        if case .aborted = outcome.end, !RepeatRules.mayRepeat(method, payload: payload, after: outcome) {
+            return failure
+        }
+        self = nil
+        return failure.finalIfUnrepeatable(method, payload: payload, outcome)
+    }
+}
+
+/// A multipart/form-data body (RFC 7578): first the fields, then the file, so that servers know the fields when it
+/// comes.
+struct MultipartForm: Sendable {
+    let boundary: String
+    let payload: Payload
+
+    var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+
+    init(_ request: UploadRequest) {
+        // Unpredictable, so that no file contains it intentionally; 1 to 70 characters (RFC 2046 section 5.1.1).
+        let boundary = "dld-\(request.nonce)"
+        var head = ""
+        for (name, value) in (request.spec.formFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+            head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.quoted(name))\"\r\n\r\n\(value)\r\n"
+        }
+        let field = Self.quoted(request.spec.formField ?? "file")
+        head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(field)\"; "
+        head += "filename=\"\(Self.quoted(request.fileName))\"\r\n"
+        head += "Content-Type: \(request.spec.contentType ?? MediaType.guess(request.fileName))\r\n\r\n"
+        self.boundary = boundary
+        payload = .framed(
+            head: Array(head.utf8), offset: 0, length: request.size, tail: Array("\r\n--\(boundary)--\r\n".utf8))
+    }
+
+    /// Percent-encodes characters that would end the quoted string or the line; others are sent as UTF-8 (RFC 7578
+    /// section 4.2 and the HTML standard).
+    static func quoted(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "%22"
+            case "\r": result += "%0D"
+            case "\n": result += "%0A"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
     }
 }

@@ -37,7 +37,7 @@ package struct RemoteFileUpload: TransferStrategy {
         self.source = source
         now = request.now
         var network = request.network
-        Credentials.resolve(&network, url: url, headers: [])
+        network.chooseCredentials(for: url, [])
         self.network = network
         upload = request.upload?.uploadProtocol == .file ? request.upload : nil
         isResuming = upload != nil
@@ -46,10 +46,15 @@ package struct RemoteFileUpload: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return .run(probe()) }
-        switch stage {
-        case .probing: return probed(outcome)
-        case .sending(let offset): return sent(outcome, from: offset)
-        case .verifying: return verified(outcome)
+        do throws(AttemptFailure) {
+            switch stage {
+            case .probing: return try probed(outcome)
+            case .sending(let offset): return try sent(outcome, from: offset)
+            case .verifying: return try verified(outcome)
+            }
+        } catch {
+            let offset = upload?.offset ?? 0
+            return .failed(error.with(progressed: offset > startOffset, held: offset))
         }
     }
 
@@ -102,13 +107,8 @@ package struct RemoteFileUpload: TransferStrategy {
         }
     }
 
-    private mutating func probed(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
-        let found: RemoteFile?
-        do throws(AttemptFailure) {
-            found = try remote(outcome)
-        } catch {
-            return fail(error)
-        }
+    private mutating func probed(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> Step<UploadResult> {
+        let found = try remote(outcome)
         let offset = isResuming ? resumable(found) : 0
         if offset == 0 {
             var begun = UploadProgress(uploadProtocol: .file, source: source, createdAt: now).begun(at: url)
@@ -118,8 +118,7 @@ package struct RemoteFileUpload: TransferStrategy {
         }
         upload?.offset = offset
         if offset == source.size { return .finished(UploadResult(head: outcome.head, total: offset)) }
-        guard let upload else { return .run(send(from: offset)) }
-        return .store(upload, then: send(from: offset))
+        return .stored(upload, then: send(from: offset))
     }
 
     /// Bytes of our file that are there; 0 if the file there may belong to somebody else, or is longer than ours.
@@ -134,47 +133,37 @@ package struct RemoteFileUpload: TransferStrategy {
 
     // MARK: Sending
 
-    private mutating func sent(_ outcome: ExchangeOutcome, from offset: ByteCount) -> Step<UploadResult> {
+    private mutating func sent(
+        _ outcome: ExchangeOutcome, from offset: ByteCount
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         switch outcome.end {
         case .finished:
             stage = .verifying
             return .run(exchange(.probe))
-        case .transport(let code, _) where offset > 0 && Self.cannotResume.contains(code): return restart()
-        case .stopped(.restart(let error)) where offset > 0: return lookAgain(error)
+        case .transport(let code, _) where offset > 0 && Self.cannotResume.contains(code):
+            let error = TransferError(
+                .httpProtocol, "The server cannot continue the file; it is sent from 0.", retryable: true)
+            try countRestart(error)
+            upload?.offset = 0
+            isResuming = false
+            return .restart(error, then: probe())
+        // The length of the remote file changed between probe and sending: bytes of a lost connection arrived late, or
+        // somebody else writes there.
+        case .stopped(.restart(let error)) where offset > 0:
+            try countRestart(error)
+            return .run(probe())
         case .transport, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect:
-            return fail(FailureClassifier.classify(outcome, url: place))
+            throw FailureClassifier.classify(outcome, url: place)
         }
     }
 
-    /// The length of the remote file changed between probe and sending: bytes of a lost connection arrived late, or
-    /// somebody else writes there.
-    private mutating func lookAgain(_ error: TransferError) -> Step<UploadResult> {
+    private mutating func countRestart(_ error: TransferError) throws(AttemptFailure) {
         restarts += 1
-        guard restarts <= UploadTrack.restartLimit else {
-            return fail(.transient(error))
-        }
-        return .run(probe())
+        guard restarts <= UploadTrack.restartLimit else { throw .transient(error) }
     }
 
-    private mutating func restart() -> Step<UploadResult> {
-        restarts += 1
-        let error = TransferError(
-            .httpProtocol, "The server cannot continue the file; it is sent from 0.", retryable: true)
-        guard restarts <= UploadTrack.restartLimit else {
-            return fail(.transient(error))
-        }
-        upload?.offset = 0
-        isResuming = false
-        return .restart(error, then: probe())
-    }
-
-    private mutating func verified(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
-        let found: RemoteFile?
-        do throws(AttemptFailure) {
-            found = try remote(outcome)
-        } catch {
-            return fail(error)
-        }
+    private mutating func verified(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> Step<UploadResult> {
+        let found = try remote(outcome)
         // A server that does not report sizes has accepted every byte without complaint.
         guard let size = found?.size, size != source.size else {
             upload?.offset = source.size
@@ -182,13 +171,7 @@ package struct RemoteFileUpload: TransferStrategy {
         }
         // Somebody else writes there, or bytes were lost in the middle: none of it can be trusted.
         upload = nil
-        return fail(
-            .transient(
-                .integrityLength, "The server has \(size) bytes of \(source.size); the upload begins again from 0."))
-    }
-
-    private func fail(_ failure: AttemptFailure) -> Step<UploadResult> {
-        let offset = upload?.offset ?? 0
-        return .failed(failure.with(progressed: offset > startOffset, held: offset))
+        throw .transient(
+            .integrityLength, "The server has \(size) bytes of \(source.size); the upload begins again from 0.")
     }
 }

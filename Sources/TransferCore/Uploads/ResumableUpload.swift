@@ -5,7 +5,7 @@ package struct ResumableUpload: TransferStrategy {
     private enum Stage {
         case creating, locating
         case optimistic
-        case appending(PayloadRange)
+        case appending(ByteRange)
     }
 
     private let request: UploadRequest
@@ -63,7 +63,7 @@ package struct ResumableUpload: TransferStrategy {
             method, request.url.requestURL,
             own: [fields.interop, fields.complete(complete)] + fields.length(request.size),
             contentType: request.contentType, payload: payload)
-        exchange.digests = request.digests("Repr-Digest", of: .source)
+        exchange.digests = request.digests(.representation)
         return exchange
     }
 
@@ -102,10 +102,10 @@ package struct ResumableUpload: TransferStrategy {
         let isLast = range.end == request.size
         var exchange = request.exchange(
             "PATCH", track.resource ?? request.url.requestURL,
-            own: [fields.interop, HeaderField("Upload-Offset", "\(range.offset)"), fields.complete(isLast)],
+            own: [fields.interop, HeaderField("Upload-Offset", "\(range.start)"), fields.complete(isLast)],
             contentType: "application/partial-upload",
-            payload: range.length == 0 ? .bytes([]) : .source(offset: range.offset, length: range.length))
-        exchange.digests = request.digests("Content-Digest")
+            payload: .part(range))
+        exchange.digests = request.digests(.content)
         return exchange
     }
 
@@ -113,14 +113,13 @@ package struct ResumableUpload: TransferStrategy {
 
     private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         try notAnswered(head, status)
-        guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
+        guard (200..<300).contains(status) else { throw request.refused(head) }
         let place = try track.place(
             head,
             orElse: "The server created no resumable upload: its answer has no Location. Try another interopVersion.")
         track.upload = fresh(at: place)
         try learn(head)
-        guard let upload else { return .run(append()) }
-        return .store(upload, then: append())
+        return goOn()
     }
 
     private mutating func createdWithContent(
@@ -130,9 +129,9 @@ package struct ResumableUpload: TransferStrategy {
         let isComplete = fields.isComplete(head)
         guard (200..<300).contains(status) else {
             if isComplete == true { throw final(head) }
-            throw ended(track.refused(head), outcome)
+            throw ended(request.refused(head), outcome)
         }
-        let whole = PayloadRange(offset: 0, length: request.size)
+        let whole = ByteRange(.zero, request.size)
         if isComplete == true || (isComplete == nil && !acknowledgesLess(head)) {
             return try complete(SentPiece(whole, outcome), head, outcome)
         }
@@ -143,8 +142,7 @@ package struct ResumableUpload: TransferStrategy {
             track.upload?.resourceURL = place
         }
         // If the daemon ended without storing this, the next one could neither find the upload nor send it again.
-        guard let upload else { return .run(locate()) }
-        return .store(upload, then: locate())
+        return .stored(upload, then: locate())
     }
 
     /// No final answer: the upload resumes at the place that a 104 named.
@@ -156,16 +154,14 @@ package struct ResumableUpload: TransferStrategy {
             return track.fail(failure)
         }
         if case .aborted = outcome.end, outcome.sent >= request.size { return track.fail(failure) }
-        track.upload = nil
-        return track.fail(
-            PlainUpload.finalIfUnrepeatable(failure, method: method, payload: request.size, outcome: outcome))
+        return track.fail(ended(failure, outcome))
     }
 
     /// A refusal of an optimistic creation; if a 104 named a place, the upload resumes there.
     private mutating func ended(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
         if track.resource != nil { return failure }
         track.upload = nil
-        return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: request.size, outcome: outcome)
+        return failure.finalIfUnrepeatable(method, payload: request.size, outcome)
     }
 
     private mutating func hear(_ interim: [ResponseHead]) {
@@ -179,10 +175,7 @@ package struct ResumableUpload: TransferStrategy {
         if status == 404 || status == 410 { return .restart(try track.vanish(status), then: create()) }
         guard (200..<300).contains(status) else { throw failed(head, isComplete) }
         try learn(head)
-        if let length = head.count("upload-length"), length != request.size {
-            throw .permanent(
-                .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it again.")
-        }
+        try track.checkLength(head)
         let offset = head.count("upload-offset")
         if isComplete == true {
             guard offset.map({ $0 == request.size }) ?? head.values("upload-offset").isEmpty else {
@@ -201,7 +194,7 @@ package struct ResumableUpload: TransferStrategy {
     // MARK: Append
 
     private mutating func appended(
-        _ range: PayloadRange, _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
+        _ range: ByteRange, _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
     ) throws(AttemptFailure) -> Step<UploadResult> {
         let isComplete = fields.isComplete(head)
         let isLast = range.end == request.size
@@ -225,7 +218,7 @@ package struct ResumableUpload: TransferStrategy {
             return goOn()
         case 404, 410: return .restart(try track.vanish(status), then: create())
         case 413:
-            try track.shrink(range.length, or: failed(head, isComplete))
+            try track.shrink(range.count, or: failed(head, isComplete))
             return .run(locate())
         default: throw failed(head, isComplete)
         }
@@ -236,8 +229,7 @@ package struct ResumableUpload: TransferStrategy {
     }
 
     private mutating func goOn() -> Step<UploadResult> {
-        guard let upload else { return .run(append()) }
-        return .store(upload, then: append())
+        .stored(upload, then: append())
     }
 
     // MARK: Ending
@@ -266,15 +258,10 @@ package struct ResumableUpload: TransferStrategy {
     }
 
     /// `Upload-Complete: ?1`: the target has answered, whatever the status; nothing is sent again.
-    private func final(_ head: ResponseHead) -> AttemptFailure {
-        var failure = FailureClassifier.answered(head, now: request.now)
-        failure.disposition = .permanent
-        failure.error.retryable = false
-        return failure
-    }
+    private func final(_ head: ResponseHead) -> AttemptFailure { request.refused(head).final() }
 
     private func failed(_ head: ResponseHead, _ isComplete: Bool?) -> AttemptFailure {
-        isComplete == true ? final(head) : track.refused(head)
+        isComplete == true ? final(head) : request.refused(head)
     }
 
     private mutating func learn(_ head: ResponseHead) throws(AttemptFailure) {
@@ -286,5 +273,95 @@ package struct ResumableUpload: TransferStrategy {
 
     static func cancellation(_ request: UploadRequest, _ resource: String, version: Int) -> Exchange {
         request.exchange("DELETE", resource, own: [ResumableFields(version: version).interop])
+    }
+}
+
+/// Header fields of draft-ietf-httpbis-resumable-upload, in the form of each interop version.
+struct ResumableFields: Sendable, Hashable {
+    /// 3, 5, 6 or 8.
+    var version: Int
+
+    static let versions = [3, 5, 6, 8]
+
+    var interop: HeaderField { HeaderField("Upload-Draft-Interop-Version", "\(version)") }
+
+    /// Version 3 has the opposite value under another name.
+    func complete(_ isComplete: Bool) -> HeaderField {
+        version == 3
+            ? HeaderField("Upload-Incomplete", isComplete ? "?0" : "?1")
+            : HeaderField("Upload-Complete", isComplete ? "?1" : "?0")
+    }
+
+    /// Upload-Length came with version 6.
+    func length(_ size: ByteCount) -> [HeaderField] {
+        version >= 6 ? [HeaderField("Upload-Length", "\(size)")] : []
+    }
+
+    /// Whether the answer says that it comes from the target itself; nil if it does not say.
+    func isComplete(_ head: ResponseHead) -> Bool? {
+        if let complete = Self.boolean(head, "upload-complete") { return complete }
+        return Self.boolean(head, "upload-incomplete").map { !$0 }
+    }
+
+    /// An Item that is a Boolean (RFC 9651 section 3.3.6); parameters are ignored.
+    private static func boolean(_ head: ResponseHead, _ name: String) -> Bool? {
+        guard let text = head.values(name).first else { return nil }
+        switch text.prefix(while: { $0 != ";" }).trimmed {
+        case "?1": return true
+        case "?0": return false
+        default: return nil
+        }
+    }
+
+    /// The offset in a 409: the field, or `expected-offset` of its problem document (RFC 9457).
+    static func expectedOffset(_ outcome: ExchangeOutcome) -> ByteCount? {
+        if let offset = outcome.head?.count("upload-offset") { return offset }
+        guard let problem = try? JSONCoding.decode(JSONValue.self, from: outcome.body),
+            let offset = problem["expected-offset"]?.integerValue, offset >= 0
+        else { return nil }
+        return ByteCount(offset)
+    }
+}
+
+/// Upload-Limit: a Dictionary (RFC 9651 section 3.2) of what the server accepts.
+struct UploadLimit: Sendable, Hashable {
+    var maximumSize: ByteCount?
+    var minimumSize: ByteCount?
+    var maximumAppend: ByteCount?
+    /// How long the upload resource is kept.
+    var maximumAge: Seconds?
+
+    /// Ten years: beyond any upload, and far from where clocks overflow.
+    private static let longestAge: Int64 = 10 * 366 * 86_400
+
+    init(maximumSize: ByteCount?) { self.maximumSize = maximumSize }
+
+    /// nil if the answer has none.
+    init?(_ head: ResponseHead) {
+        guard !head.values("upload-limit").isEmpty else { return nil }
+        for (name, value) in head.pairs("upload-limit") {
+            guard let number = ContentRange.number(value.prefix { $0 != ";" }.trimmed) else { continue }
+            switch name {
+            case "max-size": maximumSize = number
+            case "min-size": minimumSize = number
+            // Empty pieces would never end.
+            case "max-append-size": maximumAppend = number > 0 ? number : nil
+            // Version 6 has expires, later ones max-age; both count seconds.
+            case "max-age", "expires": maximumAge = Seconds(Double(min(number.rawValue, Self.longestAge)))
+            default: continue
+            }
+        }
+    }
+
+    /// - Throws: permanently if the server does not accept a file of this size.
+    func check(_ size: ByteCount) throws(AttemptFailure) {
+        if let maximumSize, size > maximumSize {
+            throw .permanent(
+                .tooLarge, "The server accepts uploads of at most \(maximumSize) bytes; the file has \(size).")
+        }
+        if let minimumSize, size < minimumSize {
+            throw .permanent(
+                .badField, "The server accepts uploads of at least \(minimumSize) bytes; the file has \(size).")
+        }
     }
 }

@@ -53,9 +53,13 @@ package struct S3MultipartUpload: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return go() }
-        switch stage {
-        case .sending(let part): return sent(part, outcome)
-        case .completing: return completed(outcome)
+        do throws(AttemptFailure) {
+            switch stage {
+            case .sending(let part): return try sent(part, outcome)
+            case .completing: return try completed(outcome)
+            }
+        } catch {
+            return .failed(error.with(progressed: state.partETags.count > partsBefore, held: state.offset))
         }
     }
 
@@ -74,82 +78,69 @@ package struct S3MultipartUpload: TransferStrategy {
             state.awaitsAnswer = true
             return request.exchange(
                 "POST", s3.completeURL, contentType: "application/xml",
-                payload: .bytes(S3Completion.request(state.partETags)))
+                payload: .bytes(Self.completion(state.partETags)))
         }
         stage = .sending(part: part)
-        let range = range(of: part)
-        return request.exchange(
-            "PUT", s3.partURLs[part - 1],
-            payload: range.length == 0 ? .bytes([]) : .source(offset: range.offset, length: range.length))
+        return request.exchange("PUT", s3.partURLs[part - 1], payload: .part(range(of: part)))
     }
 
-    private func range(of part: Int) -> PayloadRange {
-        let offset = ByteCount(Int64(part - 1) * s3.partSize.rawValue)
-        return PayloadRange(offset: offset, length: min(request.size - offset, s3.partSize))
+    private func range(of part: Int) -> ByteRange {
+        let start = ByteCount(Int64(part - 1) * s3.partSize.rawValue)
+        return ByteRange(start, min(request.size, start + s3.partSize))
     }
 
     // MARK: Answers
 
-    private mutating func sent(_ part: Int, _ outcome: ExchangeOutcome) -> Step<UploadResult> {
-        guard let (head, status) = outcome.answer() else {
-            return fail(outcome.failure(s3.partURLs[part - 1]))
-        }
+    private mutating func sent(_ part: Int, _ outcome: ExchangeOutcome) throws(AttemptFailure) -> Step<UploadResult> {
+        let url = s3.partURLs[part - 1]
+        guard let (head, status) = outcome.answer() else { throw outcome.failure(url) }
         guard (200..<300).contains(status) else {
-            let isUntold = S3Completion.isUntold(outcome, status)
-            return fail(
-                isUntold
-                    ? FailureClassifier.classify(outcome, url: s3.partURLs[part - 1]) : refused(head, outcome))
+            throw Self.isUntold(outcome, status)
+                ? FailureClassifier.classify(outcome, url: url) : refused(head, outcome)
         }
         guard let etag = head.values("etag").first?.trimmed, !etag.isEmpty else {
-            return fail(
-                .permanent(
-                    .httpProtocol, "The store accepted part \(part) without an ETag; the upload cannot be completed."))
+            throw .permanent(
+                .httpProtocol, "The store accepted part \(part) without an ETag; the upload cannot be completed.")
         }
         state.partETags[part] = etag
-        count()
+        state.offset = state.partETags.keys.map { range(of: $0).count }.reduce(0, +)
         return go()
     }
 
-    private mutating func completed(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
+    private mutating func completed(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> Step<UploadResult> {
         // A 200 is sent before the store knows the result; only the whole body tells it.
-        guard let (head, status) = outcome.answer(),
-            !S3Completion.isUntold(outcome, status)
-        else {
+        guard let (head, status) = outcome.answer(), !Self.isUntold(outcome, status) else {
             state.awaitsAnswer = mayBeDone(outcome)
-            return fail(FailureClassifier.classify(outcome, url: s3.completeURL))
+            throw FailureClassifier.classify(outcome, url: s3.completeURL)
         }
-        let refusal = S3Completion.error(outcome.body)
+        let refusal = Self.error(outcome.body)
         if (200..<300).contains(status), refusal == nil {
             return .finished(outcome.uploadResult(total: request.size))
         }
-        state.awaitsAnswer = completionWasSent || S3Completion.leavesOpen(refusal?.code, status)
+        state.awaitsAnswer = completionWasSent || Self.leavesOpen(refusal?.code, status)
         switch refusal?.code {
-        case "InvalidPart"?, "InvalidPartOrder"?: return startAnew()
+        case "InvalidPart"?, "InvalidPartOrder"?: return try startAnew()
         case "NoSuchUpload"? where completionWasSent:
-            return fail(
-                .permanent(
-                    .httpProtocol,
-                    "The store no longer knows the upload; its completion was sent before and the answer lost, "
-                        + "so the object is most likely there. Look, then remove the task."))
-        case let code?: return fail(S3Completion.failure(code, refusal?.message, status, head, now: request.now))
-        case nil: return fail(refused(head, outcome))
+            throw .permanent(
+                .httpProtocol,
+                "The store no longer knows the upload; its completion was sent before and the answer lost, "
+                    + "so the object is most likely there. Look, then remove the task.")
+        default: throw refused(head, outcome)
         }
     }
 
     /// Whether the upload may be complete although there is no answer: by this request, or by an earlier one.
     private func mayBeDone(_ outcome: ExchangeOutcome) -> Bool {
-        let length = ByteCount(Int64(S3Completion.request(state.partETags).count))
+        let length = ByteCount(Int64(Self.completion(state.partETags).count))
         return completionWasSent || !RepeatRules.mayRepeat("POST", payload: length, after: outcome)
     }
 
     /// The store has lost parts that it had confirmed. They are all sent again, once.
-    private mutating func startAnew() -> Step<UploadResult> {
+    private mutating func startAnew() throws(AttemptFailure) -> Step<UploadResult> {
         guard state.restarts == nil else {
-            return fail(
-                .permanent(
-                    .httpStatus,
-                    "The store is again missing parts that it had confirmed; begin another multipart upload for the file."
-                ))
+            throw .permanent(
+                .httpStatus,
+                "The store is again missing parts that it had confirmed; begin another multipart upload for the file.")
         }
         state = request.progress(.s3Multipart)
         state.restarts = 1
@@ -160,18 +151,10 @@ package struct S3MultipartUpload: TransferStrategy {
     }
 
     private func refused(_ head: ResponseHead, _ outcome: ExchangeOutcome) -> AttemptFailure {
-        if let (code, message) = S3Completion.error(outcome.body) {
-            return S3Completion.failure(code, message, head.status ?? 0, head, now: request.now)
+        if let (code, message) = Self.error(outcome.body) {
+            return Self.failure(code, message, head.status ?? 0, head, now: request.now)
         }
-        return FailureClassifier.answered(head, now: request.now)
-    }
-
-    private mutating func count() {
-        state.offset = state.partETags.keys.map { range(of: $0).length }.reduce(0, +)
-    }
-
-    private func fail(_ failure: AttemptFailure) -> Step<UploadResult> {
-        .failed(failure.with(progressed: state.partETags.count > partsBefore, held: state.offset))
+        return request.refused(head)
     }
 }
 
@@ -204,5 +187,105 @@ extension TaskSpec {
     package func s3Progress(of source: SourceIdentity?, at now: Timestamp) -> UploadProgress? {
         guard kind == .upload, s3?.abortURL != nil, let url = try? URLRules.parse(url ?? "") else { return nil }
         return UploadProgress(uploadProtocol: .s3Multipart, source: source, createdAt: now).begun(at: url)
+    }
+}
+
+/// The documents of S3's CompleteMultipartUpload, which may report an error under status 200.
+extension S3MultipartUpload {
+    /// Errors that a later attempt may not meet again.
+    private static let transient: Set<String> = [
+        "InternalError", "ServiceUnavailable", "SlowDown", "RequestTimeout", "OperationAborted", "Throttling",
+    ]
+
+    static func completion(_ etags: [Int: String]) -> [UInt8] {
+        var text = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+        for (part, etag) in etags.sorted(by: { $0.key < $1.key }) {
+            text += "<Part><PartNumber>\(part)</PartNumber><ETag>\(escaped(etag))</ETag></Part>"
+        }
+        return Array((text + "</CompleteMultipartUpload>").utf8)
+    }
+
+    /// Code and message of an error document; nil if the body is not one.
+    static func error(_ body: [UInt8]) -> (code: String, message: String?)? {
+        let text = String(decoding: body, as: UTF8.self)
+        guard rootName(text) == "Error" else { return nil }
+        return (element("Code", text) ?? "unknown", element("Message", text))
+    }
+
+    /// The answer broke off before it said what its status means: anywhere in a 200, otherwise before the error's code.
+    static func isUntold(_ outcome: ExchangeOutcome, _ status: Int) -> Bool {
+        if outcome.end == .finished || FailureClassifier.transientStatuses.contains(status) { return false }
+        return (200..<300).contains(status) || element("Code", String(decoding: outcome.body, as: UTF8.self)) == nil
+    }
+
+    /// Whether the store may have completed the upload anyway: it failed, or began its answer before it knew.
+    static func leavesOpen(_ code: String?, _ status: Int) -> Bool {
+        status >= 500 || (200..<300).contains(status) && code.map(transient.contains) == true
+    }
+
+    static func failure(
+        _ code: String, _ message: String?, _ status: Int, _ head: ResponseHead, now: Timestamp
+    ) -> AttemptFailure {
+        let isTransient = transient.contains(code) || FailureClassifier.transientStatuses.contains(status)
+        let said = message.map { ": \($0.prefix(300))" } ?? ""
+        let end = isTransient ? (said.hasSuffix(".") ? "" : ".") : "; \(advice(code))"
+        let error = TransferError(
+            .httpStatus, "The store answered \(code.prefix(60))\(said)\(end)", retryable: isTransient,
+            details: ["status": .integer(Int64(status)), "s3": .string(String(code.prefix(60)))])
+        return AttemptFailure(
+            error: error,
+            disposition: isTransient ? .transient(after: FailureClassifier.retryAfter(head, now: now)) : .permanent)
+    }
+
+    /// What to do about a permanent error.
+    private static func advice(_ code: String) -> String {
+        switch code {
+        case "EntityTooSmall": "every part but the last must have 5 MiB or more: choose a larger partSize."
+        case "EntityTooLarge": "no part may have more than 5 GiB: choose a smaller partSize."
+        case "NoSuchUpload": "it was ended or completed; begin another multipart upload for the file."
+        case "NoSuchBucket": "check the bucket's name in the presigned URLs."
+        case "SignatureDoesNotMatch", "AuthorizationQueryParametersError", "InvalidRequest":
+            "the URLs must be signed for this method, for these headers and for nothing else."
+        case "AccessDenied", "ExpiredToken", "RequestExpired", "InvalidAccessKeyId", "InvalidToken":
+            "check that the presigned URLs have not expired and that their key may write there."
+        default: "see what the store's manual says of this error, and add the task again."
+        }
+    }
+
+    /// Name of the outermost element, without prefix.
+    private static func rootName(_ text: String) -> String? {
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "<") {
+            rest = rest[rest.index(after: open)...]
+            if rest.hasPrefix("!--") {
+                guard let end = rest.firstRange(of: "-->")?.upperBound else { return nil }
+                rest = rest[end...]
+                continue
+            }
+            // The XML declaration comes before the root.
+            guard let first = rest.first, first != "?", first != "!" else { continue }
+            let name = rest.prefix { !" \t\r\n>/".contains($0) }
+            return name.split(separator: ":").last.map(String.init)
+        }
+        return nil
+    }
+
+    private static func element(_ name: String, _ text: String) -> String? {
+        guard let start = text.firstRange(of: "<\(name)>")?.upperBound,
+            let end = text[start...].firstRange(of: "</\(name)>")?.lowerBound
+        else { return nil }
+        return String(text[start..<end])
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.map { character in
+            switch character {
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            case "\"": "&quot;"
+            default: String(character)
+            }
+        }.joined()
     }
 }

@@ -27,11 +27,8 @@ package struct StreamedBody: Sendable, Hashable {
     /// The failure of an attempt after which the rest cannot follow.
     /// - Parameter why: completes a sentence.
     func lost(to failure: AttemptFailure, because why: String) -> AttemptFailure {
-        var final = failure
-        final.disposition = .permanent
-        final.error.retryable = false
-        final.error.message +=
-            " The client has \(offset) bytes of the body already, and the rest cannot follow: \(why)."
+        var final = failure.final(
+            " The client has \(offset) bytes of the body already, and the rest cannot follow: \(why).")
         final.error.details[Self.delivered] = .integer(offset.rawValue)
         return final
     }
@@ -49,17 +46,16 @@ struct StreamJudge: ResponseJudge {
     var decodes = false
     /// The answer to a further request may continue the body.
     var isContinuable = false
-    var acceptsAnyStatus = false
-    var asksChallenges = AskedChallenges.none
+    var wanted = ResponseHold(acceptsAnyStatus: false, asksChallenges: .none)
     var now: Timestamp
 
     func judge(_ head: ResponseHead) -> Verdict {
         if let rest, let held = rest.held { return judge(head, rest, from: held.offset) }
         do throws(TransferError) {
             guard let status = head.status else { throw HTTPJudge.cutHead }
-            let length = try MessageFraming.contentLength(head)
-            guard isWanted(status, head) else { return .stop(FailureClassifier.refusal(head, now: now)) }
-            if case .unknown(let error)? = StreamCoding(head, decodes: decodes) { throw error }
+            let length = try head.contentLength()
+            guard wanted.applies(to: head) else { return .stop(FailureClassifier.refusal(head, now: now)) }
+            if case .unreadable(let error?) = AnswerBody(head, decodes: decodes) { throw error }
             return .accept(acceptance(of: head, status, length))
         } catch {
             return .failure(error)
@@ -75,34 +71,15 @@ struct StreamJudge: ResponseJudge {
         return .restart("The server sent another version of the body instead of the rest.")
     }
 
-    private func isWanted(_ status: Int, _ head: ResponseHead) -> Bool {
-        if (200..<300).contains(status) || status == 304 { return true }
-        return acceptsAnyStatus && !asksChallenges.include(head)
-    }
-
     private func acceptance(of head: ResponseHead, _ status: Int, _ length: ByteCount?) -> Acceptance {
         // The length is that of the answer to a GET (RFC 9110 section 8.6).
         let hasNone = isHead || [204, 205, 304].contains(status)
-        let coding = ContentCodingRules.coding(of: head)
-        let isDecoded = StreamCoding(head, decodes: decodes) != nil
+        let isDecoded = AnswerBody(head, decodes: decodes) != .asItCame
         let total = hasNone ? ByteCount.zero : isDecoded ? nil : length
         // Part of a coded body cannot be decoded.
-        let validators = isContinuable && status == 200 && !isDecoded ? MessageFraming.validators(head) : Validators()
+        let validators = isContinuable && status == 200 && !isDecoded ? head.validators : Validators()
         return Acceptance(
-            offset: 0, expected: total, total: total, validators: validators, contentCoding: coding,
+            offset: 0, expected: total, total: total, validators: validators, contentCoding: head.contentCoding,
             serverDigests: HTTPJudge.digests(head))
-    }
-}
-
-/// The content codings of an answer whose body is decoded as it arrives.
-package enum StreamCoding: Sendable, Hashable {
-    /// Codings to decode, the outermost first.
-    case known([ContentCodingRules.Undoable])
-    case unknown(TransferError)
-
-    /// nil if nothing is decoded. Part of a body (206) stays as it came.
-    package init?(_ head: ResponseHead, decodes: Bool) {
-        guard decodes, head.status != 206, let coding = ContentCodingRules.coding(of: head) else { return nil }
-        self = ContentCodingRules.undoingAll(coding).map { .known($0) } ?? .unknown(AnswerBody.unknown(coding))
     }
 }

@@ -8,7 +8,7 @@ package struct TusUpload: TransferStrategy {
 
     private enum Stage {
         case asking, creating, locating
-        case sending(PayloadRange)
+        case sending(ByteRange)
     }
 
     private let request: UploadRequest
@@ -58,7 +58,7 @@ package struct TusUpload: TransferStrategy {
     private mutating func create() -> Exchange {
         stage = .creating
         var own = [Self.version, HeaderField("Upload-Length", "\(request.size)")]
-        if let metadata = TusMetadata.field(request) { own.append(HeaderField("Upload-Metadata", metadata)) }
+        if let metadata = request.tusMetadata { own.append(HeaderField("Upload-Metadata", metadata)) }
         return request.exchange("POST", request.url.requestURL, own: own, payload: .bytes([]))
     }
 
@@ -72,17 +72,17 @@ package struct TusUpload: TransferStrategy {
         stage = .sending(range)
         var exchange = request.exchange(
             "PATCH", track.resource ?? request.url.requestURL,
-            own: [Self.version, HeaderField("Upload-Offset", "\(range.offset)")],
+            own: [Self.version, HeaderField("Upload-Offset", "\(range.start)")],
             contentType: "application/offset+octet-stream",
-            payload: .source(offset: range.offset, length: range.length))
-        exchange.digests = request.digests("Upload-Checksum", .tus)
+            payload: .part(range))
+        exchange.digests = request.digests(.upload)
         return exchange
     }
 
     // MARK: Answers
 
     private mutating func asked(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
-        guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
+        guard (200..<300).contains(status) else { throw request.refused(head) }
         try TusCapabilities(head).check(request)
         return .run(create())
     }
@@ -107,16 +107,13 @@ package struct TusUpload: TransferStrategy {
             throw .permanent(
                 .httpProtocol, "The server does not say how much of the upload it has; it may not speak tus there.")
         }
-        if let length = head.count("upload-length"), length != request.size {
-            throw .permanent(
-                .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it again.")
-        }
+        try track.checkLength(head)
         try track.confirm(offset)
         return goOn(head, nil)
     }
 
     private mutating func sent(
-        _ range: PayloadRange, _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
+        _ range: ByteRange, _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
     ) throws(AttemptFailure) -> Step<UploadResult> {
         switch status {
         case 200..<300:
@@ -131,7 +128,7 @@ package struct TusUpload: TransferStrategy {
             try track.disappoint()
             return .run(locate())
         case 413:
-            try track.shrink(range.length, or: refused(head, status))
+            try track.shrink(range.count, or: refused(head, status))
             return .run(locate())
         case 404, 410: return try restart(status)
         case 460: return try mismatched()
@@ -146,8 +143,7 @@ package struct TusUpload: TransferStrategy {
             return .finished(
                 outcome?.uploadResult(total: request.size) ?? UploadResult(head: head, total: request.size))
         }
-        guard let upload else { return .run(send()) }
-        return .store(upload, then: send())
+        return .stored(upload, then: send())
     }
 
     private mutating func mismatched() throws(AttemptFailure) -> Step<UploadResult> {
@@ -164,7 +160,7 @@ package struct TusUpload: TransferStrategy {
     }
 
     private func refused(_ head: ResponseHead, _ status: Int) -> AttemptFailure {
-        guard status == 412 else { return track.refused(head) }
+        guard status == 412 else { return request.refused(head) }
         return .permanent(
             .httpProtocol,
             "The server does not speak tus 1.0.0 but \(head.values("tus-version").first ?? "another version").")
@@ -177,5 +173,48 @@ package struct TusUpload: TransferStrategy {
     /// Ends the upload resource (termination extension).
     static func cancellation(_ request: UploadRequest, _ resource: String) -> Exchange {
         request.exchange("DELETE", resource, own: [version])
+    }
+}
+
+/// What a tus server says about itself in answer to OPTIONS.
+struct TusCapabilities: Sendable, Hashable {
+    var extensions: Set<String>
+    /// nil if the server sets no limit.
+    var longestUpload: ByteCount?
+    var checksumAlgorithms: Set<String>
+
+    init(_ head: ResponseHead) {
+        extensions = Set(head.list("tus-extension"))
+        longestUpload = head.count("tus-max-size")
+        checksumAlgorithms = Set(head.list("tus-checksum-algorithm"))
+    }
+
+    /// - Throws: permanently if the server cannot accept this upload.
+    func check(_ request: UploadRequest) throws(AttemptFailure) {
+        try UploadLimit(maximumSize: longestUpload).check(request.size)
+        guard let algorithm = request.spec.uploadChecksum else { return }
+        guard checksumAlgorithms.contains(PayloadDigest.tusName(algorithm)) else {
+            let offered = checksumAlgorithms.sorted().joined(separator: ", ")
+            throw .permanent(
+                .badField,
+                "uploadChecksum: the server does not verify \(algorithm.rawValue); it offers \(offered.isEmpty ? "none" : offered)."
+            )
+        }
+    }
+
+}
+
+extension UploadRequest {
+    /// Upload-Metadata: `key base64,key base64`. nil if the caller wants none (an empty map). Name and type of the file
+    /// are added if the caller does not give them: some servers refuse even HEAD without them.
+    var tusMetadata: String? {
+        if spec.uploadMetadata?.isEmpty == true { return nil }
+        var pairs = spec.uploadMetadata ?? [:]
+        pairs["filename"] = pairs["filename"] ?? fileName
+        pairs["filetype"] = pairs["filetype"] ?? contentType ?? MediaType.guess(fileName)
+        let members = pairs.sorted { $0.key < $1.key }.map { key, value in
+            value.isEmpty ? key : "\(key) \(Array(value.utf8).base64)"
+        }
+        return members.joined(separator: ",")
     }
 }

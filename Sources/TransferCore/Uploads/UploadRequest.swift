@@ -26,8 +26,7 @@ struct UploadRequest: Sendable {
     /// - Throws: `request.bad_field` if there is no source or a header cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         guard let source = request.source else {
-            throw TransferError(
-                .badField, "source: an upload needs a file to send.", details: ["field": "source"])
+            throw TransferError.bad("source", "an upload needs a file to send.")
         }
         try Self.checkUnchanged(source, request.upload)
         spec = request.spec
@@ -38,12 +37,11 @@ struct UploadRequest: Sendable {
         now = request.now
         redirects = request.redirects
         nonce = request.nonce ?? StrategyRequest.randomNonce()
-        let merged = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
-        try RequestHeaders.validate(merged)
+        let merged = try request.headers()
         wantsContinue = Self.wantsContinue(merged)
         headers = merged.filter { !Self.owned.contains($0.name.lowercased()) && !$0.isNamed("expect") }
         var network = request.network
-        Credentials.resolve(&network, url: url, headers: headers)
+        network.chooseCredentials(for: url, headers)
         self.network = network
     }
 
@@ -72,11 +70,9 @@ struct UploadRequest: Sendable {
         UploadProgress(uploadProtocol: kind, resourceURL: resource, source: source, createdAt: now).begun(at: target)
     }
 
-    /// The digest that the caller wants sent in the field `name`.
-    func digests(
-        _ name: String, of scope: PayloadDigest.Scope = .payload, _ form: PayloadDigest.Form = .structured
-    ) -> [PayloadDigest] {
-        spec.uploadChecksum.map { [PayloadDigest(name: name, algorithm: $0, scope: scope, form: form)] } ?? []
+    /// The digest that the caller wants sent.
+    func digests(_ kind: PayloadDigest.Kind) -> [PayloadDigest] {
+        spec.uploadChecksum.map { [PayloadDigest(kind, $0)] } ?? []
     }
 
     /// - Parameters:
@@ -118,10 +114,13 @@ struct UploadRequest: Sendable {
     /// - Throws: `http.protocol`, `policy.plaintext_refused`.
     func location(_ outcome: ResponseHead) throws(TransferError) -> String? {
         guard let text = outcome.values("location").first?.trimmed, !text.isEmpty else { return nil }
-        let target = try URLReference.resolve(text, against: outcome.url)
+        let target = try URLRules.resolve(text, against: outcome.url)
         if $network.refuses(target) { throw .plaintextRefused(to: target) }
         return target.requestURL
     }
+
+    /// An answer that is not a success.
+    func refused(_ head: ResponseHead) -> AttemptFailure { FailureClassifier.answered(head, now: now) }
 
     /// The upload with the place that a 104 (Upload Resumption Supported) names.
     func resumption(in head: ResponseHead, of begun: UploadProgress) -> UploadProgress? {
@@ -165,4 +164,77 @@ extension UploadProgress {
     package func belongs(to url: ParsedURL) -> Bool { target == nil || target == Self.target(url) }
 
     private static func target(_ url: ParsedURL) -> String { url.hostKey + url.path }
+}
+
+/// Which upload protocol a spec asks for.
+extension UploadProtocol {
+    /// The values that `uploadProtocol` accepts.
+    package static let names: [String] =
+        ["auto"] + allCases.filter { $0 != .file }.map(\.rawValue)
+
+    /// nil means that the server must be asked. A begun upload keeps its protocol.
+    /// - Throws: `request.bad_field` for an unknown name.
+    package static func chosen(
+        by spec: TaskSpec, stored: UploadProgress? = nil
+    ) throws(TransferError) -> UploadProtocol? {
+        if let stored { return stored.uploadProtocol }
+        guard let name = spec.uploadProtocol else { return implied(spec) }
+        if name == "auto" { return nil }
+        guard let kind = UploadProtocol(rawValue: name), kind != .file else {
+            throw TransferError.bad(
+                "uploadProtocol", "\"\(name.prefix(40))\" is none of \(names.joined(separator: ", ")).")
+        }
+        return kind
+    }
+
+    /// The protocol that other fields imply if none is named.
+    private static func implied(_ spec: TaskSpec) -> UploadProtocol? {
+        if spec.s3 != nil { return .s3Multipart }
+        if spec.formField != nil || spec.formFields != nil { return .multipart }
+        switch spec.method?.uppercased() {
+        case "PUT"?: return .put
+        case "POST"?: return .post
+        case .some: return .put
+        case nil: return nil
+        }
+    }
+}
+
+extension ExchangeOutcome {
+    /// An answer to act on; nil if there is none.
+    /// - Parameter ofWhole: a success counts only if everything was sent.
+    func answer(ofWhole: Bool = true) -> (head: ResponseHead, status: Int)? {
+        guard let head, let status = head.status else { return nil }
+        // The server does not have the rest.
+        if ofWhole, (200..<300).contains(status), !isSentWhole { return nil }
+        switch end {
+        // A status that arrived is an answer, however the connection ended afterwards.
+        case .finished, .transport, .stalled, .overrun, .stopped: return (head, status)
+        case .local, .aborted, .refusedRedirect: return nil
+        }
+    }
+
+    /// Why there is no answer to act on.
+    func failure(_ url: String) -> AttemptFailure {
+        guard let status = head?.status, (200..<300).contains(status), !isSentWhole, end != .aborted else {
+            return FailureClassifier.classify(self, url: url)
+        }
+        return .transient(
+            .networkLost,
+            "\(FailureClassifier.host(of: url)) answered \(status) before it had the whole file, and took no more of it."
+        )
+    }
+
+    func uploadResult(total: ByteCount) -> UploadResult {
+        UploadResult(head: head, body: body, isBodyTruncated: isBodyTruncated, total: total)
+    }
+}
+
+extension ResponseHead {
+    /// A field with a non-negative integer; nil if it is absent, repeated with other values, or not a number.
+    func count(_ name: String) -> ByteCount? {
+        let values = Set(values(name).map(\.trimmed))
+        guard values.count == 1, let text = values.first else { return nil }
+        return ContentRange.number(text)
+    }
 }

@@ -38,10 +38,9 @@ struct UploadTrack: Sendable {
     }
 
     /// The next range to send, at most `limit` bytes.
-    func next(atMost limit: ByteCount? = nil) -> PayloadRange {
-        let rest = request.size - offset
-        return PayloadRange(
-            offset: offset, length: [limit, upload?.longestAppend].compactMap(\.self).reduce(rest, min))
+    func next(atMost limit: ByteCount? = nil) -> ByteRange {
+        let length = [limit, upload?.longestAppend].compactMap(\.self).reduce(request.size - offset, min)
+        return ByteRange(offset, offset + length)
     }
 
     // MARK: What the server says
@@ -62,7 +61,7 @@ struct UploadTrack: Sendable {
         upload?.offset = offset
         upload?.furthest = ledger.furthest
         if ledger.furthest > furthest { upload?.restarts = nil }
-        if let sent, offset < request.size, crumbs.isTooMany(after: max(.zero, offset - sent.range.offset)) {
+        if let sent, offset < request.size, crumbs.isTooMany(after: max(.zero, offset - sent.range.start)) {
             throw Crumbs.takenFailure
         }
     }
@@ -122,31 +121,86 @@ struct UploadTrack: Sendable {
         throw .permanent(.httpProtocol, sentence)
     }
 
+    /// - Throws: permanently if the upload there has another length.
+    func checkLength(_ head: ResponseHead) throws(AttemptFailure) {
+        guard let length = head.count("upload-length"), length != request.size else { return }
+        throw .permanent(
+            .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it again.")
+    }
+
     // MARK: The end
 
     func fail(_ failure: AttemptFailure) -> Step<UploadResult> {
         .failed(failure.with(progressed: ledger.progressed, held: offset))
     }
-
-    /// An answer that is not a success.
-    func refused(_ head: ResponseHead) -> AttemptFailure { FailureClassifier.answered(head, now: request.now) }
-}
-
-/// The range of the source that one exchange carries.
-struct PayloadRange: Sendable, Hashable {
-    var offset: ByteCount
-    var length: ByteCount
-    var end: ByteCount { offset + length }
 }
 
 /// A range of the source that was sent, or was meant to be.
 struct SentPiece: Sendable, Hashable {
-    let range: PayloadRange
+    let range: ByteRange
     /// Everything before this offset was sent when the answer came: no server can hold more.
     let reach: ByteCount
 
-    init(_ range: PayloadRange, _ outcome: ExchangeOutcome) {
+    init(_ range: ByteRange, _ outcome: ExchangeOutcome) {
         self.range = range
-        reach = outcome.isSentWhole ? range.end : min(range.end, range.offset + outcome.sent)
+        reach = outcome.isSentWhole ? range.end : min(range.end, range.start + outcome.sent)
     }
+}
+
+/// Keeps what the server confirmed in one attempt: the server's offset counts, whether it is behind or ahead of ours.
+struct OffsetLedger: Sendable {
+    /// Answers in a row without progress before the server is left alone for a while.
+    static let patience = 3
+
+    let size: ByteCount
+    /// The highest offset that any attempt reached, in this upload or one that vanished. Only bytes beyond it are
+    /// progress; otherwise a server that loses bytes again and again would never be left alone.
+    private let furthestBefore: ByteCount
+    private(set) var furthest: ByteCount
+    private var last: ByteCount
+    private var fruitless = 0
+    private var isExcused = false
+
+    init(size: ByteCount, start: ByteCount, furthest: ByteCount) {
+        self.size = size
+        furthestBefore = max(start, furthest)
+        self.furthest = max(start, furthest)
+        last = start
+    }
+
+    var progressed: Bool { furthest > furthestBefore }
+
+    /// - Throws: permanently if the server claims more than there is; temporarily if it no longer makes progress.
+    mutating func confirm(_ offset: ByteCount) throws(AttemptFailure) {
+        guard offset <= size else {
+            throw .permanent(
+                .httpProtocol,
+                "The server claims to hold \(offset) of \(size) bytes: it is not this file. Cancel the task and add it again."
+            )
+        }
+        defer {
+            last = offset
+            isExcused = false
+        }
+        if offset > furthest {
+            furthest = offset
+            fruitless = 0
+        } else if offset <= last, !isExcused {
+            try disappoint()
+        }
+    }
+
+    /// An answer that brought nothing.
+    mutating func disappoint() throws(AttemptFailure) {
+        fruitless += 1
+        guard fruitless <= Self.patience else {
+            throw .transient(.httpProtocol, "The server accepts bytes but makes no progress; it is asked again later.")
+        }
+    }
+
+    /// The next offset may be an old one: the server had a reason.
+    mutating func excuse() { isExcused = true }
+
+    /// The upload is now a new one, and empty.
+    mutating func beginAnew() { last = 0 }
 }

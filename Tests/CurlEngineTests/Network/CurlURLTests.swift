@@ -59,7 +59,7 @@ import TransferCore
         let base = "http://h.example/a/b"
         #expect(
             try CurlURL(base)?.resolving(reference)?.text
-                == URLReference.resolve(reference, against: base).requestURL)
+                == URLRules.resolve(reference, against: base).requestURL)
     }
 
     @Test(arguments: ["", "http://", "no scheme", "http://a b/", "http://h:99999/", "http://h\n/"])

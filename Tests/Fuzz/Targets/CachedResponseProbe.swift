@@ -16,9 +16,9 @@ struct CachedResponseProbe: Probe {
             "Thu, 01 Jan 2026 00:00:00 GMT", "Vary: ", "*", "Accept-Encoding", "ETag: ", "W/\"", "99999999999999999999",
             "9223372036854775807", "-1", ",", "\"", "\\", "=", "\n", "\t",
         ],
-        CachedResponseProbe { CacheRules.isStorable($0, request: CacheControl([])) },
+        CachedResponseProbe { CacheRequest.isStorable($0, request: CacheControl([])) },
         // An answer that must not be stored is stored.
-        planted: CachedResponseProbe { $0.status.map { CacheRules.isHeuristicallyCacheable($0) } ?? false })
+        planted: CachedResponseProbe { $0.status.map { CacheRequest.isHeuristicallyCacheable($0) } ?? false })
 
     func check(_ input: [UInt8]) throws {
         let headers = input.split(separator: 10).compactMap { line -> HeaderField? in
@@ -31,7 +31,7 @@ struct CachedResponseProbe: Probe {
         if directives.noStore, !directives.mustUnderstand { try hold(!storable, "no-store is kept") }
         guard storable, let selection = CacheSelection(head, []) else { return }
         let stored = StoredResponse(
-            status: 200, headers: CacheRules.kept(headers), requestTime: Self.now, responseTime: Self.now,
+            status: 200, headers: CacheRequest.kept(headers), requestTime: Self.now, responseTime: Self.now,
             selection: selection)
         try hold(selection.matches([]), "the request that brought it does not match")
         let bound = 0...CacheControl.longest

@@ -33,7 +33,7 @@ struct URLProbe: Probe {
             try hold(URLRules.lastPathComponent(text) == url.lastPathComponent, "two names of one path")
             try check(url)
         }
-        guard let target = try? URLReference.resolve(text, against: "https://example.org/a/b;c?d#e") else { return }
+        guard let target = try? URLRules.resolve(text, against: "https://example.org/a/b;c?d#e") else { return }
         try hold(target.scheme == .http || target.scheme == .https, "a redirect leads to \(target.scheme)")
         try check(target)
         if !text.contains(":"), !text.hasPrefix("//"), !text.hasPrefix("\\"), !text.contains("\t") {

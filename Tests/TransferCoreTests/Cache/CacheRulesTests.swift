@@ -26,16 +26,16 @@ struct CacheRulesTests {
             (401, [("Cache-Control", "max-age=9")], false), (407, [("Cache-Control", "max-age=9")], false),
         ] as [(Int, [(String, String)], Bool)])
     func whatMayBeStored(_ status: Int, _ headers: [(String, String)], _ isStorable: Bool) {
-        #expect(CacheRules.isStorable(head(status, headers), request: CacheControl([])) == isStorable)
+        #expect(CacheRequest.isStorable(head(status, headers), request: CacheControl([])) == isStorable)
     }
 
     @Test func aRequestMayForbidIt() {
-        #expect(!CacheRules.isStorable(head(200, []), request: CacheControl(["no-store"])))
+        #expect(!CacheRequest.isStorable(head(200, []), request: CacheControl(["no-store"])))
     }
 
     /// Section 3.1.
     @Test func fieldsOfTheConnectionAreNotKept() {
-        let kept = CacheRules.kept(
+        let kept = CacheRequest.kept(
             head(
                 200,
                 [
@@ -66,6 +66,6 @@ struct CacheRulesTests {
     func whatARequestInvalidates(
         _ method: String, _ status: Int, _ headers: [(String, String)], _ urls: [String]
     ) {
-        #expect(CacheRules.invalidated(by: head(status, headers), method: method, url: "http://a.org/x") == urls)
+        #expect(CacheRequest.invalidated(by: head(status, headers), method: method, url: "http://a.org/x") == urls)
     }
 }

@@ -11,13 +11,13 @@ struct CookieDateTests {
         "6th Nov 1994 08:49:37.5", "06 Nov 1994 08:49:37 2001", "\u{e9} 06 Nov 1994 08:49:37",
     ])
     func findsTheDate(_ text: String) {
-        #expect(CookieDate.parse(text[...]) == Timestamp(milliseconds: 784_111_777_000))
+        #expect(HTTPDate.ofCookie(text) == Timestamp(milliseconds: 784_111_777_000))
     }
 
     /// Years of two digits are between 1970 and 2069 (steps 3 and 4).
     @Test(arguments: [("70", "1970"), ("99", "1999"), ("00", "2000"), ("69", "2069"), ("1601", "1601")])
     func yearsOfTwoDigits(short: String, long: String) {
-        #expect(CookieDate.parse("1 Feb \(short) 00:00:00"[...]) == Timestamp("\(long)-02-01T00:00:00Z"))
+        #expect(HTTPDate.ofCookie("1 Feb \(short) 00:00:00") == Timestamp("\(long)-02-01T00:00:00Z"))
     }
 
     /// The first number of two digits is the day, so the remaining one is the year.
@@ -30,6 +30,6 @@ struct CookieDateTests {
         "006 Nov 1994 08:49:37", "06 Nov 1994 008:49:37",
     ])
     func refuses(_ text: String) {
-        #expect(CookieDate.parse(text[...]) == nil)
+        #expect(HTTPDate.ofCookie(text) == nil)
     }
 }

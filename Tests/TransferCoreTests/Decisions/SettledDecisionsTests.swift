@@ -52,7 +52,7 @@ import TransferModel
         }
         func user(_ network: NetworkOptions) throws -> String? {
             var network = network
-            Credentials.resolve(&network, url: try URLRules.parse("https://named:p@a/"), headers: [])
+            network.chooseCredentials(for: try URLRules.parse("https://named:p@a/"), [])
             return network.username
         }
         #expect(try user(applied(SettledDecisions())) == "own")

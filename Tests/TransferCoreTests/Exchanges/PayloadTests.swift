@@ -17,10 +17,10 @@ struct PayloadTests {
 
     @Test func digestsHaveTheirFieldsForm() {
         let bytes: [UInt8] = Array(0..<32)
-        let structured = PayloadDigest(name: "Repr-Digest", algorithm: .sha256, scope: .source, form: .structured)
+        let structured = PayloadDigest(.representation, .sha256)
         #expect(structured.field(bytes).value == "sha-256=:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=:")
         #expect(DigestFields.parse([structured.field(bytes)])[.sha256] == Hex.encode(bytes))
-        let tus = PayloadDigest(name: "Upload-Checksum", algorithm: .sha1, scope: .payload, form: .tus)
+        let tus = PayloadDigest(.upload, .sha1)
         #expect(tus.field([0]).value == "sha1 AA==")
     }
 }

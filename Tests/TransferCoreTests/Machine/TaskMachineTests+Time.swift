@@ -45,7 +45,7 @@ extension TaskMachineTests {
         var machine = TaskMachine(TaskMachine.added(startPaused: false, earliestBeginAt: nil, at: reading(0)).0)
         _ = try machine.handle(.pause, at: reading(30))
         let effects = try machine.handle(.resume(notBefore: reading(1000).wall), at: reading(500))
-        #expect(effects == [.persist, .publish(.taskWaiting, EventPayload.waiting(machine.status))])
+        #expect(effects == [.persist, .publish(.taskWaiting, .waiting(machine.status))])
         #expect(machine.status.reason == .schedule && machine.status.nextAttemptAt == reading(1000).wall)
         #expect(machine.status.budgetUsed(at: reading(900)) == 30)
         _ = try machine.handle(.conditionCleared, at: reading(1000))

@@ -27,8 +27,8 @@ struct FilenameRulesTests {
             "application/ld+json": "jsonld", "application/vnd.rar": "rar", "application/octet-stream": nil, "x/y": nil,
             "x/y+z": nil, "json": nil,
         ]
-        for (type, ending) in types { #expect(MediaTypes.fileExtension(type) == ending, "\(type)") }
-        #expect(["a.js", "a.jpg", "a.mp3"].map(MediaTypes.guess) == ["text/javascript", "image/jpeg", "audio/mpeg"])
+        for (type, ending) in types { #expect(MediaType.fileExtension(type) == ending, "\(type)") }
+        #expect(["a.js", "a.jpg", "a.mp3"].map(MediaType.guess) == ["text/javascript", "image/jpeg", "audio/mpeg"])
     }
 
     /// U+FEFF is removed in any case, but it prevents the fast path.

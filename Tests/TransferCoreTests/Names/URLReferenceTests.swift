@@ -14,18 +14,18 @@ struct URLReferenceTests {
         ("g/../h", "http://a/b/c/h"), ("g?y/../x", "http://a/b/c/g?y/../x"), ("https://b:444/x", "https://b:444/x"),
     ])
     func resolvesAsTheRFCSays(_ reference: String, _ result: String) throws {
-        #expect(try URLReference.resolve(reference, against: "http://a/b/c/d;p?q").requestURL == result)
+        #expect(try URLRules.resolve(reference, against: "http://a/b/c/d;p?q").requestURL == result)
     }
 
     @Test func userInfoIsNotKept() throws {
-        let url = try URLReference.resolve("https://u:p@b/x", against: "http://a/")
+        let url = try URLRules.resolve("https://u:p@b/x", against: "http://a/")
         #expect(url.requestURL == "https://b/x")
     }
 
     @Test(arguments: ["ftp://a/x", "file:///etc/passwd", "javascript:1", "http://", "http://a b/", "data:,x"])
     func onlyHTTPIsFollowed(_ reference: String) {
         let error = #expect(throws: TransferError.self) {
-            try URLReference.resolve(reference, against: "http://a/b")
+            try URLRules.resolve(reference, against: "http://a/b")
         }
         #expect(error?.code == .httpProtocol)
     }
@@ -35,11 +35,11 @@ struct URLReferenceTests {
         (" ?x y z", "http://a/b?x+y+z"), ("a%20b c", "http://a/a%20b%20c"),
     ])
     func spacesAreEncoded(_ reference: String, _ result: String) throws {
-        #expect(try URLReference.resolve(reference, against: "http://a/b").requestURL == result)
+        #expect(try URLRules.resolve(reference, against: "http://a/b").requestURL == result)
     }
 
     @Test func aBaseWithoutPathWorks() throws {
-        #expect(try URLReference.resolve("x", against: "http://a").requestURL == "http://a/x")
-        #expect(try URLReference.resolve("?k", against: "http://a").requestURL == "http://a/?k")
+        #expect(try URLRules.resolve("x", against: "http://a").requestURL == "http://a/x")
+        #expect(try URLRules.resolve("?k", against: "http://a").requestURL == "http://a/?k")
     }
 }

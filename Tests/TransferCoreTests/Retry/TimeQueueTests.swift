@@ -17,17 +17,17 @@ struct TimeQueueTests {
                 last.append(first.time)
                 #expect(first.time == times.min())
                 times.remove(at: times.firstIndex(of: first.time) ?? 0)
-                queue.removeFirst()
+                queue.popFirst()
             }
         }
         #expect(last.count > 100)
         while let first = queue.first {
             #expect(first.time == times.min())
             times.remove(at: times.firstIndex(of: first.time) ?? 0)
-            queue.removeFirst()
+            queue.popFirst()
         }
         #expect(times.isEmpty)
-        queue.removeFirst()
+        queue.popFirst()
         #expect(queue.first == nil)
     }
 }

@@ -19,7 +19,7 @@ struct ResumeProspectsTests {
     private func mayResume(_ answer: (head: ResponseHead, acceptance: Acceptance), _ spec: TaskSpec = TaskSpec())
         -> Bool
     {
-        ResumeProspects.mayResume(Boxed(wrappedValue: spec), answer.head, answer.acceptance)
+        answer.acceptance.mayResume(Boxed(wrappedValue: spec), answer.head)
     }
 
     private var withChecksum: TaskSpec {
@@ -77,7 +77,7 @@ struct ResumeProspectsTests {
             UploadProgress(uploadProtocol: $0, source: nil, createdAt: Timestamp(milliseconds: 0))
         }
         progress?.awaitsAnswer = awaits
-        return ResumeProspects.mayResume(kind, exchange, progress)
+        return exchange.mayResume(kind, progress)
     }
 
     @Test(arguments: UploadProtocol.allCases)

@@ -58,12 +58,12 @@ struct ContentCodingRulesTests {
     ])
     func wordsThatAreNoCodingsMeanNothing(_ field: String, _ coding: String?) {
         let head = ResponseHead(url: "", headers: [HeaderField("Content-Encoding", field)])
-        #expect(ContentCodingRules.coding(of: head) == coding)
+        #expect(head.contentCoding == coding)
     }
 
     @Test func severalFieldsAreOneList() {
         let fields = [HeaderField("Content-Encoding", "br"), HeaderField("content-encoding", "gzip")]
-        #expect(ContentCodingRules.coding(of: ResponseHead(url: "", headers: fields)) == "br, gzip")
+        #expect(ResponseHead(url: "", headers: fields).contentCoding == "br, gzip")
     }
 
     @Test(arguments: [
@@ -84,7 +84,7 @@ struct ContentCodingRulesTests {
     ])
     func aFormatThatIsTheMediaTypeIsNoCoding(_ type: String, _ field: String, _ coding: String?) {
         let fields = [HeaderField("Content-Type", type), HeaderField("Content-Encoding", field)]
-        #expect(ContentCodingRules.coding(of: ResponseHead(url: "", headers: fields)) == coding)
+        #expect(ResponseHead(url: "", headers: fields).contentCoding == coding)
     }
 
     @Test(

@@ -10,7 +10,7 @@ struct CredentialsTests {
     ) throws -> NetworkOptions {
         var network = NetworkOptions()
         change(&network)
-        Credentials.resolve(&network, url: try URLRules.parse(url), headers: headers)
+        network.chooseCredentials(for: try URLRules.parse(url), headers)
         return network
     }
 

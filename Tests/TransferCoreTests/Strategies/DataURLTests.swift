@@ -16,14 +16,14 @@ struct DataURLTests {
         ("data:,100%", "text/plain;charset=US-ASCII", "100%"),
     ])
     func decodes(_ url: String, _ type: String, _ text: String) throws {
-        let content = try DataURL.decode(url)
+        let content = try DataURL(url)
         #expect(content.mediaType == type)
         #expect(content.bytes == Array(text.utf8))
     }
 
     @Test(arguments: ["data:", "data:text/plain", "data:;base64,!!!", "http://x/"])
     func refuses(_ url: String) {
-        let error = #expect(throws: TransferError.self) { try DataURL.decode(url) }
+        let error = #expect(throws: TransferError.self) { try DataURL(url) }
         #expect(error?.code == .badURL)
     }
 }

@@ -7,11 +7,11 @@ struct RequestBodiesTests {
     private func payload(_ text: String?, _ base64: String?, _ file: String?, open: Bool = false) throws -> Payload {
         var body = RequestBody()
         (body.text, body.base64, body.file) = (text, base64, file)
-        return try RequestBodies.payload(of: body, source: open ? identity(9) : nil)
+        return try Payload(body, source: open ? identity(9) : nil)
     }
 
     @Test func eachFormIsRead() throws {
-        #expect(try RequestBodies.payload(of: nil, source: nil) == .none)
+        #expect(try Payload(nil, source: nil) == .none)
         #expect(try payload("é", nil, nil) == .bytes([0xC3, 0xA9]))
         #expect(try payload(nil, "AQI=", nil) == .bytes([1, 2]))
         #expect(try payload(nil, nil, "/f", open: true) == .source(offset: 0, length: 9))

@@ -10,15 +10,15 @@ struct S3CompletionTests {
         "<?xml version=\"1.0\"?><!-- <Error> --><Result/>",
     ])
     func otherDocumentsAreNoErrors(_ text: String) {
-        #expect(S3Completion.error(Array(text.utf8)) == nil)
+        #expect(S3MultipartUpload.error(Array(text.utf8)) == nil)
     }
 
     @Test func errorsAreReadWhateverComesBefore() {
-        let found = S3Completion.error(
+        let found = S3MultipartUpload.error(
             Array("<?xml version='1.0'?><Error xmlns=\"x\"><Code>SlowDown</Code></Error>".utf8))
         #expect(found?.code == "SlowDown")
         #expect(found?.message == nil)
-        #expect(S3Completion.error(Array("<Error/>".utf8))?.code == "unknown")
+        #expect(S3MultipartUpload.error(Array("<Error/>".utf8))?.code == "unknown")
     }
 
     @Test(arguments: [
@@ -27,14 +27,15 @@ struct S3CompletionTests {
         ("AccessDenied", "expired"), ("SomethingNew", "manual"),
     ])
     func eachErrorSaysWhatToDo(code: String, advice: String) {
-        let failure = S3Completion.failure(code, "Why.", 400, ResponseHead(url: ""), now: Timestamp(milliseconds: 0))
+        let failure = S3MultipartUpload.failure(
+            code, "Why.", 400, ResponseHead(url: ""), now: Timestamp(milliseconds: 0))
         #expect(failure.error.message.hasPrefix("The store answered \(code): Why.; "))
         #expect(failure.error.message.contains(advice))
         #expect(!failure.error.retryable)
     }
 
     @Test func entityTagsAreEscaped() {
-        let text = String(decoding: S3Completion.request([2: "\"<&>\"", 1: "a"]), as: UTF8.self)
+        let text = String(decoding: S3MultipartUpload.completion([2: "\"<&>\"", 1: "a"]), as: UTF8.self)
         #expect(
             text.contains("<ETag>a</ETag></Part><Part><PartNumber>2</PartNumber><ETag>&quot;&lt;&amp;&gt;&quot;</ETag>")
         )

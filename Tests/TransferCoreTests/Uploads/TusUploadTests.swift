@@ -328,7 +328,7 @@ struct TusUploadTests {
     @Test func aWrongChecksumSendsTheChunkAgain() throws {
         var subject = try sending { $0.uploadChecksum = .sha256 }
         let digest = try #require(try subject.exchange.digests.first)
-        #expect(digest.scope == .payload)
+        #expect(digest.kind == .upload)
         #expect(digest.field([1, 2, 3]) == HeaderField("Upload-Checksum", "sha256 AQID"))
         for _ in 0..<3 {
             subject.after(answer(460))

@@ -7,14 +7,14 @@ struct UploadChoiceTests {
     private func choice(_ change: (inout TaskSpec) -> Void) throws -> UploadProtocol? {
         var spec = TaskSpec()
         change(&spec)
-        return try UploadChoice.protocol(of: spec)
+        return try UploadProtocol.chosen(by: spec)
     }
 
     @Test func namesAreTheContracts() throws {
         #expect(
-            Set(UploadChoice.names)
+            Set(UploadProtocol.names)
                 == ["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"])
-        for name in UploadChoice.names where name != "auto" {
+        for name in UploadProtocol.names where name != "auto" {
             #expect(try choice { $0.uploadProtocol = name }?.rawValue == name)
         }
         #expect(try choice { $0.uploadProtocol = "auto" } == nil)

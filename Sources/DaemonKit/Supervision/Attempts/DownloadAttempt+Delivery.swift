@@ -67,7 +67,7 @@ extension DownloadAttempt {
         let plain = place.plan.name ?? suggestedName(arrival)
         let undone = ContentCodingRules.plan(arrival.contentCoding, name: plain).undone
         let all =
-            own.isEmpty ? nil : arrival.head.map { ContentCodingRules.coding(of: $0) } ?? record.response?.contentCoding
+            own.isEmpty ? nil : arrival.head.map { $0.contentCoding } ?? record.response?.contentCoding
         return (
             FilenameRules.coded(plain, arrival.contentCoding, fitting: place.folder.names),
             ContentCodingRules.forms(of: all, preferring: undone)

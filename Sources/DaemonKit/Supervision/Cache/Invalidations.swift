@@ -63,9 +63,9 @@ final class CacheReading: Sendable {
 extension ExchangeOutcome {
     /// The URLs that each hop of an unsafe request invalidates.
     func invalidated(of exchange: Exchange) -> [String] {
-        let hops = unsafeHops.flatMap { CacheRules.invalidated(by: $0.head, method: $0.method, url: $0.head.url) }
+        let hops = unsafeHops.flatMap { CacheRequest.invalidated(by: $0.head, method: $0.method, url: $0.head.url) }
         guard let head, !becameGET else { return hops }
         let url = head.redirects > 0 ? head.url : exchange.url
-        return hops + CacheRules.invalidated(by: head, method: exchange.method ?? "GET", url: url)
+        return hops + CacheRequest.invalidated(by: head, method: exchange.method ?? "GET", url: url)
     }
 }

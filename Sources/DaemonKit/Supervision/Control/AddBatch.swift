@@ -89,7 +89,7 @@ struct AddBatch: Sendable {
         callPlaces.append(task.index)
         for var event in birth.events {
             if TaskTransitions.tellsIdentity(event.type) {
-                EventPayload.identify(&event.payload, as: task.$spec)
+                event.payload.identify(as: task.$spec)
             }
             events.append(event)
             authors.append(tasks.count)

@@ -142,9 +142,9 @@ enum PayloadHasher {
         var fields: [HeaderField] = []
         for digest in exchange.digests {
             let hasher = try FileHasher([digest.algorithm])
-            switch digest.scope {
-            case .payload: try update(hasher, exchange.payload, sending, isCancelled)
-            case .source:
+            switch digest.kind {
+            case .content, .upload: try update(hasher, exchange.payload, sending, isCancelled)
+            case .representation:
                 try update(hasher, from: .zero, sending?.identity.size ?? .zero, sending, isCancelled)
             }
             guard let value = hasher.finish()[digest.algorithm].flatMap(Hex.decode) else { continue }

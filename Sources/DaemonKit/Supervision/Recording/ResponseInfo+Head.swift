@@ -72,7 +72,7 @@ extension ResponseInfo {
 
     /// The coding of the body that remains, which the file's name shows.
     var contentCoding: String? {
-        ContentCodingRules.coding(of: ResponseHead(url: url, headers: headers))
+        ResponseHead(url: url, headers: headers).contentCoding
     }
 }
 

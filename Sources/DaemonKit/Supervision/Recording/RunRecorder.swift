@@ -156,7 +156,7 @@ final class RunRecorder: TransferObserver {
         // The client of a stream gets the stored answer instead.
         guard keepsAnswers, stream == nil || cache?.isConfirmation(head) != true else { return }
         if case .accept(let acceptance) = verdict {
-            let canResume = ResumeProspects.mayResume(record.$spec, head, acceptance)
+            let canResume = acceptance.mayResume(record.$spec, head)
             run.accepted(at: acceptance.offset, canResume: canResume)
         }
         tells(of: head, verdict)

@@ -174,7 +174,7 @@ package final class BodyStream: BodyReceiver {
         state.withLock { state in
             state.wake = wake
             if most > 0, state.body.offset == .zero { state.copy = ([], most) }
-            if case .known(let codings)? = StreamCoding(head, decodes: state.decodes) {
+            if case .coded(let codings) = AnswerBody(head, decodes: state.decodes) {
                 state.decoding = StreamedDecoding(codings)
             }
         }

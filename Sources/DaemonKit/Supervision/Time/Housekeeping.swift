@@ -23,7 +23,7 @@ struct Housekeeping: Sendable {
     /// If the log is too long, drops the oldest events of the owners that have the most.
     private func dropEvents(keeping limit: Int) async throws {
         let counts = try await store.read { try $0.eventCounts() }
-        for (owner, count) in EventShares.excess(counts, keeping: limit) {
+        for (owner, count) in counts.excess(keeping: limit) {
             var left = count
             while left > 0 {
                 let most = min(left, 1000)

@@ -105,11 +105,11 @@ package struct TaskTransitions: Sendable {
         {
             error.resumable = true
             for index in events.indices where events[index].type == .taskFailed {
-                events[index].payload = EventPayload.failed(error)
+                events[index].payload = .failed(error)
             }
         }
         for index in events.indices where Self.tellsIdentity(events[index].type) {
-            EventPayload.identify(&events[index].payload, as: record.$spec)
+            events[index].payload.identify(as: record.$spec)
         }
         return (Outcome(record: record, effects: step.effects + abandoned), change, events)
     }
@@ -233,7 +233,7 @@ extension TaskTransitions {
         guard let task = try transaction.setAside(id, because: error, at: now) else { return }
         unreadable(id, cause)
         guard !task.state.isFinal else { return }
-        var payload = EventPayload.failed(error)
+        var payload = JSONMembers.failed(error)
         if !task.url.isEmpty { payload.add("url", URLRules.inEvents(task.url)) }
         _ = try transaction.append(
             EventRecord(time: now, type: .taskFailed, session: task.session, task: id, payload: payload))

@@ -73,9 +73,9 @@ struct SendingFileTests {
         var exchange = Exchange(url: "http://x/", judge: CaptureJudge())
         exchange.payload = .framed(head: [1, 2], offset: 1_500_000, length: 1_200_000, tail: [3])
         exchange.digests = [
-            PayloadDigest(name: "Content-Digest", algorithm: .sha256, scope: .payload, form: .structured),
-            PayloadDigest(name: "Repr-Digest", algorithm: .sha512, scope: .source, form: .structured),
-            PayloadDigest(name: "Upload-Checksum", algorithm: .sha1, scope: .payload, form: .tus),
+            PayloadDigest(.content, .sha256),
+            PayloadDigest(.representation, .sha512),
+            PayloadDigest(.upload, .sha1),
         ]
         let fields = try PayloadHasher.fields(of: exchange, sending) { false }
         let payload = [1, 2] + bytes[1_500_000..<2_700_000] + [3]

@@ -92,7 +92,7 @@ struct TransferFilesTests {
         var exchange = Exchange(url: "http://localhost/", judge: CaptureJudge())
         exchange.payload = .bytes(bytes)
         exchange.digests = [
-            PayloadDigest(name: "Content-Digest", algorithm: .sha256, scope: .payload, form: .structured)
+            PayloadDigest(.content, .sha256)
         ]
 
         // No thread is left for anything else.

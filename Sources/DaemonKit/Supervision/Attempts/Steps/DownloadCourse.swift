@@ -120,7 +120,7 @@ final class DownloadCourse: FileCourse {
     private func next(after outcome: ExchangeOutcome) -> NextStep<Arrival> {
         var outcome = outcome
         // A redirect that came coded is not kept: its body would not be a file.
-        if outcome.end.redirect != nil, outcome.head.flatMap({ ContentCodingRules.coding(of: $0) }) != nil {
+        if outcome.end.redirect != nil, outcome.head.flatMap({ $0.contentCoding }) != nil {
             outcome.isBodyTruncated = true
         }
         return state.withLock { [outcome] state in

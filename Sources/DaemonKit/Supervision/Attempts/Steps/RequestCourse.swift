@@ -164,7 +164,7 @@ final class RequestCourse: ExchangeCourse {
         if let offset = exchange.payload.sourceOffset, announces() { attempt.run.sends(from: offset) }
         let record = attempt.record
         let progress = state.withLock { $0.steps.strategy.upload }
-        attempt.run.sends(canResume: ResumeProspects.mayResume(record.spec.kind, exchange, progress))
+        attempt.run.sends(canResume: exchange.mayResume(record.spec.kind, progress))
         recorder.begins(exchange)
         var context = attempt.run.context(observedBy: recorder)
         context.receiver = attempt.stream
