@@ -252,7 +252,8 @@ let package = Package(
             dependencies: [
                 "DaemonKit", "DaemonSetup", "FileKit", "Metalink", "BrowserCookies", "TransferStore", "TransferRPC",
                 "JSONRPC",
-                "CurlEngine", "TransferCore", "TransferModel", "TransferNetworking", "TestSupport", "Threading", "CLinux",
+                "CurlEngine", "TransferCore", "TransferModel", "TransferNetworking", "TestSupport", "Threading",
+                "CLinux",
                 "dlctl",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -287,7 +288,6 @@ if Context.environment["DLD_FUZZ"] != nil {
             ],
             sources: [
                 "Input/ListFile.swift", "Input/NetscapeCookies.swift", "Input/ArgumentTypes.swift",
-                "Input/Quantity.swift", "Input/MomentText.swift",
                 "Rendering/DisplayWidth.swift", "Rendering/Figures.swift", "Rendering/Printable.swift",
             ],
             swiftSettings: strict

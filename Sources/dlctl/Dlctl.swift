@@ -70,21 +70,21 @@ struct Dlctl: AsyncParsableCommand {
         // Swift's own list repairs invalid UTF-8, and a repaired path is a different path.
         let raw = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
         let garbled = raw.firstIndex { $0.map { String(validatingCString: $0) == nil } ?? false }
-        let arguments = GlobalPlacement.moved(Array(CommandLine.arguments.dropFirst()), commands: Dlctl.self)
+        let arguments = withGlobalsLast(Array(CommandLine.arguments.dropFirst()))
         let status =
             if arguments.first == "---completion" {
-                await Entry.complete(garbled == nil ? arguments : [])
+                await complete(garbled == nil ? arguments : [])
             } else if let garbled {
-                Entry.refuse(garbled)
+                refuse(garbled)
             } else {
-                await Entry.run(arguments)
+                await run(arguments)
             }
         Glibc.exit(status.rawValue)
     }
 }
 
-/// Parses and runs one command line, and reports how it ended.
-enum Entry {
+extension Dlctl {
+    /// Parses and runs one command line, and reports how it ended.
     static func run(_ arguments: [String]) async -> ExitStatus {
         var command: any ParsableCommand
         do {
@@ -101,7 +101,7 @@ enum Entry {
             }
             return .done
         } catch let failure as CommandFailure {
-            (console ?? Self.plainConsole).report(failure)
+            (console ?? plainConsole).report(failure)
             return failure.status
         } catch is CancellationError {
             return .interrupted
@@ -109,7 +109,7 @@ enum Entry {
             return report(parsing: error, arguments)
         } catch {
             let failure = CommandFailure.local(String(describing: error))
-            (console ?? Self.plainConsole).report(failure)
+            (console ?? plainConsole).report(failure)
             return failure.status
         }
     }
@@ -132,24 +132,21 @@ enum Entry {
     /// wrong usage, which is reported as JSON if the unreadable line contains `--json`.
     private static func report(parsing error: any Error, _ arguments: [String]) -> ExitStatus {
         let text = Dlctl.fullMessage(for: error)
+        let isAnswer = Dlctl.exitCode(for: error) == .success
         // Help about a command that does not exist would show the help of dlctl, as if nothing were wrong.
-        if Dlctl.exitCode(for: error) != .success || arguments.first == "help",
-            let word = UnknownCommand(arguments, of: Dlctl.self)
-        {
-            return refuse(word.message)
-        }
-        if Dlctl.exitCode(for: error) != .success, arguments.contains(where: { $0.hasPrefix("-") }),
-            let option = UnknownOption(arguments, toolInfo: Dlctl._dumpHelp())
-        {
-            return refuse(option.message)
-        }
-        if Dlctl.exitCode(for: error) != .success, let reason = WrongValue.reason(arguments) {
+        if !isAnswer || arguments.first == "help", let reason = Mistake.command(arguments, of: Dlctl.self) {
             return refuse(reason)
         }
-        if Dlctl.exitCode(for: error) == .success {
+        if isAnswer {
             plainConsole.raw(text.isEmpty || text.hasSuffix("\n") ? text : text + "\n")
             return .done
         }
+        if arguments.contains(where: { $0.hasPrefix("-") }),
+            let reason = Mistake.option(arguments, toolInfo: Dlctl._dumpHelp())
+        {
+            return refuse(reason)
+        }
+        if let reason = Mistake.value(arguments) { return refuse(reason) }
         return refuse(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text)
     }
 
@@ -166,20 +163,18 @@ enum Entry {
         console.report(.usage(lines))
         return .usage
     }
-}
 
-/// Also accepts global options before the command or in it: `dlctl --json session list` and `dlctl session --json list`
-/// mean `dlctl session list --json`.
-enum GlobalPlacement {
-    private static let flags: Set = ["--json", "-q", "--quiet", "--no-start", "--system"]
+    private static let globalFlags: Set = ["--json", "-q", "--quiet", "--no-start", "--system"]
 
-    static func moved(_ arguments: [String], commands root: any ParsableCommand.Type) -> [String] {
+    /// Also accepts global options before the command or in it: `dlctl --json session list` and `dlctl session --json
+    /// list` mean `dlctl session list --json`.
+    static func withGlobalsLast(_ arguments: [String]) -> [String] {
         var globals: [String] = []
         var rest = arguments[...]
         var path: [String] = []
-        var level = root
+        var level: any ParsableCommand.Type = Dlctl.self
         while let word = rest.first, !level.configuration.subcommands.isEmpty {
-            if flags.contains(word) || word.hasPrefix("--socket=") {
+            if globalFlags.contains(word) || word.hasPrefix("--socket=") {
                 globals.append(word)
                 rest = rest.dropFirst()
             } else if word == "--socket", rest.count >= 2 {

@@ -39,7 +39,7 @@ struct AddCommand: DaemonCommand {
               dlctl fetch https://example.org/image.meta4 | dlctl add -w --metalink -
             """)
 
-    @Argument(help: ArgumentHelp("What to download.", valueName: "url"))
+    @Argument(help: .init("What to download.", valueName: "url"))
     var urls: [String] = []
 
     @Flag(
@@ -47,22 +47,19 @@ struct AddCommand: DaemonCommand {
         help: "Take braces and brackets in URLs literally.")
     var globoff = false
 
-    @Option(
-        name: [.customShort("i", allowingJoined: true), .customLong("input")],
-        help: ArgumentHelp("Read URLs from this list; - is standard input.", valueName: "list"), completion: .file())
+    @Option("Read URLs from this list; - is standard input.", "list", short: "i", long: "input", completion: .file())
     var input: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Add the files of this Metalink document, with their mirrors and digests; - is standard input.",
-            valueName: "file"), completion: .file())
+        "Add the files of this Metalink document, with their mirrors and digests; - is standard input.", "file",
+        completion: .file())
     var metalink: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Send the cookies of this file in Netscape format ('-' is standard input), or of firefox[:PROFILE] or chromium[:PROFILE].",
-            discussion: "Only cookies for the URL's server are sent; they stay with the task. See 'dlctl cookies'.",
-            valueName: "source"), completion: .file())
+        "Send the cookies of this file in Netscape format ('-' is standard input), or of firefox[:PROFILE] or chromium[:PROFILE].",
+        "source",
+        discussion: "Only cookies for the URL's server are sent; they stay with the task. See 'dlctl cookies'.",
+        completion: .file())
     var cookies: String?
 
     @Flag(name: [.short, .long], help: "Wait and show progress; the exit status shows how it ended.")
@@ -102,7 +99,7 @@ struct AddCommand: DaemonCommand {
             (place.path ?? place.directory)?.hasPrefix("/") != true
         {
             throw CommandFailure.usage(
-                "the current folder \(WorkingFolder.fault); change to another, or name one: -d /DIR")
+                "the current folder \(PathText.currentFault); change to another, or name one: -d /DIR")
         }
         let submission = Submission(specs: specs, session: scheduling.session, waits: wait) { cookie, error in
             if let contents { session.console.complain("skipped: " + contents.refusal(of: cookie, error)) }
@@ -134,7 +131,7 @@ struct AddCommand: DaemonCommand {
         plan.mirrors = saving.mirror
         plan.output = saving.output
         plan.directory = saving.directory
-        plan.checksum = saving.checksum?.checksum
+        plan.checksum = saving.checksum
         plan.conflictPolicy = saving.onConflict
         plan.preserveTime = saving.preserveTime
         plan.clientToken = scheduling.clientToken

@@ -20,37 +20,38 @@ struct CacheCommand: AsyncParsableCommand {
     struct Info: DaemonCommand {
         static let configuration = CommandConfiguration(commandName: "info", abstract: "Show how much is stored.")
 
-        @Option(help: ArgumentHelp("Only this storage.", valueName: "name"))
+        @Option("Only this storage.", "name")
         var storage: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(CacheInfo.self, .init(storage: storage))
-            if session.console.json { return session.console.value(result) }
-            if result.storages.isEmpty { return session.console.remark("nothing is stored") }
-            var table = Table(columns: [
-                .init(title: "STORAGE", isFlexible: true), .init(title: "MEMORY"), .init(title: "DISK"),
-                .init(title: "ANSWERS"),
-            ])
-            table.rows = result.storages.map { storage in
-                [
-                    StyledText(Printable.text(storage.storage), .strong),
-                    StyledText(Figures.bytes(storage.memoryUsage)), StyledText(Figures.bytes(storage.diskUsage)),
-                    StyledText("\(max(storage.memoryEntries, storage.diskEntries))"),
-                ]
+            let query = CacheInfo.Parameters(storage: storage)
+            try await session.list(CacheInfo.self, query, \.storages, none: "nothing is stored") { storages in
+                Table(
+                    [
+                        .init(title: "STORAGE", isFlexible: true), .init(title: "MEMORY"), .init(title: "DISK"),
+                        .init(title: "ANSWERS"),
+                    ],
+                    storages.map { storage in
+                        [
+                            StyledText(Printable.text(storage.storage), .strong),
+                            StyledText(Figures.bytes(storage.memoryUsage)),
+                            StyledText(Figures.bytes(storage.diskUsage)),
+                            StyledText("\(max(storage.memoryEntries, storage.diskEntries))"),
+                        ]
+                    })
             }
-            table.render(width: session.console.width).forEach(session.console.line)
         }
     }
 
     struct Remove: DaemonCommand {
         static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove stored answers.")
 
-        @Option(help: ArgumentHelp("Only answers in this storage.", valueName: "name"))
+        @Option("Only answers in this storage.", "name")
         var storage: String?
 
-        @Option(help: ArgumentHelp("Only answers for this URL.", valueName: "url"))
+        @Option("Only answers for this URL.", "url")
         var url: String?
 
         @Flag(help: "Remove all answers.")
@@ -65,9 +66,9 @@ struct CacheCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(RemoveCached.self, .init(storage: storage, url: url))
-            if session.console.json { return session.console.value(result) }
-            session.console.remark("\(Figures.count(max(result.memoryEntries, result.diskEntries), "answer")) removed")
+            try await session.tell(RemoveCached.self, .init(storage: storage, url: url)) {
+                "\(Figures.count(max($0.memoryEntries, $0.diskEntries), "answer")) removed"
+            }
         }
     }
 }

@@ -51,9 +51,8 @@ struct CancelCommand: DaemonCommand {
     var keepPartial = false
 
     @Option(
-        help: ArgumentHelp(
-            "Write this file, or replace it, for 'add --resume-data', and keep the partial file; one task only.",
-            valueName: "file"), completion: .file())
+        "Write this file, or replace it, for 'add --resume-data', and keep the partial file; one task only.", "file",
+        completion: .file())
     var resumeData: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

@@ -20,12 +20,10 @@ struct CookiesCommand: AsyncParsableCommand {
 
     /// The owner of the cookies, and which of them.
     struct Choice: ParsableArguments {
-        @Option(
-            name: [.customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("Cookies of this session.", valueName: "session"), completion: .sessions)
+        @Option("Cookies of this session.", "session", short: "s", completion: .sessions)
         var session: String?
 
-        @Option(help: ArgumentHelp("Only cookies of this domain and the names below it.", valueName: "domain"))
+        @Option("Only cookies of this domain and the names below it.", "domain")
         var domain: String?
     }
 
@@ -40,11 +38,32 @@ struct CookiesCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(
-                ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: secrets ? true : nil))
-            if session.console.json { return session.console.value(result) }
-            if result.cookies.isEmpty { return session.console.remark("no cookies") }
-            CookieTable.render(result.cookies, width: session.console.width).forEach(session.console.line)
+            let query = ListCookies.Parameters(
+                session: choice.session, domain: choice.domain, secrets: secrets ? true : nil)
+            try await session.list(ListCookies.self, query, \.cookies, none: "no cookies", Self.table)
+        }
+
+        static func table(_ cookies: [CookieView]) -> Table {
+            var table = Table([
+                .init(title: "DOMAIN", isFlexible: true), .init(title: "PATH", dispensability: 2),
+                .init(title: "NAME"), .init(title: "EXPIRES", dispensability: 1),
+                .init(title: "FLAGS", dispensability: 3),
+            ])
+            let hasValues = cookies.contains { $0.value != nil }
+            if hasValues { table.columns.append(.init(title: "VALUE")) }
+            table.rows = cookies.map { cookie in
+                let flags = [
+                    cookie.secure ? "secure" : nil, cookie.httpOnly ? "httpOnly" : nil, cookie.sameSite?.rawValue,
+                ]
+                let cells = [
+                    StyledText((cookie.hostOnly ? "" : ".") + Printable.text(cookie.domain), .strong),
+                    StyledText(Printable.text(cookie.path)), StyledText(Printable.text(cookie.name)),
+                    StyledText(cookie.expires.map(LocalTime.text) ?? "-"),
+                    StyledText(flags.compactMap { $0 }.joined(separator: ",")),
+                ]
+                return hasValues ? cells + [StyledText(Printable.text(cookie.value ?? ""))] : cells
+            }
+            return table
         }
     }
 
@@ -60,7 +79,7 @@ struct CookiesCommand: AsyncParsableCommand {
                 """)
 
         @Argument(
-            help: ArgumentHelp(
+            help: .init(
                 "The file, '-' for standard input, or firefox[:PROFILE], chromium[:PROFILE].", valueName: "source"),
             completion: .file())
         var source: String
@@ -72,7 +91,7 @@ struct CookiesCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let contents = try CookieSource(source).read(session, domain: choice.domain)
             var report = Report(contents, session)
-            let chosen = contents.cookies.filter { CookieTable.isWithin($0.domain, choice.domain) }
+            let chosen = contents.cookies.filter { Cookie.isWithin($0.domain, choice.domain) }
             if !chosen.isEmpty || contents.refusals.isEmpty {
                 let client = try await session.connect()
                 for start in stride(from: 0, to: chosen.count, by: Bounds.cookies) {
@@ -99,7 +118,7 @@ struct CookiesCommand: AsyncParsableCommand {
                     return
                 } catch let error as TransferError where error.code == .badField {
                     let field = error.details["field"]?.stringValue ?? ""
-                    guard let index = CookieWords.index(in: field), rest.indices.contains(index) else { throw error }
+                    guard let index = Cookie.index(in: field), rest.indices.contains(index) else { throw error }
                     report.leaveOut(contents.refusal(of: rest.remove(at: index), error), session)
                 }
             }
@@ -205,10 +224,10 @@ struct CookiesCommand: AsyncParsableCommand {
 
         @OptionGroup var choice: Choice
 
-        @Option(help: ArgumentHelp("Only cookies with exactly this path.", valueName: "path"))
+        @Option("Only cookies with exactly this path.", "path")
         var path: String?
 
-        @Option(help: ArgumentHelp("Only cookies with this name.", valueName: "name"))
+        @Option("Only cookies with this name.", "name")
         var name: String?
 
         @Flag(help: "Remove all cookies.")
@@ -223,15 +242,21 @@ struct CookiesCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(
-                RemoveCookies.self, .init(session: choice.session, domain: choice.domain, path: path, name: name))
-            if session.console.json { return session.console.value(result) }
-            session.console.remark("\(Figures.count(result.removed, "cookie")) removed")
+            let which = RemoveCookies.Parameters(
+                session: choice.session, domain: choice.domain, path: path, name: name)
+            try await session.tell(RemoveCookies.self, which) { "\(Figures.count($0.removed, "cookie")) removed" }
         }
     }
 }
 
 extension Cookie {
+    /// Tells whether a domain is `wanted` or a name below it. If `wanted` is nil, all domains are.
+    static func isWithin(_ domain: String, _ wanted: String?) -> Bool {
+        guard let wanted = wanted?.lowercased() else { return true }
+        let name = wanted.hasPrefix(".") ? String(wanted.dropFirst()) : wanted
+        return domain == name || domain.hasSuffix("." + name)
+    }
+
     /// A cookie that was listed with its value.
     fileprivate init(_ view: CookieView) {
         self.init(

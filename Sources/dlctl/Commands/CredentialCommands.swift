@@ -23,25 +23,22 @@ struct CredentialCommand: AsyncParsableCommand {
 
     /// The server that the credentials are for, and their owner.
     struct Choice: ParsableArguments {
-        @Argument(help: ArgumentHelp("[SCHEME://]HOST[:PORT]; the default scheme is https.", valueName: "server"))
+        @Argument(help: .init("[SCHEME://]HOST[:PORT]; the default scheme is https.", valueName: "server"))
         var server: ServerArgument
 
-        @Option(help: ArgumentHelp("The realm that the server names; default: every realm.", valueName: "realm"))
+        @Option("The realm that the server names; default: every realm.", "realm")
         var realm: String?
 
         @Flag(name: .customLong("proxy"), help: "The host is a proxy.")
         var isProxy = false
 
-        @Option(
-            name: [.customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("The credentials of this session.", valueName: "session"), completion: .sessions)
+        @Option("The credentials of this session.", "session", short: "s", completion: .sessions)
         var session: String?
 
-        func validate() throws { try server.check() }
+        func validate() throws { _ = try server.reading.get() }
 
         /// - Throws: `ValidationError`.
         func space() throws -> CredentialSpace {
-            try server.check()
             var space = try server.reading.get()
             space.realm = realm
             space.isProxy = isProxy
@@ -56,13 +53,13 @@ struct CredentialCommand: AsyncParsableCommand {
 
         @OptionGroup var choice: Choice
 
-        @Option(help: ArgumentHelp("User name; without this option dlctl asks for it.", valueName: "name"))
+        @Option("User name; without this option dlctl asks for it.", "name")
         var username: String?
 
         @Flag(help: "Read the password from standard input.")
         var passwordStdin = false
 
-        @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
+        @Option("Read the password from a file.", "file", completion: .file())
         var passwordFile: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -84,13 +81,12 @@ struct CredentialCommand: AsyncParsableCommand {
             let place = Printable.text(space.origin, limit: 60)
             let user = try username ?? PasswordPrompt.ask("User name for \(place): ", echoes: true)
             let given = try Secrets(session: session).login(user, fromStdin: passwordStdin, fromFile: passwordFile)
-            let result = try await session.call(
-                SetCredential.self,
-                .init(
-                    session: choice.session, protectionSpace: space,
-                    credential: DecisionCredential(username: given.user, password: given.password), isDefault: true))
-            if session.console.json { return session.console.value(result) }
-            session.console.remark("kept for \(Printable.text(result.credential.protectionSpace.origin))")
+            let parameters = SetCredential.Parameters(
+                session: choice.session, protectionSpace: space,
+                credential: DecisionCredential(username: given.user, password: given.password), isDefault: true)
+            try await session.tell(SetCredential.self, parameters) {
+                "kept for \(Printable.text($0.credential.protectionSpace.origin))"
+            }
         }
     }
 
@@ -98,18 +94,38 @@ struct CredentialCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List credentials without their passwords.")
 
-        @Option(
-            name: [.customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("The credentials of this session.", valueName: "session"), completion: .sessions)
+        @Option("The credentials of this session.", "session", short: "s", completion: .sessions)
         var session: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(ListCredentials.self, .init(session: self.session))
-            if session.console.json { return session.console.value(result) }
-            if result.credentials.isEmpty { return session.console.remark("no credentials") }
-            CredentialTable.render(result.credentials, width: session.console.width).forEach(session.console.line)
+            let query = ListCredentials.Parameters(session: self.session)
+            try await session.list(ListCredentials.self, query, \.credentials, none: "no credentials") { credentials in
+                Table(
+                    [
+                        .init(title: "SERVER", isFlexible: true), .init(title: "REALM", dispensability: 1),
+                        .init(title: "USER"), .init(title: "KEPT", dispensability: 2),
+                        .init(title: "FLAGS", dispensability: 3),
+                    ],
+                    credentials.map { credential in
+                        let space = credential.protectionSpace
+                        return [
+                            StyledText((space.isProxy ? "proxy " : "") + Printable.text(space.origin), .strong),
+                            StyledText(space.realm.map { "\"\(Printable.text($0))\"" } ?? "any"),
+                            StyledText(Printable.text(credential.username)),
+                            StyledText(credential.persistence.rawValue), StyledText(Self.flags(of: credential)),
+                        ]
+                    })
+            }
+        }
+
+        private static func flags(of credential: CredentialView) -> String {
+            let flags = [
+                credential.isRefused ? "refused" : nil, credential.isDefault ? nil : "not default",
+                credential.protectionSpace.method?.rawValue,
+            ]
+            return flags.compactMap { $0 }.joined(separator: ",")
         }
     }
 
@@ -120,18 +136,17 @@ struct CredentialCommand: AsyncParsableCommand {
 
         @OptionGroup var choice: Choice
 
-        @Option(help: ArgumentHelp("Only the credential of this user.", valueName: "name"))
+        @Option("Only the credential of this user.", "name")
         var username: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(
-                RemoveCredentials.self,
-                .init(session: choice.session, protectionSpace: try choice.space(), username: username))
-            if session.console.json { return session.console.value(result) }
-            let count = result.removed == 0 ? "no credential" : Figures.count(result.removed, "credential")
-            session.console.remark("\(count) removed")
+            let parameters = RemoveCredentials.Parameters(
+                session: choice.session, protectionSpace: try choice.space(), username: username)
+            try await session.tell(RemoveCredentials.self, parameters) {
+                ($0.removed == 0 ? "no credential" : Figures.count($0.removed, "credential")) + " removed"
+            }
         }
     }
 }

@@ -14,23 +14,19 @@ struct LimitCommand: DaemonCommand {
               dlctl limit --down default       back to the configuration
             """)
 
-    @Option(help: ArgumentHelp("All downloads together: 500k, 2M, none or default.", valueName: "rate"))
+    @Option("All downloads together: 500k, 2M, none or default.", "rate")
     var down: String?
 
-    @Option(help: ArgumentHelp("All uploads together: 500k, 2M, none or default.", valueName: "rate"))
+    @Option("All uploads together: 500k, 2M, none or default.", "rate")
     var up: String?
 
-    @Option(help: ArgumentHelp("Tasks that run at the same time, or default.", valueName: "n"))
+    @Option("Tasks that run at the same time, or default.", "n")
     var tasks: String?
 
-    @Option(help: ArgumentHelp("Tasks that run at the same time on one host, or default.", valueName: "n"))
+    @Option("Tasks that run at the same time on one host, or default.", "n")
     var perHost: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
-
-    static let names: [SettingName] = [
-        .downloadRateLimit, .uploadRateLimit, .maximumConcurrentTasks, .maximumConcurrentTasksPerHost,
-    ]
 
     /// A small number without a unit would nearly stop all transfers. Usually, `2` is meant as 2M.
     static func unitHint(_ option: String, _ value: String) -> String? {
@@ -50,12 +46,11 @@ struct LimitCommand: DaemonCommand {
             values[name] = try Assignment("\(option)=\(value)")?.parsed(as: name.form)
             if let hint = Self.unitHint(option, value) { session.console.remark(hint) }
         }
+        let names = given.map(\.name)
         if values.isEmpty {
-            try await session.show(GetSettings.self, Nothing()) { SettingsSheet.render($0, only: Self.names) }
+            try await session.show(GetSettings.self, Nothing()) { $0.lines(names) }
         } else {
-            try await session.show(SetSettings.self, SetSettings.Parameters(values)) {
-                SettingsSheet.render($0, only: Self.names)
-            }
+            try await session.show(SetSettings.self, SetSettings.Parameters(values)) { $0.lines(names) }
         }
     }
 }

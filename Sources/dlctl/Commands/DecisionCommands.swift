@@ -16,9 +16,7 @@ struct DecisionsCommand: DaemonCommand {
               dlctl answer 3 useCredential --user anna
             """)
 
-    @Option(
-        name: [.customShort("s", allowingJoined: true), .long],
-        help: ArgumentHelp("Only questions of this session.", valueName: "session"), completion: .sessions)
+    @Option("Only questions of this session.", "session", short: "s", completion: .sessions)
     var session: String?
 
     @OptionGroup var owner: OwnerOptions
@@ -85,60 +83,45 @@ struct AnswerCommand: DaemonCommand {
               doNotStore              do not keep it
             """)
 
-    @Argument(help: ArgumentHelp("The question; 'decisions' lists them.", valueName: "id"))
+    @Argument(help: .init("The question; 'decisions' lists them.", valueName: "id"))
     var id: Int64
 
-    @Argument(help: ArgumentHelp("What to do.", valueName: "action"))
+    @Argument(help: .init("What to do.", valueName: "action"))
     var action: DecisionAction
 
-    @Option(
-        name: [.customShort("u", allowingJoined: true), .long],
-        help: ArgumentHelp("User name; dlctl asks for the password, or see below.", valueName: "name"))
+    @Option("User name; dlctl asks for the password, or see below.", "name", short: "u")
     var user: String?
 
-    @Option(
-        help: ArgumentHelp("PEM certificate to show; dlctl asks for the pass phrase of its key.", valueName: "file"),
-        completion: .file())
+    @Option("PEM certificate to show; dlctl asks for the pass phrase of its key.", "file", completion: .file())
     var certificate: String?
 
-    @Option(
-        help: ArgumentHelp("PEM key of --certificate, if it is in another file.", valueName: "file"),
-        completion: .file())
+    @Option("PEM key of --certificate, if it is in another file.", "file", completion: .file())
     var key: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "How long trust or a credential lasts: none (this task), session or permanent (all your tasks).",
-            valueName: "time"))
+    @Option("How long trust or a credential lasts: none (this task), session or permanent (all your tasks).", "time")
     var persistence: CredentialPersistence?
 
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
 
-    @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
+    @Option("Read the password from a file.", "file", completion: .file())
     var passwordFile: String?
 
     @Flag(help: "Use the credential for all tasks of the session, like --persistence session.")
     var forSession = false
 
-    @Option(help: ArgumentHelp("URL of another request.", valueName: "url"))
+    @Option("URL of another request.", "url")
     var url: String?
 
-    @Option(
-        name: [.customShort("X", allowingJoined: true), .long],
-        help: ArgumentHelp("Method of another request.", valueName: "method"))
+    @Option("Method of another request.", "method", short: "X")
     var method: String?
 
     @Option(
-        name: [.customShort("H", allowingJoined: true), .long],
-        help: ArgumentHelp(
-            "A header 'Name: value' of another request, or @FILE with one per line, in place of all proposed ones; may be repeated.",
-            valueName: "header"))
+        "A header 'Name: value' of another request, or @FILE with one per line, in place of all proposed ones; may be repeated.",
+        "header", short: "H")
     var header: [String] = []
 
-    @Option(
-        name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("Save as this file.", valueName: "file"), completion: .file())
+    @Option("Save as this file.", "file", short: "o", long: "output", completion: .file())
     var output: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

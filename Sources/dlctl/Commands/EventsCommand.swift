@@ -18,34 +18,25 @@ struct EventsCommand: DaemonCommand {
               dlctl events --follow --subscriber importer --json | import-files
             """)
 
-    @Option(help: ArgumentHelp("Start after this number, or at 'start' or 'now'.", valueName: "n"))
-    var after: PositionArgument?
+    @Option("Start after this number, or at 'start' or 'now'.", "n")
+    var after: EventPosition?
 
-    @Option(
-        help: ArgumentHelp(
-            "Start after the last event this durable name acknowledged, and acknowledge.", valueName: "name"))
+    @Option("Start after the last event this durable name acknowledged, and acknowledge.", "name")
     var subscriber: String?
 
     @Flag(name: .shortAndLong, help: "Continue with new events, including progress.")
     var follow = false
 
-    @Option(help: ArgumentHelp("Only events of this type; may be repeated.", valueName: "type"))
+    @Option("Only events of this type; may be repeated.", "type")
     var type: [EventType] = []
 
-    @Option(
-        help: ArgumentHelp("Only events of this task, or of a range such as 3-7; may be repeated.", valueName: "id"),
-        completion: .tasks)
+    @Option("Only events of this task, or of a range such as 3-7; may be repeated.", "id", completion: .tasks)
     var task: [TaskArgument] = []
 
-    @Option(
-        name: [.customShort("s", allowingJoined: true), .long],
-        help: ArgumentHelp("Only events of this session; may be repeated.", valueName: "session"),
-        completion: .sessions)
+    @Option("Only events of this session; may be repeated.", "session", short: "s", completion: .sessions)
     var session: [String] = []
 
-    @Option(
-        name: [.customShort("n", allowingJoined: true), .long],
-        help: ArgumentHelp("At most this many stored events; the newest, unless --after is given.", valueName: "n"))
+    @Option("At most this many stored events; the newest, unless --after is given.", "n", short: "n")
     var limit: Int?
 
     @Flag(help: "Omit progress.")
@@ -76,7 +67,7 @@ struct EventsCommand: DaemonCommand {
         let printer = EventPrinter(session: session, subscriber: subscriber)
         if follow {
             let query = Subscribe.Parameters(
-                after: after?.position, subscriber: subscriber, sessions: nonEmpty(self.session),
+                after: after, subscriber: subscriber, sessions: nonEmpty(self.session),
                 tasks: nonEmpty(tasks),
                 types: nonEmpty(type), progressInterval: noProgress ? 0 : nil, owner: owner.scope)
             return _ = try await printer.follow(query, client)
@@ -115,10 +106,10 @@ struct EventsCommand: DaemonCommand {
     /// Only a subscription returns the number of a durable name, so this subscribes without events. A new name is
     /// registered too.
     private func start(_ client: any DaemonCalling) async throws -> EventPosition {
-        guard let subscriber else { return after?.position ?? .start }
+        guard let subscriber else { return after ?? .start }
         let place = try await client.call(
             Subscribe.self,
-            Subscribe.Parameters(after: after?.position, subscriber: subscriber, types: [], progressInterval: 0))
+            Subscribe.Parameters(after: after, subscriber: subscriber, types: [], progressInterval: 0))
         _ = try await client.call(Unsubscribe.self, Unsubscribe.Parameters(subscription: place.subscription))
         return place.after.map { .after($0) } ?? .start
     }
@@ -126,16 +117,14 @@ struct EventsCommand: DaemonCommand {
     private func nonEmpty<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
 }
 
-struct PositionArgument: ExpressibleByArgument, Hashable {
-    var position: EventPosition
-
-    init?(argument: String) {
+extension EventPosition: ExpressibleByArgument {
+    public init?(argument: String) {
         switch argument {
-        case "start": position = .start
-        case "now": position = .now
+        case "start": self = .start
+        case "now": self = .now
         default:
             guard let number = Int64(argument), number >= 0 else { return nil }
-            position = .after(SequenceNumber(number))
+            self = .after(SequenceNumber(number))
         }
     }
 }

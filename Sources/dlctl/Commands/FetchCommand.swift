@@ -28,27 +28,18 @@ struct FetchCommand: DaemonCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The URL to request, or the id of an earlier request.", valueName: "url-or-id"),
-        completion: .tasks)
+        help: .init("The URL to request, or the id of an earlier request.", valueName: "url-or-id"), completion: .tasks)
     var url: String
 
-    @Option(
-        name: [.customShort("X", allowingJoined: true), .long],
-        help: ArgumentHelp("HTTP method; GET, or POST with -d.", valueName: "method"))
+    @Option("HTTP method; GET, or POST with -d.", "method", short: "X")
     var method: String?
 
-    @Option(
-        name: [.customShort("d", allowingJoined: true), .long],
-        help: ArgumentHelp("Body to send; @FILE sends a file, @- standard input.", valueName: "body"),
-        completion: .file())
+    @Option("Body to send; @FILE sends a file, @- standard input.", "body", short: "d", completion: .file())
     var data: String?
 
     @Option(
-        name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp(
-            "Write the body to this file once it is complete; - is standard output, even for binary data.",
-            valueName: "file"),
-        completion: .file())
+        "Write the body to this file once it is complete; - is standard output, even for binary data.", "file",
+        short: "o", long: "output", completion: .file())
     var output: String?
 
     @Flag(name: [.customShort("f"), .long], help: "Omit the body of an error status.")
@@ -74,11 +65,11 @@ struct FetchCommand: DaemonCommand {
         if let output, output != "-" { try FetchedBody.requireWritable(session.absolute(output)) }
         let submission = Submission(specs: [spec], session: scheduling.session, waits: true)
         let client = try await session.connect()
-        let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+        let head = try await client.head()
         let added = try await submission.send(over: client)
         guard let id = added.first?.id else { throw CommandFailure.local("the daemon added no task") }
         let plan = FollowPlan(tasks: [id], known: try await submission.known(added, client), after: head)
-        var follower = Following.follower(plan, of: client, endsWhenOver: true, session)
+        var follower = session.follower(plan, of: client, endsWhenOver: true)
         follower.onInterrupt = {}
         do {
             let look: WaitingRemarks.Look = { id, then in
@@ -113,14 +104,9 @@ struct FetchCommand: DaemonCommand {
             if !console.json || output != nil, !fail || !body.isOfError { try await body.deliver() }
             return
         }
-        if !console.json { console.complain(reason(task)) }
+        if !console.json { console.complain(task.error?.words(for: id) ?? "task \(id) is \(task.state.rawValue)") }
         if !fail, !console.json || output != nil { try body.deliverOfError() }
         throw CommandFailure.taskFailed
-    }
-
-    private func reason(_ task: TaskView) -> String {
-        guard let error = task.error else { return "task \(task.id) is \(task.state.rawValue)" }
-        return "\(error.code.rawValue): \(CommandWords.text(error.message, task: task.id))"
     }
 
     /// Cancels and removes the request, because nobody waits for it any more.

@@ -2,29 +2,27 @@ import TransferModel
 import TransferRPC
 
 /// What `add -w`, `wait` and `watch` share: they choose the display, and end with the same exit status.
-enum Following {
+extension CommandSession {
     /// Shows the tasks in `known` until all of them are over.
     /// - Throws: `CommandFailure.taskFailed` if a task failed or was cancelled; `.timedOut` if the time limit has passed.
-    static func untilOver(
+    func follow(
         _ known: [FollowedTask], after head: SequenceNumber, within limit: FollowLimit? = nil,
-        _ client: any DaemonCalling, _ session: CommandSession
+        _ client: any DaemonCalling
     ) async throws {
         var plan = FollowPlan(tasks: known.map(\.id), known: known, after: head)
-        plan.fetchesEnded = session.console.json
-        var follower = follower(plan, of: client, endsWhenOver: true, session)
+        plan.fetchesEnded = console.json
+        var follower = follower(plan, of: client, endsWhenOver: true)
         follower.limit = limit
-        let state = try await follower.run(client, display: display(session.console))
+        let state = try await follower.run(client, display: display)
         await client.close()
         if state.hasFailure { throw CommandFailure.taskFailed }
     }
 
-    static func follower(
-        _ plan: FollowPlan, of client: any DaemonCalling, endsWhenOver: Bool, _ session: CommandSession
-    ) -> Follower {
-        session.console.endWithReader()
+    func follower(_ plan: FollowPlan, of client: any DaemonCalling, endsWhenOver: Bool) -> Follower {
+        console.endWithReader()
         var plan = plan
-        var access = session.access
-        if session.console.isLive {
+        var access = access
+        if console.isLive {
             // The live display shows this itself, and another line between its own would spoil it.
             access.remark = { _ in }
         } else {
@@ -33,13 +31,13 @@ enum Following {
         let place = client.socketPath
         return Follower(
             plan: plan, endsWhenOver: endsWhenOver,
-            onInterrupt: { [console = session.console] in
+            onInterrupt: { [console] in
                 console.remark("interrupted; the tasks continue in the daemon (dlctl watch shows them)")
             },
             reconnect: { [access] in try await access.reconnect(to: place, $0) })
     }
 
-    static func display(_ console: Console) -> any FollowDisplay {
+    var display: any FollowDisplay {
         if console.json { return JSONDisplay(console) }
         if console.quiet { return SilentDisplay { console.complain($0) } }
         if console.isLive { return LiveDisplay(console) }

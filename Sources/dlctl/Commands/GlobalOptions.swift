@@ -8,12 +8,10 @@ import TransferRPC
 /// The options that every command takes, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Use the daemon at this socket and no other.",
-            discussion:
-                "If none runs, dlctl starts one there with your usual state folder, unless one with another folder died there. "
-                + "dlctl talks to no daemon of another user than root, unless --system says that it is the system daemon.",
-            valueName: "path"),
+        "Use the daemon at this socket and no other.", "path",
+        discussion:
+            "If none runs, dlctl starts one there with your usual state folder, unless one with another folder died there. "
+            + "dlctl talks to no daemon of another user than root, unless --system says that it is the system daemon.",
         completion: .file())
     var socket: String?
 
@@ -82,10 +80,10 @@ struct CommandSession: Sendable {
         let console = Console(json: global.json, quiet: global.quiet, environment: environment)
         self.console = console
         self.environment = environment
-        currentFolder = WorkingFolder.path
+        currentFolder = PathText.current
         asker = Asker(program: global.program)
         access = DaemonAccess(
-            socket: global.socket.map { PathText.absolute($0, in: WorkingFolder.path) },
+            socket: global.socket.map { PathText.absolute($0, in: PathText.current) },
             system: global.system, mayStart: !global.noStart && !global.system, environment: environment,
             remark: { console.remark($0) })
     }
@@ -111,17 +109,22 @@ struct CommandSession: Sendable {
 
     func connect() async throws -> any DaemonCalling { try await access.connect() }
 
-    /// Makes one call on its own connection.
-    func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
+    /// Connects to the daemon for `work`.
+    func withDaemon<Result>(_ work: (any DaemonCalling) async throws -> Result) async throws -> Result {
         let client = try await connect()
         do {
-            let result = try await client.call(method, parameters)
+            let result = try await work(client)
             await client.close()
             return result
         } catch {
             await client.close()
             throw error
         }
+    }
+
+    /// Makes one call on its own connection.
+    func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
+        try await withDaemon { try await $0.call(method, parameters) }
     }
 
     /// Makes a call and prints the result: the value itself with `--json`, otherwise the lines made by `describe`.
@@ -132,31 +135,76 @@ struct CommandSession: Sendable {
         if console.json { console.value(result) } else { describe(result).forEach(console.line) }
     }
 
+    /// Makes a call that lists something: prints a table, or remarks that there is `none`.
+    func list<M: RPCMethod, Element>(
+        _ method: M.Type, _ parameters: M.Parameters, _ elements: (M.Result) -> [Element], none: String,
+        _ table: ([Element]) -> Table
+    ) async throws {
+        try await show(method, parameters) { result in
+            let elements = elements(result)
+            if elements.isEmpty { console.remark(none) }
+            return elements.isEmpty ? [] : table(elements).render(width: console.width)
+        }
+    }
+
+    /// Makes a call that changes something, and remarks what it did.
+    func tell<M: RPCMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, _ remark: (M.Result) -> String
+    ) async throws {
+        try await show(method, parameters) {
+            console.remark(remark($0))
+            return []
+        }
+    }
+
     func absolute(_ path: String) -> String { PathText.absolute(path, in: currentFolder) }
 }
 
 /// Chooses the owner of tasks and sessions, for root and administrators.
 struct OwnerOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Another user's (administrators only): a user name or id, or 'all' or '*'.", valueName: "user"))
-    var owner: OwnerArgument?
-
-    var scope: OwnerScope? { owner?.scope }
+    @Option("Another user's (administrators only): a user name or id, or 'all' or '*'.", "user", long: "owner")
+    var scope: OwnerScope?
 }
 
-struct OwnerArgument: ExpressibleByArgument, Hashable {
-    var scope: OwnerScope
-
-    init?(argument: String) {
+extension OwnerScope: ExpressibleByArgument {
+    public init?(argument: String) {
         if argument == "all" || argument == "*" {
-            scope = .everyone
+            self = .everyone
         } else if let uid = UInt32(argument) {
-            scope = .user(UserID(uid))
+            self = .user(UserID(uid))
         } else if let entry = getpwnam(argument) {
-            scope = .user(UserID(entry.pointee.pw_uid))
+            self = .user(UserID(entry.pointee.pw_uid))
         } else {
             return nil
         }
+    }
+}
+
+extension Option {
+    /// An option with a value, which the help calls `value`. A short name may be joined with the value: `-s7`.
+    init<T: ExpressibleByArgument>(
+        _ help: String, _ value: String, short: Character? = nil, long: String? = nil, discussion: String? = nil,
+        completion: CompletionKind? = nil
+    ) where Value == T? {
+        self.init(
+            name: .of(short, long), help: .init(help, discussion: discussion, valueName: value), completion: completion)
+    }
+
+    /// The same for an option that may be repeated.
+    init<T: ExpressibleByArgument>(
+        wrappedValue: [T], _ help: String, _ value: String, short: Character? = nil, long: String? = nil,
+        completion: CompletionKind? = nil
+    ) where Value == [T] {
+        self.init(
+            wrappedValue: wrappedValue, name: .of(short, long), help: .init(help, valueName: value),
+            completion: completion)
+    }
+}
+
+extension NameSpecification {
+    /// - Parameter long: nil for the name of the property.
+    fileprivate static func of(_ short: Character?, _ long: String?) -> NameSpecification {
+        let long = long.map { NameSpecification.Element.customLong($0) } ?? .long
+        return NameSpecification(short.map { [.customShort($0, allowingJoined: true), long] } ?? [long])
     }
 }

@@ -19,16 +19,26 @@ struct HSTSCommand: AsyncParsableCommand {
     struct List: DaemonCommand {
         static let configuration = CommandConfiguration(commandName: "list", abstract: "List the hosts.")
 
-        @Option(help: ArgumentHelp("Only this domain and the names below it.", valueName: "domain"))
+        @Option("Only this domain and the names below it.", "domain")
         var domain: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(ListHSTS.self, .init(domain: domain))
-            if session.console.json { return session.console.value(result) }
-            if result.hosts.isEmpty { return session.console.remark("no hosts") }
-            HSTSTable.render(result.hosts, width: session.console.width).forEach(session.console.line)
+            try await session.list(ListHSTS.self, .init(domain: domain), \.hosts, none: "no hosts") { hosts in
+                Table(
+                    [
+                        .init(title: "DOMAIN", isFlexible: true), .init(title: "SUBDOMAINS", dispensability: 1),
+                        .init(title: "LEARNED", dispensability: 2), .init(title: "EXPIRES"),
+                    ],
+                    hosts.map { host in
+                        [
+                            StyledText(Printable.text(host.domain), .strong),
+                            StyledText(host.includesSubdomains ? "yes" : "no"),
+                            StyledText(LocalTime.text(host.learned)), StyledText(LocalTime.text(host.expires)),
+                        ]
+                    })
+            }
         }
     }
 
@@ -38,8 +48,7 @@ struct HSTSCommand: AsyncParsableCommand {
             discussion: "Without this, a host that no longer offers https cannot be reached before it expires.")
 
         @Argument(
-            help: ArgumentHelp(
-                "The domain, or a URL for its host; names below it are forgotten too.", valueName: "domain"))
+            help: .init("The domain, or a URL for its host; names below it are forgotten too.", valueName: "domain"))
         var domain: String?
 
         @Flag(help: "Forget all hosts.")
@@ -52,9 +61,9 @@ struct HSTSCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(RemoveHSTS.self, .init(domain: domain.map(URLText.host)))
-            if session.console.json { return session.console.value(result) }
-            session.console.remark("\(Figures.count(result.removed, "host")) forgotten")
+            try await session.tell(RemoveHSTS.self, .init(domain: domain.map(URLText.host))) {
+                "\(Figures.count($0.removed, "host")) forgotten"
+            }
         }
     }
 }

@@ -20,28 +20,22 @@ struct ListCommand: DaemonCommand {
             """,
         aliases: ["ls"])
 
-    @Argument(
-        help: ArgumentHelp("Only these tasks: ids, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    @Argument(help: .init("Only these tasks: ids, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument] = []
 
-    @Option(help: ArgumentHelp("Only tasks in this state; may be repeated.", valueName: "state"))
+    @Option("Only tasks in this state; may be repeated.", "state")
     var state: [TaskState] = []
 
-    @Option(
-        name: [.customShort("s", allowingJoined: true), .long],
-        help: ArgumentHelp("Only tasks of this session.", valueName: "session"),
-        completion: .sessions)
+    @Option("Only tasks of this session.", "session", short: "s", completion: .sessions)
     var session: String?
 
     @Flag(help: "List all tasks, even on a terminal.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only tasks whose URL, description or file contains this text.", valueName: "text"))
+    @Option("Only tasks whose URL, description or file contains this text.", "text")
     var match: String?
 
-    @Option(
-        name: [.customShort("n", allowingJoined: true), .long],
-        help: ArgumentHelp("At most this many tasks.", valueName: "n"))
+    @Option("At most this many tasks.", "n", short: "n")
     var limit: Int?
 
     @OptionGroup var owner: OwnerOptions
@@ -67,9 +61,11 @@ struct ListCommand: DaemonCommand {
             let chosen = ChosenTasks(choice: TaskChoice(ids), owner: owner.scope, client: client, console: console)
             let tasks = try await chosen.all()
             await client.close()
-            return try show(tasks, console)
+            if console.json { return console.value(ListTasks.Result(tasks: tasks)) }
+            var table = table(console)
+            return table.render(tasks).forEach(console.line)
         }
-        if let name = self.session, owner.owner == nil { try await client.requireSession(name) }
+        if let name = self.session, owner.scope == nil { try await client.requireSession(name) }
         let pages = TaskPages(
             query: ListTasks.Parameters(
                 session: self.session, states: state.isEmpty ? nil : state, match: match, order: .activity,
@@ -83,19 +79,15 @@ struct ListCommand: DaemonCommand {
         await client.close()
     }
 
-    private func show(_ tasks: [TaskView], _ console: Console) throws {
-        if console.json { return console.value(ListTasks.Result(tasks: tasks)) }
-        let width = console.outputIsTerminal ? Terminal.size().columns : nil
-        var table = TaskTable(width: width, now: .now(), showsOwner: owner.scope == .everyone)
-        table.render(tasks).forEach(console.line)
+    private func table(_ console: Console) -> TaskTable {
+        TaskTable(width: console.width, now: .now(), showsOwner: owner.scope == .everyone)
     }
 
     private func isShort(_ console: Console) -> Bool { limit == nil && !all && console.outputIsTerminal }
 
     /// Prints page by page, because a million tasks do not fit into memory.
     private func printTable(_ pages: TaskPages, _ client: any DaemonCalling, _ console: Console) async throws {
-        let width = console.outputIsTerminal ? Terminal.size().columns : nil
-        var table = TaskTable(width: width, now: .now(), showsOwner: owner.scope == .everyone)
+        var table = table(console)
         let cutsHistory = isShort(console) && state.isEmpty
         var shown = 0
         var historyLeft = cutsHistory ? Self.terminalHistory : .max
@@ -125,7 +117,7 @@ struct ListCommand: DaemonCommand {
     }
 
     private var absence: String {
-        let isFiltered = !state.isEmpty || session != nil || match != nil || owner.owner != nil
+        let isFiltered = !state.isEmpty || session != nil || match != nil || owner.scope != nil
         return isFiltered ? "no such tasks" : "no tasks; dlctl add URL queues one"
     }
 

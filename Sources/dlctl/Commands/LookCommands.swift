@@ -6,8 +6,7 @@ struct ShowCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show tasks: state, what to do, file; then all details.")
 
-    @Argument(
-        help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    @Argument(help: .init("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument]
 
     @Flag(
@@ -21,44 +20,24 @@ struct ShowCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        let client = try await session.connect()
         let console = session.console
-        let asker = try await session.asker(client)
-        var isFirst = true
-        try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
-            let task = try await client.call(GetTask.self, .init(id: id, secrets: secrets ? true : nil))
-            if console.json { return console.value(task) }
-            if !isFirst { console.line("") }
-            isFirst = false
-            let events = try await Self.beginning(of: task, client)
-            let own = await Self.session(of: task, client)
-            if timing {
-                let summary = TaskSummary(task, events: events, in: own, for: asker, now: .now())
-                let lines = summary.render(width: console.width) + [""]
-                return (lines + Waterfall.render(task, width: console.width)).forEach(console.line)
+        try await session.withDaemon { client in
+            let asker = try await session.asker(client)
+            var isFirst = true
+            try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
+                let task = try await client.call(GetTask.self, .init(id: id, secrets: secrets ? true : nil))
+                if console.json { return console.value(task) }
+                if !isFirst { console.line("") }
+                isFirst = false
+                let events = try await Self.beginning(of: task, client)
+                let summary = try await TaskSummary.of(task, events, for: asker, asks: !timing, client)
+                let lines =
+                    timing
+                    ? summary.render(width: console.width) + [""] + Waterfall.render(task, width: console.width)
+                    : TaskSheet.render(summary, width: console.width)
+                lines.forEach(console.line)
             }
-            let question = try await Self.question(of: task, client)
-            TaskSheet.render(
-                task, events: events, asking: question, in: own, for: asker, now: .now(),
-                width: console.width
-            ).forEach(console.line)
         }
-        await client.close()
-    }
-
-    /// Returns the question that the task waits for.
-    static func question(of task: TaskView, _ client: any DaemonCalling) async throws -> DecisionView? {
-        let waits = task.state == .waiting && (task.reason == .authentication || task.reason == .decision)
-        guard waits || task.phase == .deciding else { return nil }
-        // An administrator may be looking at another user's task.
-        let query = ListDecisions.Parameters(tasks: [task.id], owner: .user(task.owner))
-        return try await client.call(ListDecisions.self, query).decisions.first
-    }
-
-    /// Returns the session of a waiting task: it may be paused, or have a schedule.
-    static func session(of task: TaskView, _ client: any DaemonCalling) async -> SessionView? {
-        guard task.state == .waiting else { return nil }
-        return try? await client.call(GetSession.self, SessionReference(id: task.session, owner: task.owner))
     }
 
     /// Returns the events that show when the task's state began, and which attempts only led to a question.
@@ -79,8 +58,7 @@ struct ExplainCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Explain why tasks are not running, what to do, and what happened so far.")
 
-    @Argument(
-        help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    @Argument(help: .init("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument]
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -89,38 +67,46 @@ struct ExplainCommand: DaemonCommand {
     static let longestStory = 50
 
     func run(_ session: CommandSession) async throws {
-        let client = try await session.connect()
-        let asker = try await session.asker(client)
-        var isFirst = true
-        try await ChosenTasks(choice: TaskChoice(ids), client: client, console: session.console).forEach { id in
-            if !isFirst, !session.console.json { session.console.line("") }
-            isFirst = false
-            try await explain(id, asker, client, session.console)
-        }
-        await client.close()
-    }
-
-    private func explain(
-        _ id: TaskID, _ asker: Asker, _ client: any DaemonCalling, _ console: Console
-    ) async throws {
-        let task = try await client.call(GetTask.self, .init(id: id))
-        let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
-            .read(Self.longestStory, client)
-        let question = try await ShowCommand.question(of: task, client)
-        let own = await ShowCommand.session(of: task, client)
-        if console.json {
-            let advice = Explanation.advice(task, events: events, in: own, mayConfigure: asker.mayConfigure)
-                .map(asker.command)
-            return console.value { text in
-                text.member("task", task)
-                text.member("advice", advice?.text)
-                text.member("decision", question)
-                text.member("events", events)
+        let console = session.console
+        try await session.withDaemon { client in
+            let asker = try await session.asker(client)
+            var isFirst = true
+            try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
+                if !isFirst, !console.json { console.line("") }
+                isFirst = false
+                let task = try await client.call(GetTask.self, .init(id: id))
+                let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
+                    .read(Self.longestStory, client)
+                let summary = try await TaskSummary.of(task, events, for: asker, client)
+                guard console.json else {
+                    return Explanation.render(summary, width: console.width).forEach(console.line)
+                }
+                console.value { text in
+                    text.member("task", task)
+                    text.member("advice", summary.advice.map(asker.command)?.text)
+                    text.member("decision", summary.question)
+                    text.member("events", events)
+                }
             }
         }
-        Explanation.render(
-            task, events: events, asking: question, in: own, for: asker, now: .now(),
-            width: console.width
-        ).forEach(console.line)
+    }
+}
+
+extension TaskSummary {
+    /// - Parameter asks: whether to fetch the question that the task waits for.
+    fileprivate static func of(
+        _ task: TaskView, _ events: [EventView], for asker: Asker, asks: Bool = true, _ client: any DaemonCalling
+    ) async throws -> TaskSummary {
+        var question: DecisionView?
+        if asks, task.state == .waiting && task.reason?.asks == true || task.phase == .deciding {
+            // An administrator may be looking at another user's task.
+            let query = ListDecisions.Parameters(tasks: [task.id], owner: .user(task.owner))
+            question = try await client.call(ListDecisions.self, query).decisions.first
+        }
+        var session: SessionView?
+        if task.state == .waiting {
+            session = try? await client.call(GetSession.self, SessionReference(id: task.session, owner: task.owner))
+        }
+        return TaskSummary(task, events: events, asking: question, in: session, for: asker, now: .now())
     }
 }

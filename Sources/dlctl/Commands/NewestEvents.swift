@@ -12,7 +12,7 @@ struct NewestEvents {
 
     /// - Returns: at most `count`, oldest first.
     func read(_ count: Int, _ client: any DaemonCalling) async throws -> [EventView] {
-        var end = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+        var end = try await client.head()
         var width = Int64(max(count, Self.firstWidth))
         var found: [EventView] = []
         while end > .zero, found.count < count {

@@ -18,40 +18,32 @@ struct RemoveCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
+        let console = session.console
         let outcome = try await selection.control(RemoveTasks.self, session) {
             RemoveTasks.Parameters($0, deleteFile: delete ? true : nil)
         }
         var refusal: (any Error)?
         do {
-            try outcome.report("removed", session.console)
+            try outcome.report("removed", console)
         } catch {
             refusal = error
         }
-        try RemovalReport.print(outcome.result, byID: outcome.areNamed && outcome.ranged == nil, session.console)
-        if let refusal { throw refusal }
-    }
-}
-
-/// Reports the files of removed tasks.
-enum RemovalReport {
-    /// - Throws: `CommandFailure.refusedSome` if a file was kept.
-    static func print(_ outcome: ControlResult, byID: Bool, _ console: Console) throws {
-        guard let files = outcome.files else { return }
+        let files = outcome.result.files ?? []
         let kept = files.filter { $0.fate == .kept }
         if !console.json {
-            if !console.quiet { lines(files, byID: byID).forEach { console.line($0) } }
-            for file in kept { console.complain("\(file.id): \(why(file))") }
+            if !console.quiet {
+                Self.lines(files, byID: outcome.areNamed && outcome.ranged == nil).forEach(console.line)
+            }
+            for file in kept { console.complain("\(file.id): \(Printable.text(file.reason ?? "the file stays"))") }
         }
+        if let refusal { throw refusal }
         if !kept.isEmpty { throw CommandFailure.refusedSome }
     }
 
+    /// What became of the files.
     static func lines(_ files: [RemovedFile], byID: Bool) -> [StyledText] {
         let deleted = files.filter { $0.fate == .deleted }
         if byID { return deleted.map { StyledText("deleted the file of \($0.id)") } }
         return files.isEmpty ? [] : [StyledText("deleted \(Figures.count(deleted.count, "file"))")]
-    }
-
-    private static func why(_ file: RemovedFile) -> String {
-        Printable.text(file.reason ?? "the file stays")
     }
 }

@@ -4,20 +4,16 @@ import TransferRPC
 
 /// Selects the tasks of a control command.
 struct SelectionOptions: ParsableArguments {
-    @Argument(
-        help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    @Argument(help: .init("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument] = []
 
-    @Option(
-        name: [.customShort("s", allowingJoined: true), .long],
-        help: ArgumentHelp("All tasks of this session.", valueName: "session"),
-        completion: .sessions)
+    @Option("All tasks of this session.", "session", short: "s", completion: .sessions)
     var session: String?
 
     @Flag(help: "All tasks.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only tasks in this state; may be repeated.", valueName: "state"))
+    @Option("Only tasks in this state; may be repeated.", "state")
     var state: [TaskState] = []
 
     @OptionGroup var owner: OwnerOptions

@@ -28,24 +28,24 @@ struct SessionCommand: AsyncParsableCommand {
             commandName: "open",
             abstract: "Create a session, or change the settings of an existing one.")
 
-        @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
+        @Argument(help: .init("Name of the session.", valueName: "session"), completion: .sessions)
         var id: String
 
-        @Argument(help: ArgumentHelp("Settings of the session.", valueName: "name=value"))
+        @Argument(help: .init("Settings of the session.", valueName: "name=value"))
         var settings: [String] = []
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
             var configuration: SessionConfiguration?
-            if !settings.isEmpty { configuration = try SessionSettings.change(settings, session) }
+            if !settings.isEmpty { configuration = try SessionConfiguration.change(settings, session) }
             if let setting = Assignment(id), Assignment.Form(of: setting.name) != nil {
                 throw CommandFailure.usage(
                     "'\(Printable.text(id, limit: 40))' is a setting; name the session before it: dlctl session open NAME \(setting.name)=…"
                 )
             }
             let parameters = OpenSession.Parameters(id: id, configuration: configuration)
-            try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
+            try await session.show(OpenSession.self, parameters, \.lines)
         }
     }
 
@@ -56,27 +56,50 @@ struct SessionCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let client = try await session.connect()
-            let sessions = try await SessionPages.all(ListSessions.Parameters(owner: owner.scope), client)
-            await client.close()
+            var query = ListSessions.Parameters(owner: owner.scope)
+            var sessions: [SessionView] = []
+            try await session.withDaemon { client in
+                repeat {
+                    let page = try await client.call(ListSessions.self, query)
+                    sessions += page.sessions
+                    query.cursor = page.nextCursor
+                } while query.cursor != nil
+            }
             if session.console.json { return session.console.value(ListSessions.Result(sessions: sessions)) }
-            let width = session.console.outputIsTerminal ? Terminal.size().columns : nil
-            SessionTable.render(sessions, width: width).forEach(session.console.line)
+            Self.table(sessions).render(width: session.console.width).forEach(session.console.line)
+        }
+
+        private static func table(_ sessions: [SessionView]) -> Table {
+            Table(
+                [
+                    .init(title: "SESSION", isFlexible: true), .init(title: "STATE"),
+                    .init(title: "RUNNING", alignsRight: true, dispensability: 2),
+                    .init(title: "QUEUED", alignsRight: true, dispensability: 3),
+                    .init(title: "DONE", alignsRight: true, dispensability: 4),
+                    .init(title: "FAILED", alignsRight: true, dispensability: 1),
+                    .init(title: "OWNER", alignsRight: true, dispensability: 6),
+                    .init(title: "UNSEEN", alignsRight: true, dispensability: 5),
+                ],
+                sessions.map { session in
+                    func count(_ states: TaskState...) -> StyledText {
+                        StyledText(String(states.reduce(0) { $0 + (session.tasks[$1.rawValue] ?? 0) }))
+                    }
+                    return [
+                        StyledText(Printable.text(session.id), .strong),
+                        StyledText(session.standing, session.state == .active ? .plain : .faint),
+                        count(.running), count(.queued, .waiting, .paused), count(.completed), count(.failed),
+                        StyledText(session.owner.description), StyledText(String(session.unacknowledgedEvents)),
+                    ]
+                })
         }
     }
 
-    struct Show: DaemonCommand {
+    struct Show: SessionStep {
+        typealias Method = GetSession
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show a session with its settings and counts.")
-
-        @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
-        var id: String
-
+        @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
-
-        func run(_ session: CommandSession) async throws {
-            try await session.show(GetSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
-        }
     }
 
     struct Set: DaemonCommand {
@@ -84,10 +107,10 @@ struct SessionCommand: AsyncParsableCommand {
             commandName: "set",
             abstract: "Change settings of a session; 'name=default' unsets one.")
 
-        @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
+        @Argument(help: .init("Name of the session.", valueName: "session"), completion: .sessions)
         var id: String
 
-        @Argument(help: ArgumentHelp("Settings to change.", valueName: "name=value"))
+        @Argument(help: .init("Settings to change.", valueName: "name=value"))
         var settings: [String]
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -99,9 +122,9 @@ struct SessionCommand: AsyncParsableCommand {
                     .sessionInvalidated, "The session \"\(id)\" has ended and has no settings to change.",
                     details: ["session": .string(id)])
             }
-            let change = try SessionSettings.change(settings, session)
+            let change = try SessionConfiguration.change(settings, session)
             let parameters = OpenSession.Parameters(id: id, configuration: change)
-            try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
+            try await session.show(OpenSession.self, parameters, \.lines)
         }
     }
 
@@ -142,11 +165,11 @@ struct SessionCommand: AsyncParsableCommand {
 }
 
 struct SessionName: ParsableArguments {
-    @Argument(help: ArgumentHelp("Name of the session.", valueName: "session"), completion: .sessions)
+    @Argument(help: .init("Name of the session.", valueName: "session"), completion: .sessions)
     var id: String
 }
 
-/// A command that performs one action on a session and shows the session.
+/// A command that performs one action on a session, or none, and shows the session.
 protocol SessionStep: DaemonCommand {
     associatedtype Method: RPCMethod where Method.Parameters == SessionReference, Method.Result == SessionView
     var name: SessionName { get }
@@ -154,17 +177,17 @@ protocol SessionStep: DaemonCommand {
 
 extension SessionStep {
     func run(_ session: CommandSession) async throws {
-        try await session.show(Method.self, SessionReference(id: name.id)) { SessionSheet.render($0) }
+        try await session.show(Method.self, SessionReference(id: name.id), \.lines)
     }
 }
 
-/// Merges `name=value` words into a session's configuration.
-enum SessionSettings {
+extension SessionConfiguration {
     /// Sessions of kind `background` have no cache.
     private static let cacheNames: Set = ["urlCache", "requestCachePolicy"]
     /// Paths are made absolute before they are sent.
     private static let pathNames: Set = ["caFile", "directory"]
 
+    /// The change that `name=value` words make.
     /// - Throws: `CommandFailure.usage` for unknown names and wrong values.
     static func change(_ words: [String], _ session: CommandSession) throws -> SessionConfiguration {
         var members: [String: JSONValue] = [:]
@@ -173,7 +196,7 @@ enum SessionSettings {
                 throw CommandFailure.usage("'\(Printable.text(word, limit: 40))' is not name=value")
             }
             guard let form = Assignment.Form(of: assignment.name) else {
-                let known = SessionConfiguration.shape.rows.map(\.name).filter {
+                let known = shape.rows.map(\.name).filter {
                     Assignment.Form(of: $0) != nil && !cacheNames.contains($0)
                 }.sorted().joined(separator: ", ")
                 throw CommandFailure.usage(
@@ -203,16 +226,29 @@ enum SessionSettings {
     }
 }
 
-/// Reads `session.list` to its end.
-enum SessionPages {
-    static func all(_ query: ListSessions.Parameters, _ client: any DaemonCalling) async throws -> [SessionView] {
-        var query = query
-        var sessions: [SessionView] = []
-        repeat {
-            let page = try await client.call(ListSessions.self, query)
-            sessions += page.sessions
-            query.cursor = page.nextCursor
-        } while query.cursor != nil
-        return sessions
+extension SessionView {
+    /// A paused session accepts tasks, but runs none.
+    fileprivate var standing: String {
+        guard paused == true else { return state.rawValue }
+        return state == .active ? "paused" : "\(state.rawValue), paused"
+    }
+
+    /// The session with its settings.
+    fileprivate var lines: [StyledText] {
+        var sheet = Sheet()
+        sheet.add("session", Printable.text(id), .strong)
+        sheet.add("kind", kind.rawValue)
+        sheet.add("state", standing)
+        sheet.add("owner", "uid \(owner)")
+        sheet.add("opened", LocalTime.text(createdAt))
+        for state in TaskState.allCases {
+            if let count = tasks[state.rawValue], count > 0 { sheet.add(state.rawValue, String(count)) }
+        }
+        sheet.add("unseen events", String(unacknowledgedEvents))
+        let settings = JSONText.value(Console.encode(configuration))?.objectValue ?? [:]
+        for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
+            sheet.add(name, Printable.text(Assignment.Form(of: name)?.text(value) ?? JSONText.plain(value)))
+        }
+        return sheet.render()
     }
 }

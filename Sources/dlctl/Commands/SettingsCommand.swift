@@ -21,8 +21,7 @@ struct SettingsCommand: DaemonCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp(
-            "Settings to change, or settings or sections to show; default: show all.", valueName: "name=value"),
+        help: .init("Settings to change, or settings or sections to show; default: show all.", valueName: "name=value"),
         completion: .list(SettingName.allCases.map { $0.rawValue }))
     var words: [String] = []
 
@@ -44,7 +43,7 @@ struct SettingsCommand: DaemonCommand {
         if session.console.json {
             session.console.value(list)
         } else {
-            SettingsSheet.render(list).forEach(session.console.line)
+            list.lines.forEach(session.console.line)
         }
     }
 
@@ -71,22 +70,24 @@ struct SettingsCommand: DaemonCommand {
     }
 }
 
-/// Settings with their origins.
-enum SettingsSheet {
-    static func render(_ settings: SettingsView, only names: [SettingName]) -> [StyledText] {
+extension SettingsView {
+    /// These settings with their origins.
+    func lines(_ names: [SettingName]) -> [StyledText] {
         var sheet = Sheet()
         for name in names {
-            guard let setting = settings[name] else { continue }
+            guard let setting = self[name] else { continue }
             sheet.add(
                 name.rawValue,
                 StyledText(name.text(setting.value)) + StyledText("  (\(setting.origin.rawValue))", .faint))
         }
         return sheet.render()
     }
+}
 
-    /// Shows below each setting the value that the changed files give it, then the overruled values.
-    static func render(_ list: ListSettings.Result) -> [StyledText] {
-        var table = Table(columns: [
+extension ListSettings.Result {
+    /// All settings with their origins: below each, the value that the changed files give it, then the overruled values.
+    var lines: [StyledText] {
+        var table = Table([
             .init(title: "SETTING"), .init(title: "VALUE"), .init(title: "UNIT"), .init(title: "SOURCE"),
         ])
         func row(_ name: String, _ value: StyledText, _ source: String, of setting: ListedSetting) -> [StyledText] {
@@ -94,23 +95,23 @@ enum SettingsSheet {
             let unit = setting.unit == "seconds" ? nil : setting.unit
             return [StyledText(name), value, StyledText(unit ?? "", .faint), StyledText(source, .faint)]
         }
-        for setting in list.settings {
+        for setting in settings {
             table.rows.append(
                 row(
-                    setting.name, StyledText(Printable.text(setting.text)), place(setting.place, setting.origin),
+                    setting.name, StyledText(Printable.text(setting.text)), Self.place(setting.place, setting.origin),
                     of: setting))
             if let pending = setting.pending {
                 let needed = setting.effect == .restart ? "restart" : "reload"
-                let remark = "takes effect after a \(needed): \(place(pending.place, pending.origin))"
+                let remark = "takes effect after a \(needed): \(Self.place(pending.place, pending.origin))"
                 table.rows.append(row("", StyledText(Printable.text(pending.text), .bad), remark, of: setting))
             }
             for other in setting.overruled ?? [] {
-                let remark = "overruled: \(place(other.place, other.origin))"
+                let remark = "overruled: \(Self.place(other.place, other.origin))"
                 table.rows.append(row("", StyledText(Printable.text(other.text), .faint), remark, of: setting))
             }
         }
         var lines = table.render(width: nil)
-        if let problem = list.problem {
+        if let problem {
             lines += ["", StyledText("The changed configuration would be refused:", .bad)]
             lines += problem.split(separator: "\n").map { StyledText("  " + Printable.text(String($0))) }
         }

@@ -14,17 +14,15 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
 
     /// - Throws: the daemon's refusal; `CommandFailure.taskFailed` if it waits and a task fails.
     func run(_ client: any DaemonCalling, _ command: CommandSession) async throws {
-        let head =
-            waits ? try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head : nil
+        let head = waits ? try await client.head() : nil
         let added = try await send(over: client) { announce($0, $1, command) }
         if command.console.json {
             command.console.value(AddTasks.Result(tasks: added))
         } else {
-            (Repeats.remarks(on: added) + Doubles.remarks(on: added, for: command.asker)).forEach(
-                command.console.remark)
+            (added.repeats + added.doubles(for: command.asker)).forEach(command.console.remark)
         }
         guard let head else { return await client.close() }
-        try await Following.untilOver(try await known(added, client), after: head, client, command)
+        try await command.follow(try await known(added, client), after: head, client)
     }
 
     /// - Parameter stored: called for each part.
@@ -35,7 +33,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         var rest = specs[...]
         var refused: Set<Cookie> = []
         while !rest.isEmpty {
-            var part = SubmissionPart.of(rest)
+            var part = rest.firstRequest
             for index in part.indices { part[index].leaveOut(refused) }
             do {
                 let answer = try await client.call(AddTasks.self, AddTasks.Parameters(session: session, tasks: part))
@@ -58,7 +56,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
     private static func cookie(in part: [TaskSpec], _ error: TransferError) -> Cookie? {
         guard error.code == .badField, let field = error.details["field"]?.stringValue,
             let task = CommandWords.taskIndex(error), part.indices.contains(task),
-            let index = CookieWords.index(in: field, after: "tasks[\(task)]."),
+            let index = Cookie.index(in: field, after: "tasks[\(task)]."),
             let cookies = part[task].cookies, cookies.indices.contains(index)
         else { return nil }
         return cookies[index]
@@ -119,13 +117,12 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
     }
 }
 
-/// Divides specs into requests.
-enum SubmissionPart {
+extension Collection<TaskSpec> {
     /// As many specs as fit into one line of the socket. Digests of pieces make some specs long.
-    static func of(_ specs: some Collection<TaskSpec>) -> [TaskSpec] {
+    var firstRequest: [TaskSpec] {
         var part: [TaskSpec] = []
         var length = 0
-        for spec in specs.prefix(AddPlan.largestRequest) {
+        for spec in prefix(AddPlan.largestRequest) {
             length += spec.pieces.map { ($0.algorithm.hexLength + 3) * $0.values.count } ?? 0
             if length > AddPlan.longestPieces, !part.isEmpty { break }
             part.append(spec)
@@ -134,22 +131,20 @@ enum SubmissionPart {
     }
 }
 
-/// Reports tasks that their client tokens added before.
-enum Repeats {
-    static func remarks(on added: [AddTasks.Added]) -> [String] {
-        added.filter { $0.existing == true }.map { task in
+extension [AddTasks.Added] {
+    /// Remarks on tasks that their client tokens added before.
+    var repeats: [String] {
+        filter { $0.existing == true }.map { task in
             task.removed == true
                 ? "\(task.id): added before with this client token, and removed since; nothing was queued"
                 : "\(task.id): added before with this client token; it is \(task.state.rawValue)"
         }
     }
-}
 
-/// Reports tasks whose URL is queued already.
-enum Doubles {
-    /// Says which URLs were queued already.
-    static func remarks(on added: [AddTasks.Added], for asker: Asker) -> [String] {
-        let doubles = added.filter { $0.duplicateOf != nil }
+    /// Remarks on tasks whose URL was queued already.
+    func doubles(for asker: Asker) -> [String] {
+        let shown = 5
+        let doubles = filter { $0.duplicateOf != nil }
         guard !doubles.isEmpty else { return [] }
         var lines = doubles.prefix(shown).map { task in
             "\(task.id): this URL is already queued as \(task.duplicateOf ?? task.id)"
@@ -159,8 +154,6 @@ enum Doubles {
         let cancel = asker.command("dlctl cancel \(ids.joined(separator: " "))")
         return lines + ["\(cancel) drops the new task\(doubles.count == 1 ? "" : "s") again"]
     }
-
-    private static let shown = 5
 }
 
 extension TaskSpec {

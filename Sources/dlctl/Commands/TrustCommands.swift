@@ -21,16 +21,28 @@ struct TrustCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List the servers and their keys.")
 
-        @Option(help: ArgumentHelp("Only the servers of this host.", valueName: "host"))
+        @Option("Only the servers of this host.", "host")
         var host: String?
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(ListTrust.self, .init(host: host))
-            if session.console.json { return session.console.value(result) }
-            if result.servers.isEmpty { return session.console.remark("no trusted servers") }
-            TrustTable.render(result.servers, width: session.console.width).forEach(session.console.line)
+            try await session.list(ListTrust.self, .init(host: host), \.servers, none: "no trusted servers") {
+                servers in
+                Table(
+                    [
+                        .init(title: "SERVER", isFlexible: true), .init(title: "KEY"),
+                        .init(title: "TRUSTED", dispensability: 1),
+                    ],
+                    servers.flatMap { server in
+                        server.keys.map { key in
+                            [
+                                StyledText(Printable.text(server.key.origin), .strong),
+                                StyledText(Printable.text(key)), StyledText(LocalTime.text(server.trusted)),
+                            ]
+                        }
+                    })
+            }
         }
     }
 
@@ -39,7 +51,7 @@ struct TrustCommand: AsyncParsableCommand {
             commandName: "remove", abstract: "Trust servers no longer.",
             discussion: "The next task that meets such a server asks again.")
 
-        @Argument(help: ArgumentHelp("The host, or a URL for its host; all its ports are meant.", valueName: "host"))
+        @Argument(help: .init("The host, or a URL for its host; all its ports are meant.", valueName: "host"))
         var host: String?
 
         @Flag(help: "Trust none of the servers any more.")
@@ -52,9 +64,9 @@ struct TrustCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let result = try await session.call(RemoveTrust.self, .init(host: host.map(URLText.host)))
-            if session.console.json { return session.console.value(result) }
-            session.console.remark("\(Figures.count(result.removed, "server")) trusted no longer")
+            try await session.tell(RemoveTrust.self, .init(host: host.map(URLText.host))) {
+                "\(Figures.count($0.removed, "server")) trusted no longer"
+            }
         }
     }
 }

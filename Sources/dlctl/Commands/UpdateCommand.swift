@@ -18,75 +18,63 @@ struct UpdateCommand: DaemonCommand {
               dlctl update 3-7 12 --limit 500k
             """)
 
-    @Argument(
-        help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    @Argument(help: .init("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument]
 
-    @Option(help: ArgumentHelp("Download from here instead.", valueName: "url"))
+    @Option("Download from here instead.", "url")
     var url: String?
 
     @Option(
-        help: ArgumentHelp(
-            "s3Multipart: JSON file with newly signed partURLs, partSize, completeURL and abortURL.", valueName: "file"),
+        "s3Multipart: JSON file with newly signed partURLs, partSize, completeURL and abortURL.", "file",
         completion: .file())
     var s3: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Another URL of the same file; replaces all mirrors of the task, '' removes them.", valueName: "url"))
+    @Option("Another URL of the same file; replaces all mirrors of the task, '' removes them.", "url")
     var mirror: [String] = []
 
-    @Option(
-        name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("Save as this file.", valueName: "file"), completion: .file())
+    @Option("Save as this file.", "file", short: "o", long: "output", completion: .file())
     var output: String?
 
     @Option(
-        name: [.customShort("d", allowingJoined: true), .customLong("directory")],
-        help: ArgumentHelp("Save into this folder; the file keeps its name.", valueName: "dir"), completion: .directory)
+        "Save into this folder; the file keeps its name.", "dir", short: "d", long: "directory", completion: .directory)
     var directory: String?
 
-    @Option(help: ArgumentHelp("What to do if the file exists.", valueName: "policy"))
+    @Option("What to do if the file exists.", "policy")
     var onConflict: ConflictPolicy?
 
-    @Option(
-        help: ArgumentHelp("What the file must hash to: an algorithm, a colon, the value in hex.", valueName: "alg:hex")
-    )
-    var checksum: ChecksumArgument?
+    @Option("What the file must hash to: an algorithm, a colon, the value in hex.", "alg:hex")
+    var checksum: Checksum?
 
-    @Option(help: ArgumentHelp("http, https, socks5 or socks5h proxy, or none.", valueName: "url"))
+    @Option("http, https, socks5 or socks5h proxy, or none.", "url")
     var proxy: String?
 
-    @Option(help: ArgumentHelp("Trust the certificates in this PEM file.", valueName: "file"), completion: .file())
+    @Option("Trust the certificates in this PEM file.", "file", completion: .file())
     var caFile: String?
 
-    @Option(help: ArgumentHelp("Place in the queue, or a number from 0 to 1.", valueName: "priority"))
+    @Option("Place in the queue, or a number from 0 to 1.", "priority")
     var priority: TaskPriority?
 
-    @Option(help: ArgumentHelp("Bytes per second: 500k, 2M, none.", valueName: "rate"))
-    var limit: RateArgument?
+    @Option("Bytes per second: 500k, 2M, none.", "rate")
+    var limit: ByteRate?
 
     @Option(
-        name: [.customShort("H", allowingJoined: true), .long],
-        help: ArgumentHelp(
-            "A header 'Name: value', or @FILE with one per line; replaces all headers of the task, '' removes them.",
-            valueName: "header"))
+        "A header 'Name: value', or @FILE with one per line; replaces all headers of the task, '' removes them.",
+        "header", short: "H")
     var header: [String] = []
 
-    @Option(help: ArgumentHelp("A note.", valueName: "text"))
+    @Option("A note.", "text")
     var description: String?
 
-    @Option(help: ArgumentHelp("Start at this time: 22:30, +2h, now, or 2026-01-31T08:00:00Z.", valueName: "time"))
-    var at: MomentArgument?
+    @Option("Start at this time: 22:30, +2h, now, or 2026-01-31T08:00:00Z.", "time")
+    var at: Timestamp?
 
-    @Option(help: ArgumentHelp("Fail if not done by this time.", valueName: "time"))
-    var deadline: MomentArgument?
+    @Option("Fail if not done by this time.", "time")
+    var deadline: Timestamp?
 
     @Option(
-        help: ArgumentHelp(
-            "Position among tasks of its priority: first, last or a number.",
-            discussion: "First and last also apply to tasks added later.", valueName: "position"))
-    var position: PlaceArgument?
+        "Position among tasks of its priority: first, last or a number.", "position",
+        discussion: "First and last also apply to tasks added later.")
+    var position: QueuePosition?
 
     @OptionGroup(title: "Credentials (replace all of the task's credentials)") var credentials: CredentialOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -132,21 +120,21 @@ struct UpdateCommand: DaemonCommand {
     private func change(_ session: CommandSession) throws -> UpdateTask.Parameters {
         var change = UpdateTask.Parameters(id: TaskID(0))
         change.url = url
-        change.s3 = try s3.map(S3File.read)
+        change.s3 = try s3.map(S3Upload.read)
         change.mirrors = mirror.isEmpty ? nil : mirror.filter { !$0.isEmpty }
         change.destination = try destination(session)
         change.conflictPolicy = onConflict
-        change.checksum = checksum?.checksum
+        change.checksum = checksum
         change.proxy = proxy
         change.caFile = caFile.map(session.absolute)
         change.priority = priority
-        change.rateLimit = limit?.rate
+        change.rateLimit = limit
         let given = Secrets(session: session)
         change.headers = header.isEmpty ? nil : try given.headers(header)
         change.description = description
-        change.earliestBeginAt = at?.timestamp
-        change.deadlineAt = deadline?.timestamp
-        change.position = position?.position
+        change.earliestBeginAt = at
+        change.deadlineAt = deadline
+        change.position = position
         var secrets = TaskSpec()
         try given.apply(credentials, to: &secrets)
         change.username = secrets.username
@@ -168,16 +156,14 @@ struct UpdateCommand: DaemonCommand {
     }
 }
 
-struct PlaceArgument: ExpressibleByArgument, Hashable {
-    var position: QueuePosition
-
-    init?(argument: String) {
+extension QueuePosition: ExpressibleByArgument {
+    public init?(argument: String) {
         switch argument {
-        case "first": position = .first
-        case "last": position = .last
+        case "first": self = .first
+        case "last": self = .last
         default:
             guard let number = Double(argument), number.isFinite else { return nil }
-            position = .at(number)
+            self = .at(number)
         }
     }
 }

@@ -20,8 +20,7 @@ struct UploadCommand: DaemonCommand {
               dlctl upload -w report.pdf sftp://me@example.org/~/reports/
             """)
 
-    @Argument(
-        help: ArgumentHelp("The files, then the URL they go to.", valueName: "file-or-url"), completion: .file())
+    @Argument(help: .init("The files, then the URL they go to.", valueName: "file-or-url"), completion: .file())
     var arguments: [String]
 
     @Flag(name: [.short, .long], help: "Wait and show progress; the exit status shows how it ended.")
@@ -54,59 +53,53 @@ struct UploadCommand: DaemonCommand {
 /// Options of `upload` that control how files are sent.
 struct SendingOptions: ParsableArguments {
     @Option(
-        name: [.customLong("protocol")],
-        help: ArgumentHelp(
-            "How to send over http: auto, put, post, multipart, tus, resumable, contentRange or s3Multipart.",
-            valueName: "protocol"),
+        "How to send over http: auto, put, post, multipart, tus, resumable, contentRange or s3Multipart.", "protocol",
+        long: "protocol",
         completion: .list(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]))
     var uploadProtocol: String?
 
-    @Option(
-        name: [.customShort("X", allowingJoined: true), .long],
-        help: ArgumentHelp("HTTP method, if not the usual one.", valueName: "method"))
+    @Option("HTTP method, if not the usual one.", "method", short: "X")
     var method: String?
 
-    @Option(help: ArgumentHelp("multipart: name of the form's field for the file.", valueName: "field"))
+    @Option("multipart: name of the form's field for the file.", "field")
     var form: String?
 
-    @Option(help: ArgumentHelp("multipart: another field; may be repeated.", valueName: "name=value"))
+    @Option("multipart: another field; may be repeated.", "name=value")
     var field: [String] = []
 
-    @Option(help: ArgumentHelp("Name to tell the server, or to give the file in a folder.", valueName: "name"))
+    @Option("Name to tell the server, or to give the file in a folder.", "name")
     var fileName: String?
 
-    @Option(help: ArgumentHelp("Media type of the file.", valueName: "type"))
+    @Option("Media type of the file.", "type")
     var contentType: String?
 
-    @Option(help: ArgumentHelp("tus: metadata; may be repeated.", valueName: "key=value"))
+    @Option("tus: metadata; may be repeated.", "key=value")
     var metadata: [String] = []
 
-    @Option(help: ArgumentHelp("resumable: version of the draft: 3, 5, 6 or 8.", valueName: "n"))
+    @Option("resumable: version of the draft: 3, 5, 6 or 8.", "n")
     var interopVersion: Int?
 
     @Flag(help: "resumable: send data with the creation request.")
     var optimistic = false
 
     @Option(
-        help: ArgumentHelp(
-            "Send a digest with the file: md5, sha-1, sha-256, sha-384 or sha-512.", valueName: "alg"),
+        "Send a digest with the file: md5, sha-1, sha-256, sha-384 or sha-512.", "alg",
         completion: .list(["md5", "sha-1", "sha-256", "sha-384", "sha-512"]))
     var sendChecksum: String?
 
     @Option(
-        help: ArgumentHelp(
-            "s3Multipart: JSON file with partURLs, partSize, completeURL and optionally abortURL.",
-            valueName: "file"), completion: .file())
+        "s3Multipart: JSON file with partURLs, partSize, completeURL and optionally abortURL.", "file",
+        completion: .file())
     var s3: String?
 
     func validate() throws {
-        for text in field where PairArgument(text) == nil {
+        for text in field where Assignment(text) == nil {
             throw ValidationError("--field: '\(Printable.text(text, limit: 40))' is not NAME=VALUE.")
         }
-        for text in metadata where PairArgument(text) == nil {
+        for text in metadata where Assignment(text) == nil {
             throw ValidationError("--metadata: '\(Printable.text(text, limit: 40))' is not KEY=VALUE.")
         }
-        if let sendChecksum, ChecksumArgument.algorithm(sendChecksum.lowercased()) == nil {
+        if let sendChecksum, DigestAlgorithm(typed: sendChecksum) == nil {
             throw ValidationError("--send-checksum: '\(Printable.text(sendChecksum, limit: 40))' is not an algorithm.")
         }
     }
@@ -121,15 +114,27 @@ struct SendingOptions: ParsableArguments {
         spec.uploadMetadata = Self.pairs(metadata)
         spec.interopVersion = interopVersion
         if optimistic { spec.uploadCreation = "optimistic" }
-        spec.uploadChecksum = sendChecksum.flatMap { ChecksumArgument.algorithm($0.lowercased()) }
+        spec.uploadChecksum = sendChecksum.flatMap { DigestAlgorithm(typed: $0) }
         if let s3 {
-            spec.s3 = try S3File.read(s3)
+            spec.s3 = try S3Upload.read(s3)
             spec.uploadProtocol = uploadProtocol ?? "s3Multipart"
         }
     }
 
     private static func pairs(_ texts: [String]) -> [String: String]? {
-        let pairs = texts.compactMap { PairArgument($0) }
+        let pairs = texts.compactMap { Assignment($0) }
         return pairs.isEmpty ? nil : Dictionary(pairs.map { ($0.name, $0.value) }) { _, last in last }
+    }
+}
+
+extension S3Upload {
+    /// Reads a file with the presigned URLs of a multipart upload.
+    /// - Throws: `CommandFailure.usage` with the file and the member at fault.
+    static func read(_ path: String) throws -> S3Upload {
+        do {
+            return try JSONCoding.decode(S3Upload.self, from: Array(try InputFile.read(path)))
+        } catch let error as TransferError {
+            throw CommandFailure.usage("\(path): \(error.message)")
+        }
     }
 }

@@ -13,21 +13,17 @@ struct WaitCommand: DaemonCommand {
             or waiting now, but not for paused ones.
             """)
 
-    @Argument(
-        help: ArgumentHelp("Tasks to wait for, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    @Argument(help: .init("Tasks to wait for, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument] = []
 
     @Flag(help: "All tasks that are queued, running or waiting.")
     var all = false
 
-    @Option(
-        name: [.customShort("s", allowingJoined: true), .long],
-        help: ArgumentHelp("All such tasks of this session.", valueName: "session"),
-        completion: .sessions)
+    @Option("All such tasks of this session.", "session", short: "s", completion: .sessions)
     var session: String?
 
-    @Option(help: ArgumentHelp("Wait no longer than this, such as 30s, 5m or 2h.", valueName: "duration"))
-    var timeout: DurationArgument?
+    @Option("Wait no longer than this, such as 30s, 5m or 2h.", "duration")
+    var timeout: Seconds?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -38,12 +34,12 @@ struct WaitCommand: DaemonCommand {
     }
 
     func run(_ session: CommandSession) async throws {
-        let limit = timeout.map { FollowLimit($0.seconds) }
+        let limit = timeout.map(FollowLimit.init)
         let client = try await session.connect()
-        let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+        let head = try await client.head()
         let views = try await tasks(client, session.console)
         if session.console.json { for view in views where view.state.isFinal { session.console.value(view) } }
-        try await Following.untilOver(views.map(FollowedTask.init), after: head, within: limit, client, session)
+        try await session.follow(views.map(FollowedTask.init), after: head, within: limit, client)
     }
 
     private func tasks(_ client: any DaemonCalling, _ console: Console) async throws -> [TaskView] {

@@ -13,8 +13,7 @@ struct WatchCommand: DaemonCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Tasks to watch, or ranges of ids such as 3-7; default: all.", valueName: "id"),
-        completion: .tasks)
+        help: .init("Tasks to watch, or ranges of ids such as 3-7; default: all.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument] = []
 
     @OptionGroup var owner: OwnerOptions
@@ -24,15 +23,15 @@ struct WatchCommand: DaemonCommand {
         let client = try await session.connect()
         var plan = FollowPlan(owner: owner.scope)
         if !ids.isEmpty {
-            plan.after = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+            plan.after = try await client.head()
             let chosen = ChosenTasks(
                 choice: TaskChoice(ids), owner: owner.scope, client: client, console: session.console)
             plan.known = try await chosen.all().map(FollowedTask.init)
             plan.tasks = plan.known.map(\.id)
         }
         if session.console.json { return try await printEvents(of: plan, client, session) }
-        let state = try await Following.follower(plan, of: client, endsWhenOver: !ids.isEmpty, session)
-            .run(client, display: Following.display(session.console))
+        let state = try await session.follower(plan, of: client, endsWhenOver: !ids.isEmpty)
+            .run(client, display: session.display)
         await client.close()
         if !ids.isEmpty, state.hasFailure { throw CommandFailure.taskFailed }
     }

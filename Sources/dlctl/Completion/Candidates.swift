@@ -5,12 +5,12 @@ import TransferRPC
 extension CompletionKind {
     /// Ids of tasks that the current command can act on, and ranges.
     static let tasks = CompletionKind.custom { words, index, _ in
-        await CompletionRequest(words, index).answer { try await TaskCandidates($0).find(over: $1) }
+        await CompletionRequest(words, index).answer { try await $0.tasks(over: $1) }
     }
 
     /// Names of sessions.
     static let sessions = CompletionKind.custom { words, index, _ in
-        await CompletionRequest(words, index).answer { try await SessionCandidates($0).find(over: $1) }
+        await CompletionRequest(words, index).answer { try await $0.sessions(over: $1) }
     }
 }
 
@@ -33,28 +33,24 @@ struct Candidate: Hashable {
     }
 }
 
-/// Completes ids with the newest matching tasks.
-struct TaskCandidates {
-    private let request: CompletionRequest
-
-    init(_ request: CompletionRequest) { self.request = request }
-
+extension CompletionRequest {
     /// More candidates than a shell shows at once are useless.
-    static let most = 50
+    private static let mostTasks = 50
 
-    func find(over client: any DaemonCalling) async throws -> [Candidate] {
-        let (head, prefix, floor) = Self.parts(request.word)
+    /// Completes ids with the newest matching tasks.
+    func tasks(over client: any DaemonCalling) async throws -> [Candidate] {
+        let (head, prefix, floor) = Self.parts(word)
         guard prefix.allSatisfy(\.isASCIIDigit) else { return [] }
-        var query = ListTasks.Parameters(order: .newest, limit: 1, owner: request.owner)
+        var query = ListTasks.Parameters(order: .newest, limit: 1, owner: owner)
         guard let newest = try await client.call(ListTasks.self, query).tasks.first else { return [] }
-        (query.states, query.kinds) = Self.filter(request.command)
+        (query.states, query.kinds) = Self.filter(command)
         var found: [Candidate] = []
-        for range in Self.ranges(prefix, above: floor, upTo: newest.id.rawValue) where found.count < Self.most {
+        for range in Self.ranges(prefix, above: floor, upTo: newest.id.rawValue) where found.count < Self.mostTasks {
             query.range = TaskRange(range)
-            query.limit = Self.most - found.count
+            query.limit = Self.mostTasks - found.count
             for task in try await client.call(ListTasks.self, query).tasks {
                 let word = head + "\(task.id)"
-                if request.others.contains(word) { continue }
+                if others.contains(word) { continue }
                 found.append(Candidate(word: word, note: "\(TaskName.of(task)), \(task.state.rawValue)"))
             }
         }
@@ -103,20 +99,14 @@ struct TaskCandidates {
         default: (nil, nil)
         }
     }
-}
 
-/// Completes names of sessions.
-struct SessionCandidates {
-    private let request: CompletionRequest
+    private static let mostSessions = 200
 
-    init(_ request: CompletionRequest) { self.request = request }
-
-    static let most = 200
-
-    func find(over client: any DaemonCalling) async throws -> [Candidate] {
-        let sessions = try await client.call(ListSessions.self, ListSessions.Parameters(owner: request.owner)).sessions
-        return sessions.lazy.filter { $0.id.hasPrefix(request.word) && Self.isOffered($0.id) }
-            .prefix(Self.most).map { Candidate(word: $0.id, note: $0.state.rawValue) }
+    /// Completes names of sessions.
+    func sessions(over client: any DaemonCalling) async throws -> [Candidate] {
+        let sessions = try await client.call(ListSessions.self, ListSessions.Parameters(owner: owner)).sessions
+        return sessions.lazy.filter { $0.id.hasPrefix(word) && Self.isOffered($0.id) }
+            .prefix(Self.mostSessions).map { Candidate(word: $0.id, note: $0.state.rawValue) }
     }
 
     /// bash expands parts of inserted text.

@@ -29,7 +29,7 @@ struct CompletionRequest: Sendable {
         return words.dropFirst().first(where: names.contains) ?? ""
     }
 
-    var owner: OwnerScope? { value(of: "--owner").flatMap { OwnerArgument(argument: $0)?.scope } }
+    var owner: OwnerScope? { value(of: "--owner").flatMap(OwnerScope.init(argument:)) }
 
     /// How long a user waits after a key press.
     private static let patience = Duration.seconds(1)

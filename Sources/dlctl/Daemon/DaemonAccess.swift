@@ -101,7 +101,7 @@ struct DaemonAccess: Sendable {
     }
 
     private func start() async throws -> DaemonClient {
-        let path = explicit.map { PathText.absolute($0.path, in: WorkingFolder.path) }
+        let path = explicit.map { PathText.absolute($0.path, in: PathText.current) }
         let ofState = DaemonLauncher.stateFolder(environment: environment).map { $0 + "/dld.sock" }
         if let explicit, explicit.path.utf8.count > Self.longestPath, path != ofState {
             throw CommandFailure.noDaemon(
@@ -188,7 +188,7 @@ struct DaemonAccess: Sendable {
     ///   daemon replaces it. The system daemon is intended only if the user said so. Also if another user runs the daemon,
     ///   before anything is sent, except for root and the system daemon.
     private func look(_ paths: [String]) async throws -> (found: DaemonClient?, reasons: [String]) {
-        try Descriptors.require()
+        try Self.requireDescriptors()
         var reasons: [String] = []
         var refusal: ClientError?
         for path in paths {
@@ -221,6 +221,32 @@ struct DaemonAccess: Sendable {
         }
         if let refusal { throw CommandFailure(refusal) }
         return (nil, reasons)
+    }
+
+    /// File descriptors: the event loop needs three, the signals three and the connection two. The rest is for files.
+    private static let neededDescriptors = 12
+
+    /// Checked first, because the event loop ends the process if it gets no descriptors.
+    /// - Throws: `CommandFailure.local` if too few are free.
+    private static func requireDescriptors() throws {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { close(descriptor) } }
+        while opened.count < neededDescriptors {
+            let descriptor = open("/", O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw tooFewDescriptors(opened.count) }
+            opened.append(descriptor)
+        }
+    }
+
+    private static func tooFewDescriptors(_ free: Int) -> CommandFailure {
+        let reason = String(cString: strerror(errno))
+        var limit = rlimit()
+        guard errno == EMFILE, getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return .local("needs \(neededDescriptors) file descriptors, but only \(free) could be opened: \(reason)")
+        }
+        return .local(
+            "needs \(neededDescriptors) free file descriptors and has \(free): the limit is \(limit.rlim_cur); raise it with ulimit -n 64"
+        )
     }
 }
 

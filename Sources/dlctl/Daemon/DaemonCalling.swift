@@ -15,6 +15,11 @@ protocol DaemonCalling: Sendable {
 }
 
 extension DaemonCalling {
+    /// The number of the newest event.
+    func head() async throws -> SequenceNumber {
+        try await call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+    }
+
     /// Checks that the session exists. The list of a misspelt session would be empty, as if there were nothing to do.
     /// - Throws: `session.not_found`.
     func requireSession(_ name: String) async throws {

@@ -6,16 +6,16 @@ struct DocumentationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "documentation", abstract: "Write the manual page or the completions.", shouldDisplay: false)
 
-    @Option(help: ArgumentHelp("Write the manual page into this folder.", valueName: "dir"))
+    @Option("Write the manual page into this folder.", "dir")
     var manual: String?
 
-    @Option(help: ArgumentHelp("Write the completions into this folder.", valueName: "dir"))
+    @Option("Write the completions into this folder.", "dir")
     var completions: String?
 
     func run() async throws {
         if manual == nil, completions == nil { throw ValidationError("Say --manual DIR or --completions DIR.") }
-        if let manual { try write(GeneratedDocuments.manual(), into: manual) }
-        if let completions { try write(GeneratedDocuments.completions(), into: completions) }
+        if let manual { try write(Self.manual(), into: manual) }
+        if let completions { try write(Self.completions(), into: completions) }
     }
 
     private func write(_ files: [String: String], into folder: String) throws {
@@ -24,10 +24,8 @@ struct DocumentationCommand: AsyncParsableCommand {
             try Data(text.utf8).write(to: URL(filePath: folder + "/" + name))
         }
     }
-}
 
-/// All documents generated from the commands' declarations, by file name.
-enum GeneratedDocuments {
+    /// The generated documents by file name.
     static func manual() throws -> [String: String] {
         ["dlctl.1": try ManualPage.render(toolInfo: Dlctl._dumpHelp())]
     }

@@ -13,6 +13,14 @@ protocol FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp)
 }
 
+extension FollowDisplay {
+    mutating func ended(_ view: TaskView) {}
+    mutating func tick(_ state: FollowState, now: Timestamp) {}
+    mutating func resized(_ state: FollowState, now: Timestamp) {}
+    mutating func leave() {}
+    mutating func finish(_ state: FollowState, now: Timestamp) {}
+}
+
 /// Bars that redraw themselves. Tasks that end become lasting lines above them.
 struct LiveDisplay: FollowDisplay {
     private let console: Console
@@ -30,8 +38,6 @@ struct LiveDisplay: FollowDisplay {
             lasting.append(ChangeLine.ending(task, width: nil))
         }
     }
-
-    mutating func ended(_ view: TaskView) {}
 
     mutating func tick(_ state: FollowState, now: Timestamp) {
         ticks += 1
@@ -79,8 +85,6 @@ struct LineDisplay: FollowDisplay {
         changes.compactMap(ChangeLine.question).forEach(remark)
     }
 
-    mutating func ended(_ view: TaskView) {}
-
     mutating func tick(_ state: FollowState, now: Timestamp) {
         guard let lastProgress else {
             self.lastProgress = now
@@ -95,10 +99,6 @@ struct LineDisplay: FollowDisplay {
             running.map(ChangeLine.progress).forEach(print)
         }
     }
-
-    mutating func resized(_ state: FollowState, now: Timestamp) {}
-    mutating func leave() {}
-    mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
 /// `--json`: prints each task as one line when it ends. Questions and pauses go to standard error.
@@ -114,10 +114,6 @@ struct JSONDisplay: FollowDisplay {
     mutating func ended(_ view: TaskView) {
         if printed.insert(view.id).inserted { console.value(view) }
     }
-    mutating func tick(_ state: FollowState, now: Timestamp) {}
-    mutating func resized(_ state: FollowState, now: Timestamp) {}
-    mutating func leave() {}
-    mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
 /// `-q`: prints only failures.
@@ -126,12 +122,7 @@ struct SilentDisplay: FollowDisplay {
 
     mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
         for case .state(let task) in changes where task.hasFailed {
-            complain("\(task.id) \(task.name): \(TaskWords.ending(task))")
+            complain("\(task.id) \(task.name): \(task.ending)")
         }
     }
-    mutating func ended(_ view: TaskView) {}
-    mutating func tick(_ state: FollowState, now: Timestamp) {}
-    mutating func resized(_ state: FollowState, now: Timestamp) {}
-    mutating func leave() {}
-    mutating func finish(_ state: FollowState, now: Timestamp) {}
 }

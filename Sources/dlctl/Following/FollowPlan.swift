@@ -24,7 +24,7 @@ struct FollowPlan: Sendable {
 enum FollowInput: Sendable {
     case began(head: SequenceNumber)
     case storeChanged(head: SequenceNumber)
-    case event(FollowedEvent)
+    case event(EventView)
     case snapshot(FollowedTask)
     case missing(TaskID)
     case backlog([String: Int])

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferRPC
 
 /// Everything that a live display shows: the tasks in the given order, the position in the event log, and the link.
 ///
@@ -89,7 +90,7 @@ struct FollowState: Sendable {
     }
 
     /// Applies one event. Sequenced events that were seen before change nothing.
-    mutating func apply(_ event: FollowedEvent) -> [Change] {
+    mutating func apply(_ event: EventView) -> [Change] {
         if let sequence = event.sequence {
             if let lastSequence, sequence <= lastSequence { return [] }
             lastSequence = sequence
@@ -103,7 +104,7 @@ struct FollowState: Sendable {
     }
 
     /// Only active tasks join: a million queued ones are shown as a number, not as lines.
-    private func newcomer(_ event: FollowedEvent) -> FollowedTask? {
+    private func newcomer(_ event: EventView) -> FollowedTask? {
         guard followsNewTasks, let id = event.task else { return nil }
         switch event.type {
         case .taskStarted, .taskProgress, .taskWaiting, .taskCompleted, .taskFailed, .taskResumed, .taskRestarted: break
@@ -120,19 +121,10 @@ struct FollowState: Sendable {
     }
 
     /// The snapshot was taken after the subscription began, so older events may still arrive for a task that is over.
-    private func isOutdated(_ event: FollowedEvent, for task: FollowedTask) -> Bool {
+    private func isOutdated(_ event: EventView, for task: FollowedTask) -> Bool {
         guard task.state.isFinal, event.type != .taskRemoved, let finishedAt = task.finishedAt else { return false }
         return event.time <= finishedAt
     }
-}
-
-/// An event as the display sees it, made from the event on the wire.
-struct FollowedEvent: Hashable, Sendable {
-    var sequence: SequenceNumber?
-    var time: Timestamp
-    var type: EventType
-    var task: TaskID?
-    var payload: [String: JSONValue] = [:]
 }
 
 extension FollowedTask {
@@ -143,7 +135,7 @@ extension FollowedTask {
         remaining = nil
     }
 
-    fileprivate mutating func step(_ event: FollowedEvent) -> [FollowState.Change] {
+    fileprivate mutating func step(_ event: EventView) -> [FollowState.Change] {
         switch event.type {
         case .taskProgress:
             takeFigures(event.payload)
@@ -187,7 +179,7 @@ extension FollowedTask {
         }
     }
 
-    private mutating func enter(_ next: TaskState, _ event: FollowedEvent) -> [FollowState.Change] {
+    private mutating func enter(_ next: TaskState, _ event: EventView) -> [FollowState.Change] {
         let before = (state, reason, nextAttemptAt)
         stopped()
         state = next
@@ -203,7 +195,7 @@ extension FollowedTask {
         return before == (state, reason, nextAttemptAt) ? [] : [.state(self)]
     }
 
-    private mutating func finish(_ event: FollowedEvent) {
+    private mutating func finish(_ event: EventView) {
         finishedAt = event.time
         if let path = event.payload["file"]?.stringValue {
             file = path

@@ -46,7 +46,7 @@ struct FollowedTask: Hashable, Sendable {
     /// The task waits for its owner's decision.
     var asks: Bool {
         state == .running && phase == .deciding
-            || state == .waiting && (reason == .authentication || reason == .decision)
+            || state == .waiting && reason?.asks == true
     }
     /// Nothing more will happen to it without a command.
     var isOver: Bool { state.isFinal || isRemoved }
@@ -80,31 +80,15 @@ enum TaskName {
     static func ofURL(_ url: String) -> String {
         if url.lowercased().hasPrefix("data:") { return DisplayWidth.end(url, 24) }
         let plain = url.prefix { $0 != "?" && $0 != "#" }
-        let rest = plain.firstRange(ofSchemeEnd: "://").map { plain[$0...] } ?? plain
+        let rest = plain.firstRange(of: "://").map { plain[$0.upperBound...] } ?? plain
         let parts = rest.split(separator: "/")
         guard let last = parts.last else { return url }
         if parts.count == 1 { return String(last.split(separator: "@").last ?? last) }
-        return PercentText.decoded(String(last))
+        return decoded(String(last))
     }
 
-    private static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
-}
-
-extension Substring {
-    /// The index after the first `marker`.
-    fileprivate func firstRange(ofSchemeEnd marker: String) -> Index? {
-        var position = startIndex
-        while position < endIndex {
-            if self[position...].hasPrefix(marker) { return index(position, offsetBy: marker.count) }
-            position = index(after: position)
-        }
-        return nil
-    }
-}
-
-enum PercentText {
     /// Decodes `%41` to `A`. Returns the text unchanged if the result is not UTF-8.
-    static func decoded(_ text: String) -> String {
+    private static func decoded(_ text: String) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
@@ -119,6 +103,8 @@ enum PercentText {
         }
         return String(validating: bytes, as: UTF8.self) ?? text
     }
+
+    private static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 // MARK: - Wire
@@ -129,10 +115,9 @@ extension FollowedTask {
         isNameOpen = TaskName.isOpen(view.spec)
         phase = view.phase
         reason = view.reason
-        isUpload = view.spec.kind == .upload
-        received = ByteCount(isUpload ? view.bytesSent : view.bytesReceived)
-        let length = isUpload ? view.bytesToSend : view.bytesExpected
-        expected = length >= 0 ? ByteCount(length) : nil
+        isUpload = view.isUpload
+        received = view.moved
+        expected = view.whole
         decoded = view.bytesDecoded.map { ByteCount($0) }
         rate = view.rate
         remaining = view.eta
@@ -146,16 +131,6 @@ extension FollowedTask {
         resumedFrom = ByteCount(view.resumedFrom ?? 0)
         // After several attempts, the duration of the last one is unknown.
         if let startedAt, let finishedAt, view.attempts == 1 { duration = finishedAt.since(startedAt) }
-    }
-}
-
-extension FollowedEvent {
-    init(_ event: EventView) {
-        sequence = event.sequence
-        time = event.time
-        type = event.type
-        task = event.task
-        payload = event.payload
     }
 }
 

@@ -49,9 +49,18 @@ struct Follower {
             case .refused(let failure):
                 display.leave()
                 throw failure
-            case .began, .storeChanged, .event, .snapshot, .missing, .backlog, .linkLost, .linkRestored:
-                let changes = Self.step(&state, with: input, expected: &expected)
-                display.show(changes, state, now: .now())
+            case .began(let head): state.began(at: head)
+            case .storeChanged(let head): state.storeChanged(head: head)
+            case .event(let event): display.show(state.apply(event), state, now: .now())
+            case .snapshot(let task):
+                expected.remove(task.id)
+                display.show(state.take(task), state, now: .now())
+            case .missing(let id):
+                expected.remove(id)
+                display.show(state.vanished(id), state, now: .now())
+            case .backlog(let counts): state.takeCounts(counts)
+            case .linkLost(let next): display.show(state.linkLost(nextAttemptAt: next), state, now: .now())
+            case .linkRestored: display.show(state.linkRestored(), state, now: .now())
             }
             if endsWhenOver, expected.isEmpty, state.isOver { break }
             if let limit, limit.isOver {
@@ -62,32 +71,6 @@ struct Follower {
         }
         display.finish(state, now: .now())
         return state
-    }
-
-    private static func step(
-        _ state: inout FollowState, with input: FollowInput, expected: inout Set<TaskID>
-    ) -> [FollowState.Change] {
-        switch input {
-        case .began(let head):
-            state.began(at: head)
-            return []
-        case .storeChanged(let head):
-            state.storeChanged(head: head)
-            return []
-        case .event(let event): return state.apply(event)
-        case .snapshot(let task):
-            expected.remove(task.id)
-            return state.take(task)
-        case .missing(let id):
-            expected.remove(id)
-            return state.vanished(id)
-        case .backlog(let counts):
-            state.takeCounts(counts)
-            return []
-        case .linkLost(let next): return state.linkLost(nextAttemptAt: next)
-        case .linkRestored: return state.linkRestored()
-        case .ended, .refused, .tick, .signal: return []
-        }
     }
 
     private func signalled(_ number: Int32, _ display: inout any FollowDisplay, _ state: FollowState) throws {

@@ -98,7 +98,7 @@ struct LinkPump {
             // If the daemon goes before the task is fetched, it will send the event again.
             if let task = event.task, Self.ends(event.type) { try await announceEnd(of: task, client) }
             if let sequence = event.sequence { last = max(last ?? sequence, sequence) }
-            yield(.event(FollowedEvent(event)))
+            yield(.event(event))
             if plan.tasks == nil, let task = event.task, event.type == .taskStarted { await refresh(task, client) }
         }
         try await pulse.requireAnswer()

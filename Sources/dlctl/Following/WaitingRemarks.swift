@@ -67,13 +67,11 @@ struct WaitingRemarks: FollowDisplay {
     /// nil if the state needs no remark.
     private static func text(_ task: FollowedTask, now: Timestamp) -> String? {
         switch task.state {
-        case .waiting where task.reason == .authentication || task.reason == .decision:
-            return question
+        case .waiting where task.reason?.asks == true: return question
         case .waiting:
-            let cause = task.error.map { "\($0.code.rawValue): \(CommandWords.text($0.message, task: task.id))" }
-            return [cause ?? "waiting.", task.nextAttemptAt.map { next($0.since(now)) }].compactMap(\.self)
-                .joined(separator: " ")
-        case .paused: return TaskWords.paused(task)
+            let cause = task.error?.words(for: task.id) ?? "waiting."
+            return cause + (task.nextAttemptAt.map { " " + next($0.since(now)) } ?? "")
+        case .paused: return task.paused()
         case .queued, .running, .completed, .failed, .cancelled: return nil
         }
     }
@@ -81,9 +79,4 @@ struct WaitingRemarks: FollowDisplay {
     private static func next(_ delay: Seconds) -> String {
         delay < 1 ? "It is tried again now." : "Next attempt in \(Figures.duration(delay))."
     }
-
-    mutating func ended(_ view: TaskView) {}
-    mutating func resized(_ state: FollowState, now: Timestamp) {}
-    mutating func leave() {}
-    mutating func finish(_ state: FollowState, now: Timestamp) {}
 }

@@ -12,18 +12,14 @@ struct AddSpecs: RandomAccessCollection {
     init(plan: AddPlan, patterns: [URLPattern]) {
         self.plan = plan
         self.patterns = patterns
-        func sum(_ a: Int, _ b: Int) -> Int {
-            let (sum, overflow) = a.addingReportingOverflow(b)
-            return overflow ? .max : sum
-        }
         var end = 0
         var ends: [Int] = []
         for pattern in patterns {
-            end = sum(end, pattern.count)
+            end = end.adding(pattern.count)
             ends.append(end)
         }
         self.ends = ends
-        count = sum(end, plan.entries.count + plan.files.count + (plan.resumeData == nil ? 0 : 1))
+        count = end.adding(plan.entries.count + plan.files.count + (plan.resumeData == nil ? 0 : 1))
     }
 
     var startIndex: Int { 0 }

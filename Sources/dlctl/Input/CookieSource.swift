@@ -18,7 +18,7 @@ enum CookieSource: Hashable {
     /// The cookies for the host of this URL. The daemon checks path and scheme.
     static func cookies(_ all: [Cookie], for url: String) -> [Cookie] {
         let name = URLText.host(url)
-        return all.filter { name == $0.domain || !$0.hostOnly && CookieTable.isWithin(name, $0.domain) }
+        return all.filter { name == $0.domain || !$0.hostOnly && Cookie.isWithin(name, $0.domain) }
     }
 
     /// The cookies that were read, and how each is named to the user.
@@ -36,7 +36,7 @@ enum CookieSource: Hashable {
         func refusal(of cookie: Cookie, _ error: TransferError) -> String {
             let place = places[cookie].map { $0 + ": " } ?? ""
             return place + "\(Printable.text(cookie.domain)) \(Printable.text(cookie.name)): "
-                + CookieWords.reason(error, cookie)
+                + cookie.reason(error)
         }
     }
 
@@ -64,7 +64,7 @@ enum CookieSource: Hashable {
                     of: browser, profile: profile, environment: session.environment, at: Timestamp.now())
                 let refusals = found.refusals.filter { refusal in
                     let host = refusal.domain.hasPrefix(".") ? String(refusal.domain.dropFirst()) : refusal.domain
-                    return CookieTable.isWithin(host, domain)
+                    return Cookie.isWithin(host, domain)
                 }
                 return Contents(
                     cookies: found.cookies,
@@ -78,16 +78,16 @@ enum CookieSource: Hashable {
     }
 }
 
-/// Explains in users' words why the daemon refuses a cookie.
-enum CookieWords {
-    static func reason(_ error: TransferError, _ cookie: Cookie) -> String {
+extension Cookie {
+    /// Explains in users' words why the daemon refuses the cookie.
+    func reason(_ error: TransferError) -> String {
         let field = error.details["field"]?.stringValue ?? ""
         let isNamed = !field.isEmpty && error.message.hasPrefix("\(field): ")
         let why = isNamed ? String(error.message.dropFirst(field.count + 2)) : error.message
-        guard !cookie.hostOnly, field.hasSuffix(".domain") else { return CommandWords.text(why) }
+        guard !hostOnly, field.hasSuffix(".domain") else { return CommandWords.text(why) }
         if why.contains("public suffix") {
             return
-                "it is for all of \(Printable.text(cookie.domain)), where many sites are; no site may set such a cookie"
+                "it is for all of \(Printable.text(domain)), where many sites are; no site may set such a cookie"
         }
         if why.contains("address") { return "it is for names below an address, which has none" }
         return CommandWords.text(why)

@@ -86,7 +86,7 @@ package struct ListFile {
             entries[last].out = value
         case "dir": entries[last].dir = value
         case "checksum":
-            guard let checksum = ChecksumArgument(argument: value)?.checksum else {
+            guard let checksum = Checksum(argument: value) else {
                 throw malformed(line, "checksum= takes ALGORITHM:HEX, for example sha-256:9f86d0…")
             }
             entries[last].checksum = checksum

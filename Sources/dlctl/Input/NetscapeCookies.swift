@@ -15,8 +15,8 @@ package enum NetscapeCookies {
     }
 
     /// What is wrong with a line.
-    package struct Refusal: Sendable, Hashable {
-        package var line: Int
+    package struct Refusal: Error, Hashable {
+        package fileprivate(set) var line = 0
         /// nil if the line does not have the form of a cookie.
         package var name: String?
         package var why: String
@@ -46,47 +46,42 @@ package enum NetscapeCookies {
             if isHTTPOnly { line = Substring(line.utf8.dropFirst(httpOnly.utf8.count)) }
             let isComment = !isHTTPOnly && line.utf8.first == UInt8(ascii: "#")
             if isComment || line.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
-            do throws(Bad) {
+            do throws(Refusal) {
                 let cookie = try cookie(line, isHTTPOnly, now)
-                guard known != nil else { throw Bad(name: cookie.name, why: "it is not in UTF-8") }
+                guard known != nil else { throw Refusal(name: cookie.name, why: "it is not in UTF-8") }
                 contents.cookies.append(cookie)
                 contents.lines.append(index + 1)
             } catch {
-                contents.refusals.append(
-                    Refusal(line: index + 1, name: error.name, why: error.why, isExpired: error.isExpired))
+                var refusal = error
+                refusal.line = index + 1
+                contents.refusals.append(refusal)
             }
         }
         return contents
     }
 
-    private struct Bad: Error {
-        var name: String?
-        var why: String
-        var isExpired = false
-    }
-
-    private static func cookie(_ line: Substring, _ isHTTPOnly: Bool, _ now: Timestamp) throws(Bad) -> Cookie {
+    private static func cookie(_ line: Substring, _ isHTTPOnly: Bool, _ now: Timestamp) throws(Refusal) -> Cookie {
         let fields = line.utf8.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map {
             String(Substring($0))
         }
         // Some writers omit the tab before an empty value.
         guard fields.count == 7 || fields.count == 6 else {
             let count = fields.count == 1 ? "1 field" : "\(fields.count) fields"
-            throw Bad(why: "it has \(count); a cookie has 7, with tabs between them")
+            throw Refusal(why: "it has \(count); a cookie has 7, with tabs between them")
         }
         let isDotted = fields[0].utf8.first == UInt8(ascii: ".")
         let domain = (isDotted ? String(Substring(fields[0].utf8.dropFirst())) : fields[0]).lowercased()
         guard let first = domain.utf8.first, !".#".utf8.contains(first) else {
-            throw Bad(name: fields[5], why: "it names no domain")
+            throw Refusal(name: fields[5], why: "it names no domain")
         }
         guard let includesNames = flag(fields[1]), let secure = flag(fields[3]) else {
-            throw Bad(why: "its second and fourth fields must be TRUE or FALSE")
+            throw Refusal(why: "its second and fourth fields must be TRUE or FALSE")
         }
         guard let seconds = seconds(fields[4]) else {
-            throw Bad(name: fields[5], why: "its fifth field must be a time in seconds since 1970")
+            throw Refusal(name: fields[5], why: "its fifth field must be a time in seconds since 1970")
         }
         let end = seconds == 0 ? nil : Timestamp(milliseconds: seconds * 1000)
-        if let end, end <= now { throw Bad(name: fields[5], why: "it has expired", isExpired: true) }
+        if let end, end <= now { throw Refusal(name: fields[5], why: "it has expired", isExpired: true) }
         return Cookie(
             name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: domain,
             path: fields[2].hasPrefix("/") ? fields[2] : "/", expires: end, secure: secure, httpOnly: isHTTPOnly,

@@ -53,4 +53,18 @@ enum PathText {
         let parts = components(path).dropLast()
         return "/" + parts.joined(separator: "/")
     }
+
+    /// What is wrong with the current folder if its path is empty.
+    static var currentFault: String {
+        guard let name = getcwd(nil, 0) else { return errno == ENOENT ? "no longer exists" : "cannot be read" }
+        free(name)
+        return "has a name that is not valid UTF-8"
+    }
+
+    /// The folder in which dlctl was started: absolute; empty if there is none that JSON, which is UTF-8, can name.
+    static var current: String {
+        guard let name = getcwd(nil, 0) else { return "" }
+        defer { free(name) }
+        return String(validatingCString: name) ?? ""
+    }
 }

@@ -38,7 +38,6 @@ struct TaskChoice: Hashable {
     /// The ids that are named individually.
     var ids: [TaskID] { pieces.compactMap { if case .task(let id) = $0 { id } else { nil } } }
     var ranges: [ClosedRange<TaskID>] { pieces.compactMap { if case .range(let range) = $0 { range } else { nil } } }
-    var isEmpty: Bool { pieces.isEmpty }
 
     /// The only task; nil for several tasks and for a range.
     var single: TaskID? {

@@ -14,7 +14,7 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
         /// A file name in which `#1` is replaced by the first glob's text, and so on. Other text stays (curl(1),
         /// --output).
         package func named(_ name: String) -> String {
-            FileNamePattern.expanded(name) { values.indices.contains($0 - 1) ? values[$0 - 1] : nil }
+            URLPattern.expanded(name) { values.indices.contains($0 - 1) ? values[$0 - 1] : nil }
         }
     }
 
@@ -102,18 +102,16 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
     func isReferenced(by name: String) -> Bool {
         let count = globCount
         var isFound = false
-        _ = FileNamePattern.expanded(name) { number in
+        _ = Self.expanded(name) { number in
             if number >= 1, number <= count { isFound = true }
             return nil
         }
         return isFound
     }
-}
 
-/// The references `#1`, `#2` … of a file name.
-private enum FileNamePattern {
+    /// Replaces the references `#1`, `#2` … of a file name.
     /// - Parameter value: the text for a reference; nil if there is none, in which case the reference stays.
-    static func expanded(_ name: String, _ value: (Int) -> String?) -> String {
+    private static func expanded(_ name: String, _ value: (Int) -> String?) -> String {
         var result = ""
         var rest = name[...]
         while let mark = rest.firstIndex(of: "#") {
@@ -176,7 +174,19 @@ private struct URLPatternParser {
     private func literalBracketLength() -> Int? {
         guard let end = bytes[place...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
         let content = String(decoding: bytes[place + 1..<end], as: UTF8.self)
-        return content.isEmpty || IPv6Text.isAddress(content) ? end + 1 - place : nil
+        return content.isEmpty || Self.isAddress(content) ? end + 1 - place : nil
+    }
+
+    /// Tells whether the text is an IPv6 address, possibly with its zone (RFC 6874).
+    private static func isAddress(_ text: String) -> Bool {
+        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        if parts.count == 2 {
+            // curl accepts zones of 1 to 15 bytes, also without the 25 that encodes the percent sign.
+            let zone = parts[1].hasPrefix("25") && parts[1].count > 2 ? parts[1].dropFirst(2) : parts[1]
+            guard (1...15).contains(zone.utf8.count) else { return false }
+        }
+        var address = in6_addr()
+        return inet_pton(AF_INET6, String(parts[0]), &address) == 1
     }
 
     private mutating func texts() throws(URLPattern.Malformed) -> [String] {
@@ -279,19 +289,4 @@ private struct URLPatternParser {
 extension UInt8 {
     fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
     fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
-}
-
-/// The text in the brackets of a URL's host.
-private enum IPv6Text {
-    /// An address, possibly with its zone (RFC 6874).
-    static func isAddress(_ text: String) -> Bool {
-        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
-        if parts.count == 2 {
-            // curl accepts zones of 1 to 15 bytes, also without the 25 that encodes the percent sign.
-            let zone = parts[1].hasPrefix("25") && parts[1].count > 2 ? parts[1].dropFirst(2) : parts[1]
-            guard (1...15).contains(zone.utf8.count) else { return false }
-        }
-        var address = in6_addr()
-        return inet_pton(AF_INET6, String(parts[0]), &address) == 1
-    }
 }

@@ -71,15 +71,3 @@ struct UploadPlan {
         return name == "auto"
     }
 }
-
-/// `NAME=VALUE` on the command line.
-struct PairArgument: Hashable {
-    var name: String
-    var value: String
-
-    init?(_ text: String) {
-        guard let mark = text.firstIndex(of: "="), mark != text.startIndex else { return nil }
-        name = String(text[..<mark])
-        value = String(text[text.index(after: mark)...])
-    }
-}

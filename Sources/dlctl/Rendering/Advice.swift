@@ -24,18 +24,16 @@ extension Advice {
         _ error: TransferError, task: TaskID, mayConfigure: Bool = true, now: Timestamp = .now()
     ) -> Advice {
         if error.details[TransferError.tooLargeMember] == true {
-            return Advice(
-                "Choose a folder that takes files of this size, and try again:", "dlctl update \(task) -d DIR",
-                "dlctl retry \(task)")
+            return update(task, "-d DIR", "Choose a folder that takes files of this size, and try again:")
         }
         if let fault = error.folderFault { return on(fault, task: task) }
         if let advice = onHSTS(error, task: task) { return advice }
         if error.code == .authRequired, let advice = onStored(error, task: task) { return advice }
         if error.code == .httpStatus, let advice = onStatus(error, task: task) { return advice }
         if error.code == .authRequired, error.details["status"] == 407 {
-            return Advice(
-                "Put user name and password into the proxy's URL (http://NAME:PASSWORD@HOST:PORT), and try again:",
-                "dlctl update \(task) --proxy URL", "dlctl retry \(task)")
+            return update(
+                task, "--proxy URL",
+                "Put user name and password into the proxy's URL (http://NAME:PASSWORD@HOST:PORT), and try again:")
         }
         if error.code == .diskFull, error.details["minimum"] != nil {
             return mayConfigure
@@ -60,8 +58,7 @@ extension Advice {
                 "Check this machine's clock: it says \(LocalTime.text(now)). If that is right, ask the server's operator "
                     + "for a valid certificate. Then try again:", "dlctl retry \(task)")
         case .wrongName:
-            return Advice(
-                "Correct the address, and try again:", "dlctl update \(task) --url URL", "dlctl retry \(task)")
+            return update(task, "--url URL", "Correct the address, and try again:")
         case .revoked, .weak:
             return Advice(
                 "Ask the server's operator for another certificate. Then try again:", "dlctl retry \(task)")
@@ -69,14 +66,20 @@ extension Advice {
         }
     }
 
+    /// Advice to change the task and to try again.
+    private static func update(_ task: TaskID, _ options: String, _ sentence: String) -> Advice {
+        Advice(sentence, "dlctl update \(task) \(options)", "dlctl retry \(task)")
+    }
+
     /// Advice on a status (RFC 9110 section 15) whose usual cause is known; nil for other statuses.
     private static func onStatus(_ error: TransferError, task: TaskID) -> Advice? {
         let retry = "dlctl retry \(task)"
         return switch error.details["status"]?.integerValue {
         case 403?:
-            Advice(
+            update(
+                task, "--url URL",
                 "If the link has expired, give a new one. If the server wants a user name, give that instead (--user NAME). "
-                    + "Then try again:", "dlctl update \(task) --url URL", retry)
+                    + "Then try again:")
         case 408?, 429?: Advice("Try again later:", retry)
         case (500...599)?: Advice("The server has a problem. Try again later:", retry)
         default: nil
@@ -144,7 +147,7 @@ extension Advice {
     static func on(_ code: ErrorCode, task: TaskID) -> Advice {
         let retry = "dlctl retry \(task)"
         return switch code {
-        case .badURL: Advice("Correct the address, and try again:", "dlctl update \(task) --url URL", retry)
+        case .badURL: update(task, "--url URL", "Correct the address, and try again:")
         case .badField, .unknownField, .tooLarge: Advice("Correct the request, and add the task again.")
         case .unsupported: Advice("This version of dld cannot do that. To list its features:", "dlctl info")
         case .tokenReused: Advice("Send the first specification again, or use a new token.")
@@ -155,18 +158,13 @@ extension Advice {
         case .taskWrongState: Advice("To see the task's state:", "dlctl show \(task)")
         case .decisionGone: Advice("To list the questions that are open:", "dlctl decisions")
         case .permissionDenied:
-            Advice(
-                "Choose a folder that this user may read and write, and try again:", "dlctl update \(task) -d DIR",
-                retry)
+            update(task, "-d DIR", "Choose a folder that this user may read and write, and try again:")
         case .destinationExists:
-            Advice(
-                "Move the existing file away, or keep both; then try again:",
-                "dlctl update \(task) --on-conflict rename", retry)
+            update(task, "--on-conflict rename", "Move the existing file away, or keep both; then try again:")
         case .destinationNotWritable:
-            Advice(
-                "Make the folder writable, or choose another; then try again:", "dlctl update \(task) -d DIR", retry)
+            update(task, "-d DIR", "Make the folder writable, or choose another; then try again:")
         case .destinationBadPath:
-            Advice("Choose another file name, and try again:", "dlctl update \(task) -o FILE", retry)
+            update(task, "-o FILE", "Choose another file name, and try again:")
         case .sourceUnreadable: Advice("Check the local file, and try again:", retry)
         case .sourceChanged:
             Advice(
@@ -176,58 +174,47 @@ extension Advice {
         case .diskQuota: Advice("Free some of your quota. The task then resumes by itself.")
         case .diskIO: Advice("Check that the disk is mounted and healthy. The task then resumes by itself.")
         case .networkDNS:
-            Advice(
-                "Check the name server. If the host's name is wrong, correct it; then try again:",
-                "dlctl update \(task) --url URL", retry)
+            update(task, "--url URL", "Check the name server. If the host's name is wrong, correct it; then try again:")
         case .networkConnect, .networkLost, .networkTimeout: Advice("Try again:", retry)
         case .tlsUntrusted:
-            Advice(
+            update(
+                task, "--ca-file FILE",
                 "Find out why before you trust this server. If you do trust it, name its certificate authority, and try "
-                    + "again:", "dlctl update \(task) --ca-file FILE", retry)
+                    + "again:")
         case .tlsFailed:
             Advice("Check the server's TLS versions and your certificate options; then try again:", retry)
         case .httpStatus:
-            Advice(
-                "Check the address. If it is wrong, correct it; then try again:",
-                "dlctl update \(task) --url URL", retry)
+            update(task, "--url URL", "Check the address. If it is wrong, correct it; then try again:")
         case .httpRedirectLimit:
-            Advice(
-                "The server redirects in a circle. If it wants a cookie, send one; then try again:",
-                "dlctl update \(task) -H 'Cookie: NAME=VALUE'", retry)
+            update(
+                task, "-H 'Cookie: NAME=VALUE'",
+                "The server redirects in a circle. If it wants a cookie, send one; then try again:")
         case .httpProtocol:
-            Advice(
-                "The server's answer is invalid. Name another address if you know one, and try again:",
-                "dlctl update \(task) --url URL", retry)
+            update(
+                task, "--url URL",
+                "The server's answer is invalid. Name another address if you know one, and try again:")
         case .authRequired:
-            Advice(
-                "Give a user name (or use --netrc or --bearer-file), and try again:",
-                "dlctl update \(task) --user NAME", retry)
+            update(task, "--user NAME", "Give a user name (or use --netrc or --bearer-file), and try again:")
         case .authFailed:
-            Advice(
-                "Check user name and password, give them again, and retry:", "dlctl update \(task) --user NAME", retry)
+            update(task, "--user NAME", "Check user name and password, give them again, and retry:")
         case .validatorChanged:
             Advice(
                 "Nothing. The bytes held could not be resumed safely, so the file is fetched again. If the server never says "
                     + "which version its parts belong to, the session's resumesUnproven takes them all the same.")
         case .integrityChecksum:
-            Advice(
+            update(
+                task, "--checksum ALG:HEX",
                 "Check the expected checksum. If it is right, the server's file is damaged or forged. If it is wrong, "
-                    + "correct it; then fetch the file again:", "dlctl update \(task) --checksum ALG:HEX", retry)
+                    + "correct it; then fetch the file again:")
         case .integrityLength:
-            Advice(
-                "Ask the server's operator, or give another URL; then fetch it again:",
-                "dlctl update \(task) --url URL", retry)
+            update(task, "--url URL", "Ask the server's operator, or give another URL; then fetch it again:")
         case .rpcMalformed, .rpcUnknownMethod:
             Advice("This program and the daemon are of different versions. Restart the daemon.")
         case .deadlineExceeded:
-            Advice(
-                "If the deadline has passed, set a later one; then try again:", "dlctl update \(task) --deadline TIME",
-                retry)
+            update(task, "--deadline TIME", "If the deadline has passed, set a later one; then try again:")
         case .cancelled: Advice("To start it again:", retry)
         case .plaintextRefused:
-            Advice(
-                "Use an https address, or allow plain http in the session; then try again:",
-                "dlctl update \(task) --url URL", retry)
+            update(task, "--url URL", "Use an https address, or allow plain http in the session; then try again:")
         case .cacheMiss: Advice("Add the task again, with a requestCachePolicy that may use the network.")
         case .helperFailed:
             Advice(

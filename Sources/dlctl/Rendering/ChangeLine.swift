@@ -5,18 +5,19 @@ import TransferModel
 enum ChangeLine {
     /// `✓ name  12.0 MiB in 3.1s`; only for tasks that are over.
     static func ending(_ task: FollowedTask, width: Int?) -> StyledText {
-        var line = TaskWords.sign(task)
+        let isDone = task.state == .completed && !task.isRemoved
+        var line = StyledText(isDone ? "✓" : "✗", task.isRemoved ? .faint : task.state.tone)
         line.append(" ")
         line.append(task.name, .strong)
         line.append("  ")
-        line.append(TaskWords.ending(task), task.state == .completed ? .plain : .bad)
+        line.append(task.ending, task.state == .completed ? .plain : .bad)
         return width.map { line.cut(to: $0) } ?? line
     }
 
     /// One line for a log.
     static func log(_ change: FollowState.Change, now: Timestamp) -> String? {
         switch change {
-        case .state(let task): "\(task.id) \(task.name): \(standing(task, now: now))"
+        case .state(let task): "\(task.id) \(task.name): \(task.standing(now: now, isLive: false))"
         case .resumed(let task, let offset):
             offset.rawValue > 0 ? "\(task.id) \(task.name): resumed at \(Figures.bytes(offset))" + of(task) : nil
         case .repaired(let task, let pieces):
@@ -37,16 +38,14 @@ enum ChangeLine {
     /// What a paused task waits for; nil for other changes.
     static func pause(_ change: FollowState.Change) -> String? {
         guard case .state(let task) = change, task.state == .paused, !task.isRemoved else { return nil }
-        return "\(task.id) \(task.name): \(TaskWords.paused(task))"
+        return "\(task.id) \(task.name): \(task.paused())"
     }
 
     /// `12 file.iso: 43%, 1.2 GiB of 2.8 GiB, 31.2 MiB/s, ETA 52s`.
     static func progress(_ task: FollowedTask) -> String {
         var parts: [String] = []
         if let decoded = task.decoded { parts.append("\(Figures.bytes(decoded)) decoded") }
-        if let percent = task.expected.flatMap({ Figures.percent(task.received, of: $0) }) {
-            parts.append("\(percent)%")
-        }
+        if let percent = task.percent { parts.append("\(percent)%") }
         parts.append(Figures.bytes(task.received) + of(task))
         parts.append(Figures.rate(task.rate))
         if let remaining = task.remaining { parts.append("ETA " + Figures.duration(remaining)) }
@@ -55,18 +54,5 @@ enum ChangeLine {
 
     private static func of(_ task: FollowedTask) -> String {
         task.expected.map { " of " + Figures.bytes($0) } ?? ""
-    }
-
-    private static func standing(_ task: FollowedTask, now: Timestamp) -> String {
-        if task.isRemoved { return "removed" }
-        switch task.state {
-        case .queued: return TaskWords.queued(task)
-        case .running: return task.state.rawValue
-        case .paused: return TaskWords.paused(task)
-        // How to answer is said once, by `question`.
-        case .waiting: return TaskWords.waiting(task, now: now, saysHow: false)
-        case .completed: return "completed, " + TaskWords.ending(task)
-        case .failed, .cancelled: return TaskWords.ending(task)
-        }
     }
 }

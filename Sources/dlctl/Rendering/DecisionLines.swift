@@ -75,7 +75,7 @@ enum DecisionLines {
     private static func password(_ question: Question, _ space: ProtectionSpace) -> String {
         var text =
             "\(space.isProxy ? "The proxy " : "")\(Printable.text(space.origin)) wants a user name and a password"
-        text += " (\(word(space.method)))"
+        text += " (\(space.method.words))"
         if let realm = space.realm, !realm.isEmpty {
             // Quotation marks inside the realm would end ours.
             let name = String(Printable.text(realm, limit: 60).map { $0 == "\"" ? "'" : $0 })
@@ -110,17 +110,6 @@ enum DecisionLines {
             .store,
             .memoryOnly, .doNotStore:
             ""
-        }
-    }
-
-    private static func word(_ method: AuthenticationMethod) -> String {
-        switch method {
-        case .httpBasic: "Basic"
-        case .httpDigest: "Digest"
-        case .ntlm: "NTLM"
-        case .negotiate: "Negotiate, that is Kerberos"
-        case .serverTrust: "trust"
-        case .clientCertificate: "certificate"
         }
     }
 }

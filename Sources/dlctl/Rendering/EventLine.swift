@@ -9,7 +9,7 @@ enum EventLine {
         line.append(DisplayWidth.paddedLeft(number, 6) + "  ", .faint)
         line.append(LocalTime.text(event.time) + "  ", .faint)
         if let task = event.task { line.append("\(task)  ", .strong) }
-        line.append(event.type.rawValue, tone(event.type))
+        line.append(event.type.rawValue, event.type.tone)
         let details = self.details(event)
         if !details.isEmpty { line.append("  " + details) }
         return line
@@ -57,7 +57,7 @@ enum EventLine {
             value.arrayValue.map { "from " + Printable.text($0.compactMap(\.stringValue).joined(separator: ", ")) }
         }
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) where value != .null {
-            parts.append("\(Printable.text(name))=\(Printable.text(plain(value), limit: 120))")
+            parts.append("\(Printable.text(name))=\(Printable.text(JSONText.plain(value), limit: 120))")
         }
         // A sentence that is continued has no full stop.
         let begun = parts.dropLast().map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
@@ -82,22 +82,5 @@ enum EventLine {
 
     private static func bytes(_ value: JSONValue) -> String? {
         value.integerValue.flatMap { $0 >= 0 ? Figures.bytes(ByteCount($0)) : nil }
-    }
-
-    private static func plain(_ value: JSONValue) -> String {
-        value.stringValue ?? Console.encode(value)
-    }
-
-    private static func tone(_ type: EventType) -> Tone {
-        switch type {
-        case .taskCompleted: .good
-        case .taskFailed, .taskCancelled: .bad
-        case .taskWaiting, .taskDecision, .taskRestarted, .eventsLagged: .warning
-        case .taskStarted, .taskResumed: .accent
-        case .taskAdded, .taskRedirected, .taskResponse, .taskProgress, .taskPaused, .taskQueued, .taskUpdated,
-            .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,
-            .settingsChanged:
-            .plain
-        }
     }
 }

@@ -90,7 +90,7 @@ enum Waterfall {
     private static func table(_ timings: [ExchangeTiming]) -> [StyledText] {
         let steps = ExchangeTiming.Step.allCases
         var table = Table(
-            columns: [Table.Column(title: "#", alignsRight: true), Table.Column(title: "start")]
+            [Table.Column(title: "#", alignsRight: true), Table.Column(title: "start")]
                 + (steps.map(\.rawValue) + ["total"]).map { Table.Column(title: $0, alignsRight: true) }
                 + ["protocol", "connection", "remote"].map { Table.Column(title: $0) })
         table.rows = timings.enumerated().map { index, timing in
@@ -150,15 +150,10 @@ enum Waterfall {
         if let remote = view.remote { parts.append(Printable.text(remote)) }
         if let proxy = view.proxy { parts.append("proxy " + Printable.text(proxy)) }
         if let tls = view.tls { parts.append(Printable.text("\(tls.version) \(tls.cipher)")) }
-        parts.append("sent " + Figures.bytes(sum(view.requestHeaderBytes, view.requestBodyBytes)))
-        parts.append("received " + Figures.bytes(sum(view.responseHeaderBytes, view.responseBodyBytes)))
+        parts.append("sent " + Figures.bytes(ByteCount(view.requestHeaderBytes.adding(view.requestBodyBytes))))
+        parts.append("received " + Figures.bytes(ByteCount(view.responseHeaderBytes.adding(view.responseBodyBytes))))
         return StyledText(DisplayWidth.padded("\(number)", indent - 1) + " ", .strong)
             + StyledText(parts.joined(separator: ", "))
-    }
-
-    private static func sum(_ a: Int64, _ b: Int64) -> ByteCount {
-        let (sum, overflows) = a.addingReportingOverflow(b)
-        return ByteCount(overflows ? .max : sum)
     }
 
     private static func bar(_ phase: ExchangeTiming.Phase, _ scale: TimeScale, width: Int) -> StyledText {

@@ -3,19 +3,12 @@ import TransferRPC
 
 /// Answers the question why a task is not running: the summary of the task, then its history.
 enum Explanation {
-    static func render(
-        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        for asker: Asker = Asker(), now: Timestamp, width: Int? = nil
-    ) -> [StyledText] {
-        var lines = TaskSummary(
-            task, events: events, asking: question, in: session, for: asker, now: now
-        ).render(width: width)
-        if !events.isEmpty {
-            lines += ["", StyledText("So far:", .faint)]
-            lines +=
-                width.map { width in history(events).flatMap { $0.wrapped(to: width, indent: 8) } } ?? history(events)
-        }
-        return lines
+    static func render(_ summary: TaskSummary, width: Int? = nil) -> [StyledText] {
+        let lines = summary.render(width: width)
+        if summary.events.isEmpty { return lines }
+        let story = history(summary.events)
+        return lines + ["", StyledText("So far:", .faint)]
+            + (width.map { width in story.flatMap { $0.wrapped(to: width, indent: 8) } } ?? story)
     }
 
     /// The most redirects in a row that are shown.

@@ -11,16 +11,12 @@ extension ByteRate {
         }
         self.init(bytesPerSecond < 0x1p62 ? Int64(bytesPerSecond.rounded()) : Int64.max)
     }
-
-    func adding(_ other: ByteRate) -> ByteRate {
-        let (sum, overflow) = rawValue.addingReportingOverflow(other.rawValue)
-        return overflow ? ByteRate(Int64.max) : ByteRate(sum)
-    }
 }
 
-extension ByteCount {
-    func adding(_ other: ByteCount) -> ByteCount {
-        let (sum, overflow) = rawValue.addingReportingOverflow(other.rawValue)
-        return overflow ? ByteCount(Int64.max) : ByteCount(sum)
+extension FixedWidthInteger {
+    /// The sum, or the greatest number if that is greater.
+    func adding(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
     }
 }

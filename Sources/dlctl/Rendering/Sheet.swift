@@ -2,28 +2,20 @@ import TransferModel
 
 /// A list of named values with the names in one column: `show`, `info`, `stats`.
 struct Sheet {
-    private struct Row {
-        var name: String
-        var value: StyledText
-        /// Never wrapped, because it is a command to copy.
-        var isVerbatim: Bool
-    }
-
-    private var rows: [Row] = []
+    private var rows: [(name: String, value: StyledText, isVerbatim: Bool)] = []
     /// The number of blanks between the columns.
     private let gap: Int
 
     init(gap: Int = 2) { self.gap = gap }
-
-    var isEmpty: Bool { rows.isEmpty }
 
     mutating func add(_ name: String, _ value: String?, _ tone: Tone = .plain) {
         guard let value, !value.isEmpty else { return }
         add(name, StyledText(value, tone))
     }
 
+    /// - Parameter isVerbatim: never wrapped, because it is a command to copy.
     mutating func add(_ name: String, _ value: StyledText, isVerbatim: Bool = false) {
-        rows.append(Row(name: name, value: value, isVerbatim: isVerbatim))
+        rows.append((name, value, isVerbatim))
     }
 
     /// - Parameter width: the width of the terminal; longer values continue on the next line. nil for lines of any

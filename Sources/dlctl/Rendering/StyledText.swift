@@ -94,12 +94,6 @@ struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
         }
         return result
     }
-
-    func padded(to width: Int) -> StyledText {
-        var result = self
-        result.append(String(repeating: " ", count: max(0, width - self.width)))
-        return result
-    }
 }
 
 /// What the output supports: colours, and characters beyond ASCII.
@@ -145,7 +139,6 @@ struct Style: Hashable, Sendable {
                 case "─": "-"
                 case "✓": "+"
                 case "✗": "x"
-                case "⏸": "="
                 case "·": "."
                 case "→": ">"
                 default: character

@@ -13,7 +13,12 @@ struct Table {
     }
 
     var columns: [Column]
-    var rows: [[StyledText]] = []
+    var rows: [[StyledText]]
+
+    init(_ columns: [Column], _ rows: [[StyledText]] = []) {
+        self.columns = columns
+        self.rows = rows
+    }
 
     static let gap = 2
     static let leastFlexible = 12

@@ -57,7 +57,10 @@ struct TaskLine {
         let name = DisplayWidth.padded(DisplayWidth.middle(task.name, columns.name), columns.name)
         line.append(name, task.isOver ? .plain : .strong)
         line.append(" ")
-        line += isMoving(task) ? figures(task, columns, tick: tick) : words(task, now: now)
+        line +=
+            isMoving(task)
+            ? figures(task, columns, tick: tick)
+            : StyledText(task.standing(now: now, isLive: true), task.isRemoved ? .faint : task.state.tone)
         return line.cut(to: width)
     }
 
@@ -68,19 +71,18 @@ struct TaskLine {
 
     private static func figures(_ task: FollowedTask, _ columns: Columns, tick: Int) -> StyledText {
         var line = StyledText()
-        let percent = task.expected.flatMap { Figures.percent(task.received, of: $0) }
         if columns.bar > 0 {
             line += bar(task, width: columns.bar, tick: tick) + " "
         }
-        line.append(DisplayWidth.paddedLeft(percent.map { "\($0)%" } ?? "", Columns.percentWidth))
+        line.append(DisplayWidth.paddedLeft(task.percent.map { "\($0)%" } ?? "", Columns.percentWidth))
         if columns.size > 0 {
             line.append(" " + DisplayWidth.paddedLeft(size(task), columns.size))
         }
         if columns.rate > 0 {
             let shown =
                 switch task.phase {
-                case .verifying, .finishing, .decoding: TaskWords.phase(task.phase)
-                case .connecting, .deciding, .transferring, .authenticating, nil: Figures.rate(task.rate)
+                case .verifying?, .finishing?, .decoding?: (task.phase ?? .connecting).words
+                case .connecting?, .deciding?, .transferring?, .authenticating?, nil: Figures.rate(task.rate)
                 }
             line.append(" " + DisplayWidth.paddedLeft(shown, columns.rate), .good)
         }
@@ -97,9 +99,9 @@ struct TaskLine {
     }
 
     private static func bar(_ task: FollowedTask, width: Int, tick: Int) -> StyledText {
-        guard let expected = task.expected else { return ProgressBar.wandering(tick: tick, width: width) }
+        guard let expected = task.expected else { return wandering(tick: tick, width: width) }
         let fraction = expected.rawValue > 0 ? Double(task.received.rawValue) / Double(expected.rawValue) : 1
-        return ProgressBar.text(fraction: fraction, width: width)
+        return bar(fraction: fraction, width: width)
     }
 
     /// `312 MiB/1.2 GiB`; while a body is being decoded, the decoded size.
@@ -109,22 +111,26 @@ struct TaskLine {
         return Figures.bytes(task.received) + "/" + Figures.bytes(expected)
     }
 
-    private static func words(_ task: FollowedTask, now: Timestamp) -> StyledText {
-        if task.isRemoved { return StyledText("removed", .faint) }
-        switch task.state {
-        case .running: return StyledText(TaskWords.phase(task.phase), .accent)
-        case .waiting: return StyledText(TaskWords.waiting(task, now: now), .warning)
-        case .queued: return StyledText(TaskWords.queued(task), .faint)
-        case .paused: return StyledText(TaskWords.paused(task, held(task)), .faint)
-        case .completed, .failed, .cancelled:
-            return StyledText(TaskWords.ending(task), TaskWords.tone(task.state))
-        }
+    /// A bar of `width` cells: full cells, a half cell if the fraction lies in between, then the track.
+    static func bar(fraction: Double, width: Int) -> StyledText {
+        guard width > 0 else { return "" }
+        let halves = Int((min(1, max(0, fraction)) * Double(width) * 2).rounded(.down))
+        let full = halves / 2
+        let half = full < width && halves % 2 == 1 ? 1 : 0
+        return StyledText(String(repeating: "━", count: full) + (half == 1 ? "╸" : ""), .accent)
+            + StyledText(String(repeating: "─", count: width - full - half), .faint)
     }
 
-    private static func held(_ task: FollowedTask) -> String {
-        guard let percent = task.expected.flatMap({ Figures.percent(task.received, of: $0) }), percent > 0 else {
-            return ""
-        }
-        return " at \(percent)%"
+    /// A block that moves along the track, for an unknown length. `tick` counts redraws.
+    static func wandering(tick: Int, width: Int) -> StyledText {
+        guard width > 0 else { return "" }
+        let block = min(width, max(1, width / 4))
+        let span = width - block
+        let period = max(1, span * 2)
+        let phase = ((tick % period) + period) % period
+        let start = span == 0 ? 0 : (phase <= span ? phase : period - phase)
+        return StyledText(String(repeating: "─", count: start), .faint)
+            + StyledText(String(repeating: "━", count: block), .accent)
+            + StyledText(String(repeating: "─", count: span - start), .faint)
     }
 }

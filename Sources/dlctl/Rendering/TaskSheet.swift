@@ -3,10 +3,8 @@ import TransferRPC
 
 /// Everything known about one task, for `show`. What users ask first comes first, and the server's header comes last.
 enum TaskSheet {
-    static func render(
-        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, in session: SessionView? = nil,
-        for asker: Asker = Asker(), now: Timestamp, width: Int? = nil
-    ) -> [StyledText] {
+    static func render(_ summary: TaskSummary, width: Int? = nil) -> [StyledText] {
+        let (task, now) = (summary.task, summary.now)
         var sheet = Sheet()
         content(task, &sheet)
         figures(task, &sheet)
@@ -15,8 +13,6 @@ enum TaskSheet {
         request(task.spec, &sheet)
         if let current = task.currentRequest { request(inPlaceOfOwn: current, &sheet) }
         response(task, &sheet)
-        let summary = TaskSummary(
-            task, events: events, asking: question, in: session, for: asker, now: now)
         return summary.render(width: width) + [""] + sheet.render(width: width)
     }
 

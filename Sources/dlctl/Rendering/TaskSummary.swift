@@ -12,7 +12,7 @@ struct TaskSummary {
     /// The task's session, if the task waits.
     private let session: SessionView?
     private let asker: Asker
-    private let events: [EventView]
+    let events: [EventView]
     /// The number of attempts, without those that ended with a question.
     private let attempts: Int
     var now: Timestamp
@@ -45,7 +45,7 @@ struct TaskSummary {
     private static func questions(_ events: [EventView]) -> Int {
         let waits = events.count {
             let reason = $0.payload["reason"]?.stringValue.flatMap(WaitReason.init(rawValue:))
-            return $0.type == .taskWaiting && (reason == .authentication || reason == .decision)
+            return $0.type == .taskWaiting && reason?.asks == true
         }
         // A question before the first attempt did not end an attempt.
         return waits - events.count { $0.payload["kind"]?.stringValue == DecisionKind.begin.rawValue }
@@ -54,7 +54,7 @@ struct TaskSummary {
     /// - Parameter width: the width of the terminal; nil for lines of any length.
     func render(width: Int?) -> [StyledText] {
         var sheet = Sheet(gap: 1)
-        sheet.add("Now:", StyledText(task.state.rawValue, TaskWords.tone(task.state)) + StyledText(standing))
+        sheet.add("Now:", StyledText(task.state.rawValue, task.state.tone) + StyledText(standing))
         if let error = task.error, task.state != .completed {
             let isCause = task.state == .waiting || task.state == .failed
             sheet.add(
@@ -69,14 +69,16 @@ struct TaskSummary {
             }
             sheet.add("Do:", StyledText("Answer question \(question.decision):"))
             for command in DecisionLines.commands(question) { add(command, &sheet) }
-        } else if let advice = Explanation.advice(
-            task, events: events, in: session, mayConfigure: asker.mayConfigure)
-        {
+        } else if let advice {
             sheet.add("Do:", StyledText(advice.sentence))
             for command in advice.commands { add(command, &sheet) }
         }
         places(&sheet)
         return [StyledText("\(task.id)  \(TaskName.of(task))", .strong)] + sheet.render(width: width)
+    }
+
+    var advice: Advice? {
+        Explanation.advice(task, events: events, in: session, mayConfigure: asker.mayConfigure)
     }
 
     private func add(_ command: String, _ sheet: inout Sheet) {
@@ -91,14 +93,14 @@ struct TaskSummary {
         case .queued: queued
         case .waiting: waiting
         case .paused: lasting + (held.map { " with \($0)" } ?? "") + "."
-        case .completed: "\(ago): \(Figures.bytes(ByteCount(moved)))\(source)\(verification)."
+        case .completed: "\(ago): \(Figures.bytes(task.moved))\(source)\(verification)."
         case .failed: "\(ago) after \(Figures.count(attempts, "attempt"))\(kept)."
         case .cancelled: "\(ago)\(kept)."
         }
     }
 
     private var running: String {
-        var text = "\(lasting) (\(TaskWords.phase(task.phase)))"
+        var text = "\(lasting) (\((task.phase ?? .connecting).words))"
         var figures = (task.bytesDecoded.map { Figures.bytes(ByteCount($0)) } ?? held).map { [$0] } ?? []
         if task.rate.rawValue > 0 { figures.append(Figures.rate(task.rate)) }
         if let eta = task.eta { figures.append("\(Figures.duration(eta)) left") }
@@ -133,7 +135,7 @@ struct TaskSummary {
     private var waiting: String {
         var text = lasting
         if let reason = task.reason, reason != .retry {
-            text = (since == nil ? "" : " \(age)") + " for \(TaskWords.cause(reason))"
+            text = (since == nil ? "" : " \(age)") + " for \(reason == .schedule ? "its time" : reason.words)"
         }
         if attempts > 0 { text += ", after \(Figures.count(attempts, "attempt"))" }
         if session?.paused == true { return text + ". " + paused + here }
@@ -158,21 +160,17 @@ struct TaskSummary {
 
     private var age: String { since.map { Figures.duration(now.since($0)) } ?? "" }
 
-    private var isUpload: Bool { task.spec.kind == .upload }
-
-    private var moved: Int64 { isUpload ? task.bytesSent : task.bytesReceived }
-
     /// `1.2 MiB of 4.8 MiB (25%)`; nil if nothing has been transferred.
     private var held: String? {
-        guard moved > 0 else { return nil }
-        let (part, whole) = (ByteCount(moved), ByteCount(isUpload ? task.bytesToSend : task.bytesExpected))
-        guard whole.rawValue > 0 else { return Figures.bytes(part) }
+        let part = task.moved
+        guard part.rawValue > 0 else { return nil }
+        guard let whole = task.whole, whole.rawValue > 0 else { return Figures.bytes(part) }
         return "\(Figures.bytes(part)) of \(Figures.bytes(whole)) (\(Figures.percent(part, of: whole) ?? 0)%)"
     }
 
     private var here: String {
         guard let held else { return "" }
-        if isUpload { return " \(held) is sent." }
+        if task.isUpload { return " \(held) is sent." }
         // Nobody knows what is left on a disk that is not there.
         return task.error?.code == .diskIO ? " \(held) was received." : " \(held) is here."
     }
@@ -220,10 +218,37 @@ struct TaskSummary {
 
     private var file: String? {
         if let file = task.file {
-            return Printable.text(file) + (RemainingCoding.ofFile(task).map { " (\($0))" } ?? "")
+            return Printable.text(file) + (remainingCoding.map { " (\($0))" } ?? "")
         }
         guard let planned = plannedFile else { return nil }
         return task.state.isFinal ? "none; a retry saves it as \(planned)" : "\(planned) (when it is complete)"
+    }
+
+    /// RFC 9110 section 18.6. Other words in that field say nothing about the bytes.
+    private static let codings: Set<String> = [
+        "gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip",
+        "aes128gcm", "xz", "lzma", "bzip2",
+    ]
+
+    /// The codings that the daemon decodes when it delivers a file.
+    private static let undoneCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"]
+
+    /// All codings of the answer, innermost first.
+    private var codings: [String] {
+        (task.response?.headers ?? []).filter { $0.name.lowercased() == "content-encoding" }
+            .flatMap { $0.value.split(separator: ",") }
+            .map { String($0.filter { $0 != " " && $0 != "\t" }).lowercased() }
+            .filter(Self.codings.contains)
+    }
+
+    /// Why the name of a delivered file shows a coding; nil if it has none.
+    private var remainingCoding: String? {
+        guard task.spec.kind == .download, task.file != nil else { return nil }
+        var codings = codings
+        while let outermost = codings.last, Self.undoneCodings.contains(outermost) { codings.removeLast() }
+        guard !codings.isEmpty else { return nil }
+        return
+            "the server sent it coded (\(codings.joined(separator: ", "))), which dld does not decode; its name says so"
     }
 
     /// The name that the answer suggests. An error answer suggests only the name of the error page, so it is ignored.

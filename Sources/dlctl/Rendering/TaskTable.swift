@@ -9,7 +9,7 @@ struct TaskTable {
     private let now: Timestamp
     private let showsOwner: Bool
     private var hasHeader = false
-    private var names = UserNames()
+    private var names: [UserID: String] = [:]
 
     /// - Parameter width: nil for the width of the content.
     init(width: Int?, now: Timestamp, showsOwner: Bool = false) {
@@ -18,9 +18,7 @@ struct TaskTable {
         self.showsOwner = showsOwner
         let owner = showsOwner ? [Table.Column(title: "OWNER")] : []
         table = Table(
-            columns: [
-                .init(title: "ID", alignsRight: true)
-            ] + owner + [
+            [.init(title: "ID", alignsRight: true)] + owner + [
                 .init(title: "STATE"),
                 .init(title: "DONE", alignsRight: true, dispensability: 1),
                 .init(title: "SIZE", alignsRight: true, dispensability: 2),
@@ -35,28 +33,25 @@ struct TaskTable {
     /// The lines of the next tasks. The first page begins with the header.
     mutating func render(_ tasks: [TaskView]) -> [StyledText] {
         guard !tasks.isEmpty else { return [] }
-        table.continued(
-            with: tasks.map { task in
-                var row = Self.row(task, now: now)
-                if showsOwner { row.insert(StyledText(Printable.text(names[task.owner], limit: 16)), at: 1) }
-                return row
-            })
+        let rows = tasks.map { task in
+            var row = Self.row(task, now: now)
+            if showsOwner { row.insert(StyledText(Printable.text(name(of: task.owner), limit: 16)), at: 1) }
+            return row
+        }
+        table.continued(with: rows)
         let lines = table.render(width: width)
         defer { hasHeader = true }
         return Array(lines.dropFirst(hasHeader ? 1 : 0))
     }
 
     private static func row(_ task: TaskView, now: Timestamp) -> [StyledText] {
-        let isUpload = task.spec.kind == .upload
-        let length = isUpload ? task.bytesToSend : task.bytesExpected
-        let expected = length >= 0 ? ByteCount(length) : nil
-        let received = ByteCount(isUpload ? task.bytesSent : task.bytesReceived)
-        let percent = task.state == .completed ? 100 : expected.flatMap { Figures.percent(received, of: $0) }
+        let percent = task.state == .completed ? 100 : task.whole.flatMap { Figures.percent(task.moved, of: $0) }
+        let size = task.whole ?? (task.moved.rawValue > 0 ? task.moved : nil)
         return [
             StyledText(task.id.description, .strong),
-            StyledText(state(task), TaskWords.tone(task.state)),
+            StyledText(state(task), task.state.tone),
             StyledText(percent.map { "\($0)%" } ?? "-"),
-            StyledText(size(received, expected)),
+            StyledText(size.map(Figures.bytes) ?? "-"),
             StyledText(task.rate.rawValue > 0 ? Figures.rate(task.rate) : "-"),
             StyledText(task.eta.map(Figures.duration) ?? "-"),
             StyledText(Printable.text(task.session, limit: 16)),
@@ -71,23 +66,11 @@ struct TaskTable {
         return task.state.rawValue
     }
 
-    private static func size(_ received: ByteCount, _ expected: ByteCount?) -> String {
-        if let expected { return Figures.bytes(expected) }
-        return received.rawValue > 0 ? Figures.bytes(received) : "-"
-    }
-}
-
-/// User names from the system's database. Each is looked up once.
-struct UserNames {
-    private var known: [UserID: String] = [:]
-
-    /// The number, for a user without a name.
-    subscript(_ id: UserID) -> String {
-        mutating get {
-            if let name = known[id] { return name }
-            let name = getpwuid(id.rawValue).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
-            known[id] = name ?? "\(id)"
-            return known[id] ?? ""
-        }
+    /// The user's name in the system's database, or the number. Each is looked up once.
+    mutating func name(of user: UserID) -> String {
+        if let name = names[user] { return name }
+        let name = getpwuid(user.rawValue).flatMap { $0.pointee.pw_name }.map { String(cString: $0) } ?? "\(user)"
+        names[user] = name
+        return name
     }
 }

@@ -14,11 +14,11 @@ struct TotalLine: Hashable {
         for task in state.tasks.values {
             counts[task.isRemoved && !task.state.isFinal ? .cancelled : task.state, default: 0] += 1
             if task.hasFailed || task.isRemoved { continue }
-            received = received.adding(task.received)
-            rate = rate.adding(task.rate)
+            received = ByteCount(received.rawValue.adding(task.received.rawValue))
+            rate = ByteRate(rate.rawValue.adding(task.rate.rawValue))
             if !task.isOver { longest = max(longest, task.remaining ?? 0) }
             if let length = task.expected, let sum = expected {
-                expected = sum.adding(length)
+                expected = ByteCount(sum.rawValue.adding(length.rawValue))
             } else {
                 expected = nil
             }
@@ -37,13 +37,9 @@ struct TotalLine: Hashable {
 
     func render(width: Int) -> StyledText {
         var parts: [StyledText] = []
-        let shown: [(TaskState, String)] = [
-            (.running, "running"), (.queued, "queued"), (.waiting, "waiting"), (.paused, "paused"),
-            (.completed, "done"), (.failed, "failed"), (.cancelled, "cancelled"),
-        ]
-        for (state, word) in shown {
+        for state in [TaskState.running, .queued, .waiting, .paused, .completed, .failed, .cancelled] {
             guard let count = counts[state], count > 0 else { continue }
-            parts.append(StyledText("\(count) \(word)", TaskWords.tone(state)))
+            parts.append(StyledText("\(count) \(state == .completed ? "done" : state.rawValue)", state.tone))
         }
         if let expected, let percent = Figures.percent(received, of: expected) { parts.append("\(percent)%") }
         if received.rawValue > 0 {

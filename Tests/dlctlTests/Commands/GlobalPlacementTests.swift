@@ -14,7 +14,7 @@ import Testing
         (["session", "--socket", "/s", "list", "--json"], ["session", "list", "--socket", "/s", "--json"]),
     ])
     func globalsMayStandInFront(given: [String], moved: [String]) {
-        #expect(GlobalPlacement.moved(given, commands: Dlctl.self) == moved)
+        #expect(Dlctl.withGlobalsLast(given) == moved)
     }
 
     @Test func everyCommandTakesTheGlobalOptions() async throws {

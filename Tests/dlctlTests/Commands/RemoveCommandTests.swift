@@ -12,7 +12,7 @@ import TransferRPC
     ]
 
     private func text(_ files: [RemovedFile], byID: Bool) -> [String] {
-        RemovalReport.lines(files, byID: byID).map { Style.plain.render($0) }
+        RemoveCommand.lines(files, byID: byID).map { Style.plain.render($0) }
     }
 
     /// If the user names tasks, each deleted file is reported. If the user selects many, their number is reported.

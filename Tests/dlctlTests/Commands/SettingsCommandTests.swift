@@ -18,7 +18,7 @@ import TransferRPC
                     place: nil, default: "7d", effect: .runtime, overruled: nil,
                     pending: SettingStatementView(text: "9d", origin: .file, place: "/f:4")),
             ], files: ["/f"], problem: nil)
-        let lines = SettingsSheet.render(list).map { $0.plain.split(separator: " ").joined(separator: " ") }
+        let lines = list.lines.map { $0.plain.split(separator: " ").joined(separator: " ") }
         #expect(
             lines == [
                 "SETTING VALUE UNIT SOURCE", "minimumFreeSpace 1G bytes settings.set",

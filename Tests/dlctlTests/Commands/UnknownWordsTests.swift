@@ -3,7 +3,7 @@ import Testing
 @testable import dlctl
 
 @Suite struct UnknownWordsTests {
-    private func message(_ arguments: String...) -> String? { UnknownCommand(arguments, of: Dlctl.self)?.message }
+    private func message(_ arguments: String...) -> String? { Mistake.command(arguments, of: Dlctl.self) }
 
     @Test func isNamedWithTheNearestOne() {
         #expect(message("lsit")?.hasPrefix("There is no command 'lsit'. Did you mean 'list'?\n") == true)
@@ -18,12 +18,12 @@ import Testing
             ["list", "lsit"], ["ls"], ["help", "add"], ["help"], ["--what"], [], ["session", "open", "opne"],
         ]
         for known in lines {
-            #expect(UnknownCommand(known, of: Dlctl.self) == nil, "\(known)")
+            #expect(Mistake.command(known, of: Dlctl.self) == nil, "\(known)")
         }
     }
 
     private func option(_ arguments: String...) -> String? {
-        UnknownOption(arguments, toolInfo: Dlctl._dumpHelp())?.message
+        Mistake.option(arguments, toolInfo: Dlctl._dumpHelp())
     }
 
     @Test func anOptionIsNamedWithTheNearestOne() {
@@ -44,8 +44,8 @@ import Testing
     }
 
     @Test func countsSingleChanges() {
-        #expect(Spelling.distance("list", "list") == 0 && Spelling.distance("list", "lsit") == 1)
-        #expect(Spelling.distance("", "abc") == 3 && Spelling.distance("watch", "wait") == 3)
+        #expect(Mistake.distance("list", "list") == 0 && Mistake.distance("list", "lsit") == 1)
+        #expect(Mistake.distance("", "abc") == 3 && Mistake.distance("watch", "wait") == 3)
     }
 
     @Test(arguments: [
@@ -60,16 +60,16 @@ import Testing
         ("list --state connecting", "use --state running."),
     ])
     func wrongValuesAreExplained(_ line: String, _ expected: String) {
-        let reason = WrongValue.reason(line.split(separator: " ").map(String.init))
+        let reason = Mistake.value(line.split(separator: " ").map(String.init))
         #expect(reason?.contains(expected) == true, "\(reason ?? "nil")")
     }
 
     @Test func rightValuesAreNot() {
         #expect(
-            WrongValue.reason(["add", "--priority", "0.5", "--checksum", "md5:" + String(repeating: "a", count: 32)])
+            Mistake.value(["add", "--priority", "0.5", "--checksum", "md5:" + String(repeating: "a", count: 32)])
                 == nil)
-        for line in [["show", "all"], ["list", "3-7"], ["add", "all"]] { #expect(WrongValue.reason(line) == nil) }
-        #expect(UnknownCommand(["status"], of: Dlctl.self)?.message.contains("'dlctl info'") == true)
+        for line in [["show", "all"], ["list", "3-7"], ["add", "all"]] { #expect(Mistake.value(line) == nil) }
+        #expect(Mistake.command(["status"], of: Dlctl.self)?.contains("'dlctl info'") == true)
     }
 
     /// A NUL takes six bytes in JSON.

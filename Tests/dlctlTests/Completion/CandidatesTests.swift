@@ -11,9 +11,9 @@ import TransferModel
             ("3", 0, 2, []), ("0", 0, 9, []), ("", 7, 9, ["8-9"]), ("1", 14, 200, ["100-199", "15-19"]),
         ] as [(String, Int64, Int64, [String])])
     func aPrefixIsAFewRanges(_ prefix: String, _ floor: Int64, _ newest: Int64, _ expected: [String]) {
-        let ranges = TaskCandidates.ranges(prefix, above: floor, upTo: newest)
+        let ranges = CompletionRequest.ranges(prefix, above: floor, upTo: newest)
         #expect(ranges.map(TaskRanges.text) == expected)
-        #expect(TaskCandidates.ranges(prefix, above: 0, upTo: .max).count <= 19)
+        #expect(CompletionRequest.ranges(prefix, above: 0, upTo: .max).count <= 19)
     }
 
     @Test func eachShellReadsItsOwnForm() {
@@ -24,9 +24,9 @@ import TransferModel
     }
 
     @Test func theEndOfARangeIsCompleted() {
-        #expect(TaskCandidates.parts("12") == ("", "12", 0))
-        #expect(TaskCandidates.parts("3-1") == ("3-", "1", 3))
-        #expect(TaskCandidates.parts("x-") == ("x-", "", .max))
+        #expect(CompletionRequest.parts("12") == ("", "12", 0))
+        #expect(CompletionRequest.parts("3-1") == ("3-", "1", 3))
+        #expect(CompletionRequest.parts("x-") == ("x-", "", .max))
     }
 
     @Test func wordsAreReadAsTheShellsGiveThem() {

@@ -14,19 +14,19 @@ import Testing
     }
 
     @Test func theManualPageIsInSync() throws {
-        for (name, text) in try GeneratedDocuments.manual() {
+        for (name, text) in try DocumentationCommand.manual() {
             #expect(try committed("docs/man/" + name) == text, "run: dlctl documentation --manual docs/man")
         }
     }
 
     @Test func theCompletionsAreInSync() throws {
-        for (name, text) in GeneratedDocuments.completions() {
+        for (name, text) in DocumentationCommand.completions() {
             #expect(try committed("completions/" + name) == text, "run: dlctl documentation --completions completions")
         }
     }
 
     @Test func theManualNamesEveryCommandAndOption() throws {
-        let page = try #require(try GeneratedDocuments.manual()["dlctl.1"])
+        let page = try #require(try DocumentationCommand.manual()["dlctl.1"])
         for group in Dlctl.configuration.subcommands where group.configuration.shouldDisplay {
             let name = try #require(group.configuration.commandName)
             #expect(page.contains(".SS \"dlctl \(name)"), "\(name)")

@@ -32,7 +32,7 @@ import TransferModel
         #expect(try one(state).name == "real name.iso")
         #expect(try one(state).rate == 0)
         #expect(state.isOver && !state.hasFailure)
-        #expect(TaskWords.ending(try one(state)) == "1000 B in 10.5s (95 B/s)")
+        #expect(try one(state).ending == "1000 B in 10.5s (95 B/s)")
     }
 
     @Test func theServerNamesWhatNobodyNamed() throws {
@@ -179,7 +179,7 @@ import TransferModel
                 let lines = LiveView.render(
                     state, size: TerminalSize(columns: 80, rows: 24), now: Sample.now, tick: 0)
                 #expect(lines.allSatisfy { $0.width < 80 })
-                _ = EventLine.render(Sample.eventView(sequence, type, 1, payload))
+                _ = EventLine.render(Sample.event(sequence, type, 1, payload))
             }
         }
     }

@@ -17,8 +17,8 @@ import TransferRPC
         let run = Task { try await follower(plan).run(daemon, display: RecordingDisplay(lines: lines)) }
         #expect(await lines.wait { $0.contains("1 f: queued") })
         while daemon.subscriptions.isEmpty { await Task.yield() }
-        daemon.send(Sample.eventView(6, .taskStarted, 1))
-        daemon.send(Sample.eventView(7, .taskCompleted, 1, ["bytes": 10, "duration": 1]))
+        daemon.send(Sample.event(6, .taskStarted, 1))
+        daemon.send(Sample.event(7, .taskCompleted, 1, ["bytes": 10, "duration": 1]))
         let state = try await run.value
         #expect(!state.hasFailure)
         #expect(lines.all == ["1 f: queued", "1 f: running", "1 f: completed, 10 B in 1.0s (10 B/s)", "finish"])
@@ -33,13 +33,13 @@ import TransferRPC
         let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .queued)], after: SequenceNumber(5))
         let run = Task { try await follower(plan, then: second).run(first, display: RecordingDisplay(lines: lines)) }
         while first.subscriptions.isEmpty { await Task.yield() }
-        first.send(Sample.eventView(6, .taskStarted, 1))
+        first.send(Sample.event(6, .taskStarted, 1))
         #expect(await lines.wait { $0.contains("1 f: running") })
         first.crash()
         #expect(await lines.wait { $0.contains("the daemon is back") })
         #expect(lines.all.contains("waiting for the daemon"))
         #expect(second.subscriptions.first?.after == .after(SequenceNumber(6)))
-        second.send(Sample.eventView(8, .taskFailed, 1, ["error": ["code": "http.status", "message": "404"]]))
+        second.send(Sample.event(8, .taskFailed, 1, ["error": ["code": "http.status", "message": "404"]]))
         let state = try await run.value
         #expect(state.hasFailure)
         #expect(lines.all.suffix(2) == ["1 file-1.iso: failed (http.status): 404", "finish"])
@@ -96,7 +96,7 @@ import TransferRPC
         }
         while first.subscriptions.isEmpty { await Task.yield() }
         first.dieAfterEvents()
-        first.send(Sample.eventView(6, .taskCompleted, 1))
+        first.send(Sample.event(6, .taskCompleted, 1))
         _ = try await run.value
         #expect(second.subscriptions.first?.after == .after(SequenceNumber(5)))
         let ended = try #require(lines.all.firstIndex(of: "ended 1"))
@@ -119,7 +119,7 @@ import TransferRPC
         plan.fetchesEnded = true
         let run = Task { [plan] in try await follower(plan).run(daemon, display: RecordingDisplay(lines: lines)) }
         while daemon.subscriptions.isEmpty { await Task.yield() }
-        daemon.send(Sample.eventView(7, .taskCompleted, 1))
+        daemon.send(Sample.event(7, .taskCompleted, 1))
         _ = try await run.value
         let ended = try #require(lines.all.firstIndex(of: "ended 1"))
         let finish = try #require(lines.all.firstIndex(of: "finish"))

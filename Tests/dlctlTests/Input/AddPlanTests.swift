@@ -121,9 +121,9 @@ import TransferModel
         large.pieces = PieceDigests(
             algorithm: .sha256, length: 1, values: Array(repeating: String(repeating: "0", count: 64), count: 40_000))
         let specs = [TaskSpec(), large, TaskSpec(), TaskSpec(), large, large]
-        #expect(SubmissionPart.of(specs[...]).count == 4)
-        #expect(SubmissionPart.of(specs[4...]).count == 1)
-        #expect(SubmissionPart.of(Array(repeating: TaskSpec(), count: 2000)[...]).count == 1000)
+        #expect(specs[...].firstRequest.count == 4)
+        #expect(specs[4...].firstRequest.count == 1)
+        #expect(Array(repeating: TaskSpec(), count: 2000)[...].firstRequest.count == 1000)
     }
 
     @Test(

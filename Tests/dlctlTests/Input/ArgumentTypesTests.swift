@@ -1,5 +1,6 @@
 import Testing
 import TransferModel
+import TransferRPC
 
 @testable import dlctl
 
@@ -31,11 +32,11 @@ import TransferModel
         let value = String(repeating: "ab", count: 32)
         let expected = Checksum(algorithm: .sha256, value: value)
         for text in ["sha-256:\(value)", "sha256:\(value)", "SHA-256:\(value.uppercased())", "sha-256=\(value)"] {
-            #expect(ChecksumArgument(argument: text)?.checksum == expected)
+            #expect(Checksum(argument: text) == expected)
         }
         for algorithm in DigestAlgorithm.allCases {
             let hex = String(repeating: "0", count: algorithm.hexLength)
-            #expect(ChecksumArgument(argument: "\(algorithm.rawValue):\(hex)")?.checksum.algorithm == algorithm)
+            #expect(Checksum(argument: "\(algorithm.rawValue):\(hex)")?.algorithm == algorithm)
         }
     }
 
@@ -43,7 +44,7 @@ import TransferModel
         "", "sha-256", "sha-256:", "sha-256:abc", "crc32:00000000", "md5:\(String(repeating: "g", count: 32))",
     ])
     func wrongChecksumsAreRefused(text: String) {
-        #expect(ChecksumArgument(argument: text) == nil)
+        #expect(Checksum(argument: text) == nil)
     }
 
     @Test func priorities() {
@@ -53,10 +54,10 @@ import TransferModel
     }
 
     @Test func ownersHaveNamesAndNumbers() {
-        #expect(OwnerArgument(argument: "root")?.scope == .user(UserID(0)))
-        #expect(OwnerArgument(argument: "1000")?.scope == .user(UserID(1000)))
-        for text in ["all", "*"] { #expect(OwnerArgument(argument: text)?.scope == .everyone) }
-        for text in ["", "no such user"] { #expect(OwnerArgument(argument: text) == nil) }
+        #expect(OwnerScope(argument: "root") == .user(UserID(0)))
+        #expect(OwnerScope(argument: "1000") == .user(UserID(1000)))
+        for text in ["all", "*"] { #expect(OwnerScope(argument: text) == .everyone) }
+        for text in ["", "no such user"] { #expect(OwnerScope(argument: text) == nil) }
     }
 
     @Test func identifiersArePositive() {

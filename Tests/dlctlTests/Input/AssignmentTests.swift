@@ -70,17 +70,17 @@ import TransferModel
     func settingsOfACacheAreRefused(word: String) throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])
         #expect {
-            try SessionSettings.change([word], session)
+            try SessionConfiguration.change([word], session)
         } throws: { error in
             (error as? CommandFailure)?.message?.contains("have a cache") == true
         }
         let unset = String(word.prefix { $0 != "=" }) + "=default"
-        #expect(try SessionSettings.change([unset], session).cleared.count == 1)
+        #expect(try SessionConfiguration.change([unset], session).cleared.count == 1)
     }
 
     @Test func onlyWhatIsSaidIsSent() throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])
-        let change = try SessionSettings.change(
+        let change = try SessionConfiguration.change(
             [
                 "downloadRateLimit=1M", "proxy=default", "directory=~/Pods", "tlsMinimumVersion=1.2",
                 "launchInterval=5m",
@@ -97,6 +97,6 @@ import TransferModel
     @Test(arguments: ["nope=1", "directory", "schedule=[{\"from\":\"1\",\"x\":2}]"])
     func unknownSessionSettingsAreRefused(word: String) throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: [:])
-        #expect(throws: CommandFailure.self) { try SessionSettings.change([word], session) }
+        #expect(throws: CommandFailure.self) { try SessionConfiguration.change([word], session) }
     }
 }

@@ -16,16 +16,16 @@ import TransferModel
     }
 
     @Test func readsRFC3339() throws {
-        #expect(MomentText.timestamp("2026-03-10T12:34:56Z", now: now) == now)
-        #expect(MomentText.timestamp("2026-03-10T13:34:56+01:00", now: now) == now)
-        #expect(MomentText.timestamp("2026-03-10T12:34:56.500Z", now: now)?.rawValue == now.rawValue + 500)
+        #expect(Timestamp.typed("2026-03-10T12:34:56Z", now: now) == now)
+        #expect(Timestamp.typed("2026-03-10T13:34:56+01:00", now: now) == now)
+        #expect(Timestamp.typed("2026-03-10T12:34:56.500Z", now: now)?.rawValue == now.rawValue + 500)
     }
 
     @Test func relativeOnesCountFromNow() {
-        #expect(MomentText.timestamp("now", now: now) == now)
-        #expect(MomentText.timestamp("+30m", now: now) == now.advanced(by: 1800))
-        #expect(MomentText.timestamp("+2h", now: now) == now.advanced(by: 7200))
-        #expect(MomentText.timestamp("+90", now: now) == now.advanced(by: 90))
+        #expect(Timestamp.typed("now", now: now) == now)
+        #expect(Timestamp.typed("+30m", now: now) == now.advanced(by: 1800))
+        #expect(Timestamp.typed("+2h", now: now) == now.advanced(by: 7200))
+        #expect(Timestamp.typed("+90", now: now) == now.advanced(by: 90))
     }
 
     /// In every time zone: the next such time of day, within 24 hours (25 if a clock went back).
@@ -33,7 +33,7 @@ import TransferModel
         for hour in 0..<24 {
             for minute in [0, 5, 34, 59] {
                 let text = "\(hour):\(minute < 10 ? "0" : "")\(minute)"
-                let moment = try #require(MomentText.timestamp(text, now: now))
+                let moment = try #require(Timestamp.typed(text, now: now))
                 #expect(moment > now)
                 #expect(moment.since(now) <= Seconds(rawValue: 25 * 3600))
                 let shown = local(moment)
@@ -43,8 +43,8 @@ import TransferModel
     }
 
     @Test func tomorrowIsNotToday() throws {
-        let today = try #require(MomentText.timestamp("today 23:59:59", now: now))
-        let tomorrow = try #require(MomentText.timestamp("tomorrow 23:59:59", now: now))
+        let today = try #require(Timestamp.typed("today 23:59:59", now: now))
+        let tomorrow = try #require(Timestamp.typed("tomorrow 23:59:59", now: now))
         #expect(local(today).tm_yday + 1 == local(tomorrow).tm_yday)
     }
 
@@ -53,6 +53,6 @@ import TransferModel
         "2026-13-01T00:00:00Z", "2026-01-01", "tomorrow", "١٢:٣٠",
     ])
     func refusesOthers(text: String) {
-        #expect(MomentText.timestamp(text, now: now) == nil)
+        #expect(Timestamp.typed(text, now: now) == nil)
     }
 }

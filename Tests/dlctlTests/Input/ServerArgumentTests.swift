@@ -22,7 +22,7 @@ import TransferModel
     ])
     func whatIsNoneIsRefused(_ text: String, why: String) throws {
         let argument = ServerArgument(argument: text)
-        let error = #expect(throws: ValidationError.self) { try argument.check() }
+        let error = #expect(throws: ValidationError.self) { try argument.reading.get() }
         let message = try #require(error?.message)
         #expect(message.contains(why) && !message.contains("Zq7"), "\(message)")
     }

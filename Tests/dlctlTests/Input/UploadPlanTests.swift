@@ -68,9 +68,9 @@ struct UploadPlanTests {
     }
 
     @Test func pairsHaveANameAndAnEqualsSign() {
-        #expect(PairArgument("a=b=c").map { [$0.name, $0.value] } == ["a", "b=c"])
-        #expect(PairArgument("a=").map { [$0.name, $0.value] } == ["a", ""])
-        #expect(PairArgument("=b") == nil)
-        #expect(PairArgument("ab") == nil)
+        #expect(Assignment("a=b=c").map { [$0.name, $0.value] } == ["a", "b=c"])
+        #expect(Assignment("a=").map { [$0.name, $0.value] } == ["a", ""])
+        #expect(Assignment("=b") == nil)
+        #expect(Assignment("ab") == nil)
     }
 }

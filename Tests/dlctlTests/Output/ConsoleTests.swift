@@ -12,7 +12,7 @@ import TransferRPC
         #expect(Console.encode(result) == #"{"tasks":[{"id":3,"state":"queued"},{"id":4,"state":"paused"}]}"#)
         let control = ControlResult(changed: [TaskID(1)], skipped: [.init(id: TaskID(2), code: .taskNotFound)])
         #expect(Console.encode(control) == #"{"changed":[1],"skipped":[{"code":"task.not_found","id":2}]}"#)
-        var event = Sample.eventView(5, .taskResumed, 9, ["offset": 10])
+        var event = Sample.event(5, .taskResumed, 9, ["offset": 10])
         event.subscription = nil
         #expect(
             Console.encode(event)

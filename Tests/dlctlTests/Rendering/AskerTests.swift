@@ -26,8 +26,8 @@ import TransferRPC
         var view = Sample.view(7, .failed)
         view.error = TransferError(.httpStatus, "404 Not Found")
         let told = ["dlctl --system update 7 --url URL", "dlctl --system retry 7"]
-        #expect(commands(TaskSheet.render(view, events: [], for: asker, now: Sample.now)) == told)
-        #expect(commands(Explanation.render(view, events: [], for: asker, now: Sample.now)) == told)
+        #expect(commands(TaskSheet.render(TaskSummary(view, events: [], for: asker, now: Sample.now))) == told)
+        #expect(commands(Explanation.render(TaskSummary(view, events: [], for: asker, now: Sample.now))) == told)
         #expect(asker.command(Advice("Do:", "dlctl retry 7")).text == "Do: dlctl --system retry 7")
     }
 
@@ -39,6 +39,6 @@ import TransferRPC
         #expect(!lines.isEmpty && lines.allSatisfy { $0.hasPrefix("dlctl --system answer 3 ") }, "\(lines)")
         var added = AddTasks.Added(id: TaskID(8), state: .queued)
         added.duplicateOf = TaskID(7)
-        #expect(Doubles.remarks(on: [added], for: asker).last == "dlctl --system cancel 8 drops the new task again")
+        #expect([added].doubles(for: asker).last == "dlctl --system cancel 8 drops the new task again")
     }
 }

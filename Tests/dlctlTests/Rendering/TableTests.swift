@@ -23,9 +23,9 @@ import TransferRPC
 
     @Test func everybodysTasksHaveTheirOwners() {
         let everybodys = lines(of: tasks, width: 80, showsOwner: true).map(\.plain)
-        var names = UserNames()
-        #expect(everybodys[0].contains("OWNER") && everybodys[1].contains(" \(names[UserID(1000)]) "))
-        #expect(names[.root] == "root" && names[UserID(4_000_000_001)] == "4000000001")
+        var table = TaskTable(width: 80, now: Sample.now)
+        #expect(everybodys[0].contains("OWNER") && everybodys[1].contains(" \(table.name(of: UserID(1000))) "))
+        #expect(table.name(of: .root) == "root" && table.name(of: UserID(4_000_000_001)) == "4000000001")
         #expect(!lines(of: tasks, width: 80)[0].plain.contains("OWNER"))
     }
 
@@ -60,12 +60,12 @@ import TransferRPC
 
     @Test func cookiesExpireInLocalTime() {
         let cookie = CookieView(Cookie(name: "n", value: "v", domain: "a.org", expires: Sample.now), secrets: false)
-        let lines = CookieTable.render([cookie], width: nil).map(\.plain)
+        let lines = CookiesCommand.List.table([cookie]).render(width: nil).map(\.plain)
         #expect(lines.last?.contains(" \(LocalTime.text(Sample.now))") == true, "\(lines)")
     }
 
     @Test func wideCharactersKeepTheColumns() {
-        var table = Table(columns: [.init(title: "A", isFlexible: true), .init(title: "B")])
+        var table = Table([.init(title: "A", isFlexible: true), .init(title: "B")])
         table.rows = [["日本語", "x"], ["ab", "y"]]
         #expect(table.render(width: 40).map(\.plain) == ["A       B", "日本語  x", "ab      y"])
     }

@@ -9,7 +9,7 @@ import TransferRPC
 
     @Test(arguments: TaskState.allCases)
     func showTellsEveryState(state: TaskState) {
-        let text = text(TaskSheet.render(Sample.view(7, state), events: [], now: Sample.now))
+        let text = text(TaskSheet.render(TaskSummary(Sample.view(7, state), events: [], now: Sample.now)))
         #expect(text.contains(state.rawValue))
         #expect(text.contains("https://example.org/pool/file-7.iso"))
         #expect(text.contains("/home/u"))
@@ -20,14 +20,14 @@ import TransferRPC
         var view = Sample.view(7)
         view.response?.headers = [HeaderField("X\u{1B}[1m", "a\nb\u{9B}")]
         view.spec.description = "x\u{1B}]0;title\u{7}"
-        for line in TaskSheet.render(view, events: [], now: Sample.now) {
+        for line in TaskSheet.render(TaskSummary(view, events: [], now: Sample.now)) {
             #expect(!line.plain.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
         }
     }
 
     /// The members are in the order of use, and none repeats the summary.
     @Test func showSaysFirstWhatAUserNeeds() throws {
-        let lines = TaskSheet.render(Sample.view(7), events: [], now: Sample.now).map(\.plain)
+        let lines = TaskSheet.render(TaskSummary(Sample.view(7), events: [], now: Sample.now)).map(\.plain)
         let names = lines.dropFirst().map { line in String(line.prefix { $0 != " " }) }
         let blank = try #require(names.firstIndex(of: ""))
         #expect(Array(names[..<blank]) == ["Now:", "File:"])
@@ -44,46 +44,48 @@ import TransferRPC
                 active: number < 2,
                 url: "https://mirror-\(number).example.org/f")
         }
-        let text = text(TaskSheet.render(view, events: [], now: Sample.now))
+        let text = text(TaskSheet.render(TaskSummary(view, events: [], now: Sample.now)))
         #expect(text.contains("512 B of 1.0 KiB from 1.0 KiB, active, https://mirror-1.example.org/f"))
         #expect(text.contains("512 B of 1.0 KiB from 2.0 KiB, https://mirror-2.example.org/f"))
         #expect(text.contains("and 4 more") && !text.contains("mirror-16"))
     }
 
     @Test func narrowTerminalsBreakTheStoryBetweenWords() {
-        let event = Sample.eventView(
+        let event = Sample.event(
             4, .taskWaiting, 7, ["reason": "a reason that is longer than forty cells are wide"])
-        let lines = Explanation.render(Sample.view(7, .waiting), events: [event], now: Sample.now, width: 60)
+        let lines = Explanation.render(
+            TaskSummary(Sample.view(7, .waiting), events: [event], now: Sample.now), width: 60)
         let story = lines.map(\.plain).drop { $0 != "So far:" }.dropFirst()
         #expect(story.count > 1 && story.allSatisfy { DisplayWidth.of($0) <= 60 }, "\(story)")
         #expect(story.dropFirst().allSatisfy { $0.hasPrefix("        ") })
     }
 
     @Test func explainTellsTheStoryBehindTheSummary() {
-        let events = [Sample.eventView(3, .taskAdded, 7), Sample.eventView(4, .taskWaiting, 7, ["reason": "network"])]
-        let text = text(Explanation.render(Sample.view(7, .waiting), events: events, now: Sample.now))
+        let events = [Sample.event(3, .taskAdded, 7), Sample.event(4, .taskWaiting, 7, ["reason": "network"])]
+        let text = text(Explanation.render(TaskSummary(Sample.view(7, .waiting), events: events, now: Sample.now)))
         #expect(text.contains("Now:  waiting 0s for the network"))
         #expect(text.contains("\n\nSo far:\n"))
         #expect(text.hasSuffix("task.waiting  network"))
     }
 
     @Test func redirectionsInACircleAreCounted() {
-        var events = [Sample.eventView(1, .taskStarted, 7)]
-        events += (2...21).map { Sample.eventView($0, .taskRedirected, 7, ["url": "https://a/", "status": 302]) }
-        let circle = text(Explanation.render(Sample.view(7, .failed), events: events, now: Sample.now))
+        var events = [Sample.event(1, .taskStarted, 7)]
+        events += (2...21).map { Sample.event($0, .taskRedirected, 7, ["url": "https://a/", "status": 302]) }
+        let circle = text(Explanation.render(TaskSummary(Sample.view(7, .failed), events: events, now: Sample.now)))
         #expect(circle.split(separator: "\n").filter { $0.contains("task.redirected") }.count == 3)
         #expect(circle.hasSuffix("and 17 more redirects"))
-        events.append(Sample.eventView(22, .taskFailed, 7))
-        let ended = text(Explanation.render(Sample.view(7, .failed), events: events, now: Sample.now))
+        events.append(Sample.event(22, .taskFailed, 7))
+        let ended = text(Explanation.render(TaskSummary(Sample.view(7, .failed), events: events, now: Sample.now)))
         #expect(ended.contains("and 17 more redirects\n") && ended.contains("task.failed"))
-        let few = text(Explanation.render(Sample.view(7, .failed), events: Array(events.prefix(4)), now: Sample.now))
+        let few = text(
+            Explanation.render(TaskSummary(Sample.view(7, .failed), events: Array(events.prefix(4)), now: Sample.now)))
         #expect(!few.contains("more redirect"))
     }
 
     /// The first of several equal attempts is shown, with the number of attempts that followed it.
     @Test func attemptsThatWentAlikeAreToldOnce() {
         var number: Int64 = 1
-        var events = [Sample.eventView(1, .taskAdded, 7)]
+        var events = [Sample.event(1, .taskAdded, 7)]
         func attempt(_ message: String) {
             for (type, payload) in [
                 (EventType.taskStarted, ["attempt": .integer(number)]),
@@ -96,13 +98,13 @@ import TransferRPC
                 ),
             ] as [(EventType, [String: JSONValue])] {
                 number += 1
-                events.append(Sample.eventView(number, type, 7, payload))
+                events.append(Sample.event(number, type, 7, payload))
             }
         }
         for _ in 0..<12 { attempt("No.") }
-        events.insert(Sample.eventView(4, .taskQueued, 7), at: 5)
+        events.insert(Sample.event(4, .taskQueued, 7), at: 5)
         attempt("Never.")
-        let told = text(Explanation.render(Sample.view(7, .waiting), events: events, now: Sample.now))
+        let told = text(Explanation.render(TaskSummary(Sample.view(7, .waiting), events: events, now: Sample.now)))
         let story = told.split(separator: "\n").drop { $0 != "So far:" }.dropFirst().map(String.init)
         #expect(story.count == 6, "\(told)")
         #expect(story[0].contains("task.added") && story[1].contains("task.started"))
@@ -116,15 +118,17 @@ import TransferRPC
         for (coding, said) in [("xz", "coded (xz)"), ("gzip, xz", "coded (gzip, xz)"), ("xz, gzip", "coded (xz)")] {
             view.response?.headers = [HeaderField("Content-Encoding", coding)]
             for lines in [
-                TaskSheet.render(view, events: [], now: Sample.now),
-                Explanation.render(view, events: [], now: Sample.now),
+                TaskSheet.render(TaskSummary(view, events: [], now: Sample.now)),
+                Explanation.render(TaskSummary(view, events: [], now: Sample.now)),
             ] {
                 #expect(text(lines).contains(said), "\(coding)")
             }
         }
         for coding in ["gzip", "br, zstd", "utf-8", "identity"] {
             view.response?.headers = [HeaderField("Content-Encoding", coding)]
-            #expect(!text(TaskSheet.render(view, events: [], now: Sample.now)).contains("coded ("), "\(coding)")
+            #expect(
+                !text(TaskSheet.render(TaskSummary(view, events: [], now: Sample.now))).contains("coded ("), "\(coding)"
+            )
         }
     }
 
@@ -233,13 +237,13 @@ import TransferRPC
     /// `show --secrets` of a task that a client has sent elsewhere.
     @Test func theRequestInPlaceOfTheTasksOwnIsShown() {
         var view = Sample.view(7)
-        #expect(!text(TaskSheet.render(view, events: [], now: Sample.now)).contains("now requests"))
+        #expect(!text(TaskSheet.render(TaskSummary(view, events: [], now: Sample.now))).contains("now requests"))
         var body = RequestBody()
         body.text = "a\nb"
         view.currentRequest = TaskRequest(
             url: "https://elsewhere.example/x\u{1B}", method: "PUT", headers: [HeaderField("X-Token", "s3cret\u{9B}")],
             body: body)
-        let lines = TaskSheet.render(view, events: [], now: Sample.now).map(\.plain)
+        let lines = TaskSheet.render(TaskSummary(view, events: [], now: Sample.now)).map(\.plain)
         #expect(lines.contains { $0.hasPrefix("now requests") && $0.contains("PUT https://elsewhere.example/x") })
         #expect(lines.contains { $0.contains("  X-Token") && $0.contains("s3cret") })
         #expect(lines.contains { $0.contains("  body") && $0.contains("a b") })
@@ -270,16 +274,16 @@ import TransferRPC
     @Test(arguments: WaitReason.allCases)
     func everyReasonHasAdvice(reason: WaitReason) {
         #expect(Advice.on(reason, task: TaskID(7)).sentence.count > 10)
-        #expect(!TaskWords.reason(reason).isEmpty)
+        #expect(!reason.words.isEmpty)
     }
 
     @Test func eventsReadAsSentences() {
-        let failed = Sample.eventView(
+        let failed = Sample.event(
             12, .taskFailed, 7, ["error": ["code": "http.status", "message": "404 Not Found"]])
         #expect(EventLine.render(failed).plain.hasSuffix("7  task.failed  http.status: 404 Not Found"))
-        let resumed = Sample.eventView(13, .taskResumed, 7, ["offset": 1024, "expected": 4096])
+        let resumed = Sample.event(13, .taskResumed, 7, ["offset": 1024, "expected": 4096])
         #expect(EventLine.details(resumed) == "at 1.0 KiB, of 4.0 KiB")
-        let answered = Sample.eventView(
+        let answered = Sample.event(
             13, .taskResponse, 7,
             [
                 "response": [
@@ -287,17 +291,17 @@ import TransferRPC
                 ]
             ])
         #expect(EventLine.details(answered) == "200 OK, a/b\u{FFFD}, 2.0 KiB")
-        let waiting = Sample.eventView(
+        let waiting = Sample.event(
             13, .taskWaiting, 7,
             ["reason": "retry", "error": ["code": "http.status", "message": "503."], "url": "http://a/"])
         #expect(EventLine.details(waiting) == "retry, http.status: 503, http://a/")
-        let done = Sample.eventView(13, .taskCompleted, 7, ["bytes": 1024, "verified": true, "url": "http://a/"])
+        let done = Sample.event(13, .taskCompleted, 7, ["bytes": 1024, "verified": true, "url": "http://a/"])
         #expect(EventLine.details(done) == "1.0 KiB, verified, http://a/")
-        let unverified = Sample.eventView(13, .taskCompleted, 7, ["bytes": 1024, "verified": false])
+        let unverified = Sample.event(13, .taskCompleted, 7, ["bytes": 1024, "verified": false])
         #expect(EventLine.details(unverified) == "1.0 KiB")
-        let restarted = Sample.eventView(13, .taskRestarted, 7, ["code": "integrity.piece", "pieces": [1, 4]])
+        let restarted = Sample.event(13, .taskRestarted, 7, ["code": "integrity.piece", "pieces": [1, 4]])
         #expect(EventLine.details(restarted) == "integrity.piece, 2 pieces")
-        let asked = Sample.eventView(
+        let asked = Sample.event(
             13, .taskDecision, 7,
             [
                 "decision": 3, "kind": "redirect", "default": "follow", "actions": ["follow", "refuse"],
@@ -305,12 +309,12 @@ import TransferRPC
                 "request": ["url": "http://b/", "method": "GET"],
             ])
         #expect(EventLine.details(asked) == "question 3: The server redirects (302) to GET http://b/.")
-        let moved = Sample.eventView(13, .taskRedirected, 7, ["status": 302, "url": "http://b/"])
+        let moved = Sample.event(13, .taskRedirected, 7, ["status": 302, "url": "http://b/"])
         #expect(EventLine.details(moved) == "302, http://b/")
-        let progress = Sample.eventView(
+        let progress = Sample.event(
             0, .taskProgress, 7, ["phase": "receiving", "bytesReceived": 1024, "bytesExpected": -1, "bytesSent": 0])
         #expect(EventLine.details(progress) == "receiving, 1.0 KiB")
-        let other = Sample.eventView(14, .settingsChanged, 7, ["name": "x", "extra": ["a": 1]])
+        let other = Sample.event(14, .settingsChanged, 7, ["name": "x", "extra": ["a": 1]])
         #expect(EventLine.details(other) == "extra={\"a\":1}, name=x")
     }
 }

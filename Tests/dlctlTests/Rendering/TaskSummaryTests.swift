@@ -217,9 +217,9 @@ import TransferRPC
     /// The advice to change the task has been followed.
     @Test func aFailedTaskThatWasChangedIsOnlyRetried() {
         let failed = view(.failed) { $0.error = TransferError(.destinationNotWritable, "No.") }
-        let end = Sample.eventView(1, .taskFailed, 7)
+        let end = Sample.event(1, .taskFailed, 7)
         func advice(_ fields: [JSONValue]) -> [String]? {
-            let update = Sample.eventView(2, .taskUpdated, 7, ["fields": .array(fields)])
+            let update = Sample.event(2, .taskUpdated, 7, ["fields": .array(fields)])
             return Explanation.advice(failed, events: [end, update])?.commands
         }
         #expect(advice(["destination"]) == ["dlctl retry 7"])

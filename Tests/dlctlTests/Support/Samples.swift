@@ -48,9 +48,11 @@ enum Sample {
     static func event(
         _ sequence: Int64?, _ type: EventType, _ task: Int64, _ payload: [String: JSONValue] = [:],
         at time: Timestamp = now
-    ) -> FollowedEvent {
-        FollowedEvent(
-            sequence: sequence.map { SequenceNumber($0) }, time: time, type: type, task: TaskID(task), payload: payload)
+    ) -> EventView {
+        EventView(
+            EventRecord(
+                sequence: sequence.map { SequenceNumber($0) }, time: time, type: type,
+                session: .shared(of: UserID(1000)), task: TaskID(task), payload: JSONMembers(payload)))
     }
 
     static func record(_ id: Int64, _ state: TaskState = .running) -> TaskRecord {
@@ -82,15 +84,6 @@ enum Sample {
         let live = TaskView.Live(
             phase: .transferring, bytesReceived: 1_000_000, bytesExpected: 5_000_000, rate: 250_000, eta: 16)
         return TaskView(record, live: state == .running ? live : nil)
-    }
-
-    static func eventView(_ sequence: Int64, _ type: EventType, _ task: Int64, _ payload: [String: JSONValue] = [:])
-        -> EventView
-    {
-        EventView(
-            EventRecord(
-                sequence: SequenceNumber(sequence), time: now, type: type, session: .shared(of: UserID(1000)),
-                task: TaskID(task), payload: JSONMembers(payload)))
     }
 }
 

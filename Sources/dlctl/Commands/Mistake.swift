@@ -1,15 +1,13 @@
 import ArgumentParser
 import FoundationEssentials
 import TransferModel
+import TransferRPC
 
-/// A word in the place of a command that is not a command, such as `dlctl lsit`.
-struct UnknownCommand: Hashable {
-    private let word: String
-    private let path: [String]
-    private let guess: String?
-
-    /// nil if every word in a command's place is a command. This includes requests for help: `dlctl help lsit`.
-    init?(_ arguments: [String], of root: any ParsableCommand.Type) {
+/// Explains what is wrong with a command line that cannot be read. ArgumentParser says only that it is.
+enum Mistake {
+    /// Names a word in the place of a command that is not a command, such as `dlctl lsit`.
+    /// - Returns: nil if every word in a command's place is a command. This includes requests for help: `dlctl help lsit`.
+    static func command(_ arguments: [String], of root: any ParsableCommand.Type) -> String? {
         var path: [String] = []
         var level = root
         for word in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
@@ -20,38 +18,22 @@ struct UnknownCommand: Hashable {
                 level = next
                 continue
             }
-            self.word = word
-            self.path = path
+            if path.isEmpty, word == "status" {
+                return "There is no command 'status'. 'dlctl info' shows the daemon, 'dlctl stats' its figures."
+            }
             let names = commands.filter { $0.configuration.shouldDisplay }.flatMap {
                 [$0.configuration.commandName ?? ""] + $0.configuration.aliases
             }
-            guess = Spelling.nearest(to: word, among: names)
-            return
+            return unknown("command", Printable.text(word, limit: 40), nearest(to: word, among: names), path)
         }
         return nil
     }
 
-    var message: String {
-        let command = (["dlctl"] + path).joined(separator: " ")
-        if path.isEmpty, word == "status" {
-            return "There is no command 'status'. 'dlctl info' shows the daemon, 'dlctl stats' its figures."
-        }
-        let suggestion = guess.map { " Did you mean '\($0)'?" } ?? ""
-        return
-            "There is no command '\(Printable.text(word, limit: 40))'.\(suggestion)\n  See '\(command) --help' for the commands."
-    }
-}
-
-/// An option that a command does not have, such as `dlctl list --limt 3`. ArgumentParser does not name it if the rest
-/// of the line makes no sense without it.
-struct UnknownOption: Hashable {
-    private let written: String
-    private let path: [String]
-    private let guess: String?
-
-    /// nil if every option belongs to its command, or if no unknown option can be identified.
+    /// Names an option that a command does not have, such as `dlctl list --limt 3`. ArgumentParser does not name it if
+    /// the rest of the line makes no sense without it.
     /// - Parameter toolInfo: the JSON of `--experimental-dump-help`.
-    init?(_ arguments: [String], toolInfo: String) {
+    /// - Returns: nil if every option belongs to its command, or if no unknown option can be identified.
+    static func option(_ arguments: [String], toolInfo: String) -> String? {
         guard var command = try? JSONDecoder().decode(ToolInfo.self, from: Data(toolInfo.utf8)).command else {
             return nil
         }
@@ -75,11 +57,9 @@ struct UnknownOption: Hashable {
             // The value of a short option may follow its letter.
             let name = String(word.hasPrefix("--") ? word.prefix { $0 != "=" } : word.prefix(2))
             guard names.contains(name) else {
-                written = name
-                self.path = path
                 let long = names.filter { $0.hasPrefix("--") }
-                guess = name.hasPrefix("--") ? Spelling.nearest(to: name, among: long) : nil
-                return
+                let guess = name.hasPrefix("--") ? nearest(to: name, among: long) : nil
+                return unknown("option", Printable.text(name, limit: 60), guess, path)
             }
             // Its value may look like an option.
             let takesValue = options.contains {
@@ -90,20 +70,17 @@ struct UnknownOption: Hashable {
         return nil
     }
 
-    var message: String {
+    private static func unknown(_ kind: String, _ word: String, _ guess: String?, _ path: [String]) -> String {
         let command = (["dlctl"] + path).joined(separator: " ")
         let suggestion = guess.map { " Did you mean '\($0)'?" } ?? ""
-        return
-            "There is no option '\(Printable.text(written, limit: 60))'.\(suggestion)\n  See '\(command) --help' for the options."
+        return "There is no \(kind) '\(word)'.\(suggestion)\n  See '\(command) --help' for the \(kind)s."
     }
-}
 
-/// Explains why a value is refused. ArgumentParser says only that it is refused.
-enum WrongValue {
     /// Commands that have `--all`.
     private static let selecting: Set = ["pause", "resume", "cancel", "retry", "remove", "rm", "wait"]
 
-    static func reason(_ arguments: [String]) -> String? {
+    /// Says why a value is refused.
+    static func value(_ arguments: [String]) -> String? {
         let words = Array(arguments.prefix { $0 != "--" })
         for (index, word) in words.enumerated() {
             if word.hasPrefix("-"), word.dropFirst().first?.isNumber == true {
@@ -134,12 +111,12 @@ enum WrongValue {
     }
 
     private static func checksum(_ text: String) -> String? {
-        if ChecksumArgument(argument: text) != nil { return nil }
+        if Checksum(argument: text) != nil { return nil }
         let shown = Printable.text(text, limit: 40)
         guard let mark = text.firstIndex(where: { $0 == ":" || $0 == "=" }) else {
             return "'\(shown)' has no algorithm; write the algorithm, a colon and the value in hex: sha-256:9f86d0…."
         }
-        guard let algorithm = ChecksumArgument.algorithm(text[..<mark].lowercased()) else {
+        guard let algorithm = DigestAlgorithm(typed: text[..<mark]) else {
             let known = DigestAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
             return "'\(Printable.text(String(text[..<mark]), limit: 40))' is not an algorithm; known are \(known)."
         }
@@ -155,7 +132,7 @@ enum WrongValue {
     }
 
     private static func owner(_ text: String) -> String? {
-        if OwnerArgument(argument: text) != nil { return nil }
+        if OwnerScope(argument: text) != nil { return nil }
         return "there is no user '\(Printable.text(text, limit: 40))'; give a user's name or id, or 'all'."
     }
 
@@ -163,11 +140,8 @@ enum WrongValue {
         if TaskPriority(argument: text) != nil { return nil }
         return "'\(Printable.text(text, limit: 40))' is not a priority; use low, normal, high or a number from 0 to 1."
     }
-}
 
-/// Finds the intended word for a mistyped one.
-enum Spelling {
-    /// nil if no word is near.
+    /// The word that was meant by a mistyped one; nil if no word is near.
     static func nearest(to word: String, among names: [String]) -> String? {
         if let longer = names.filter({ $0.hasPrefix(word) }).min(by: { $0.count < $1.count }), word.count > 3 {
             return longer
