@@ -50,11 +50,8 @@ struct Dlctl: AsyncParsableCommand {
                 name: "Daemon",
                 subcommands: [
                     SessionCommand.self, CookiesCommand.self, CredentialCommand.self, HSTSCommand.self,
-                    TrustCommand.self, CacheCommand.self,
-                    LimitCommand.self, SettingsCommand.self,
-                    StatsCommand.self,
-                    InfoCommand.self,
-                    StartCommand.self, StopCommand.self,
+                    TrustCommand.self, CacheCommand.self, LimitCommand.self, SettingsCommand.self, StatsCommand.self,
+                    InfoCommand.self, StartCommand.self, StopCommand.self,
                 ]),
         ]
     )

@@ -23,22 +23,20 @@ struct DecisionsCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        let client = try await session.connect()
-        if let name = self.session, owner.scope == nil { try await client.requireSession(name) }
-        let result = try await client.call(
-            ListDecisions.self, ListDecisions.Parameters(session: self.session, owner: owner.scope))
-        if session.console.json {
-            await client.close()
-            return session.console.value(result)
+        let console = session.console
+        try await session.withDaemon { client in
+            if let name = self.session, owner.scope == nil { try await client.requireSession(name) }
+            let result = try await client.call(
+                ListDecisions.self, ListDecisions.Parameters(session: self.session, owner: owner.scope))
+            if console.json { return console.value(result) }
+            for decision in result.decisions {
+                let task = try? await client.call(GetTask.self, .init(id: decision.task))
+                DecisionLines.render(decision, of: task.map { TaskName.of($0) }, for: session.asker, now: .now())
+                    .forEach(console.line)
+            }
+            if result.decisions.isEmpty { console.remark("no open questions") }
+            if result.truncated == true { console.remark("there are more; answer these first") }
         }
-        for decision in result.decisions {
-            let task = try? await client.call(GetTask.self, .init(id: decision.task))
-            DecisionLines.render(decision, of: task.map { TaskName.of($0) }, for: session.asker, now: .now())
-                .forEach(session.console.line)
-        }
-        await client.close()
-        if result.decisions.isEmpty { session.console.remark("no open questions") }
-        if result.truncated == true { session.console.remark("there are more; answer these first") }
     }
 }
 

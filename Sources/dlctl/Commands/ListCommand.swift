@@ -55,20 +55,21 @@ struct ListCommand: DaemonCommand {
     }
 
     func run(_ session: CommandSession) async throws {
-        let client = try await session.connect()
-        let console = session.console
+        try await session.withDaemon { try await list($0, session.console) }
+    }
+
+    private func list(_ client: any DaemonCalling, _ console: Console) async throws {
         if !ids.isEmpty {
             let chosen = ChosenTasks(choice: TaskChoice(ids), owner: owner.scope, client: client, console: console)
             let tasks = try await chosen.all()
-            await client.close()
             if console.json { return console.value(ListTasks.Result(tasks: tasks)) }
             var table = table(console)
             return table.render(tasks).forEach(console.line)
         }
-        if let name = self.session, owner.scope == nil { try await client.requireSession(name) }
+        if let session, owner.scope == nil { try await client.requireSession(session) }
         let pages = TaskPages(
             query: ListTasks.Parameters(
-                session: self.session, states: state.isEmpty ? nil : state, match: match, order: .activity,
+                session: session, states: state.isEmpty ? nil : state, match: match, order: .activity,
                 owner: owner.scope),
             limit: limit ?? (isShort(console) ? Self.terminalRows : .max))
         if console.json {
@@ -76,7 +77,6 @@ struct ListCommand: DaemonCommand {
         } else {
             try await printTable(pages, client, console)
         }
-        await client.close()
     }
 
     private func table(_ console: Console) -> TaskTable {

@@ -78,7 +78,7 @@ extension SettingsView {
             guard let setting = self[name] else { continue }
             sheet.add(
                 name.rawValue,
-                StyledText(name.text(setting.value)) + StyledText("  (\(setting.origin.rawValue))", .faint))
+                StyledText(name.form.text(setting.value)) + StyledText("  (\(setting.origin.rawValue))", .faint))
         }
         return sheet.render()
     }

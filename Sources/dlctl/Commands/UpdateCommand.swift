@@ -104,16 +104,16 @@ struct UpdateCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         let template = try change(session)
-        let client = try await session.connect()
         let console = session.console
-        try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
-            var change = template
-            change.id = id
-            let task = try await client.call(UpdateTask.self, change)
-            if console.json { return console.value(task) }
-            if !console.quiet { console.line("updated \(task.id)") }
+        try await session.withDaemon { client in
+            try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
+                var change = template
+                change.id = id
+                let task = try await client.call(UpdateTask.self, change)
+                if console.json { return console.value(task) }
+                if !console.quiet { console.line("updated \(task.id)") }
+            }
         }
-        await client.close()
     }
 
     /// The change, without the id of the task.

@@ -25,7 +25,6 @@ struct FollowState: Sendable {
         case restarted(FollowedTask, code: String)
         /// Only these pieces of the file are fetched again.
         case repaired(FollowedTask, pieces: [Int64])
-        case redirected(FollowedTask, url: String)
         /// The task asks its owner to decide. Reported once for each question.
         case asked(FollowedTask)
         case linkLost
@@ -109,9 +108,8 @@ struct FollowState: Sendable {
         switch event.type {
         case .taskStarted, .taskProgress, .taskWaiting, .taskCompleted, .taskFailed, .taskResumed, .taskRestarted: break
         case .taskAdded, .taskRedirected, .taskResponse, .taskPaused, .taskQueued, .taskUpdated, .taskCancelled,
-            .taskDecision,
-            .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,
-            .settingsChanged, .eventsLagged:
+            .taskDecision, .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained,
+            .sessionInvalidated, .settingsChanged, .eventsLagged:
             return nil
         }
         let url = event.payload["url"]?.stringValue
@@ -167,14 +165,12 @@ extension FollowedTask {
             received = 0
             resumedFrom = 0
             return [.restarted(self, code: event.payload["code"]?.stringValue ?? ErrorCode.validatorChanged.rawValue)]
-        case .taskRedirected: return [.redirected(self, url: event.payload["url"]?.stringValue ?? "")]
         case .taskDecision:
             let kind = event.payload["kind"]?.stringValue.flatMap(DecisionKind.init(rawValue:))
             if kind == .response || kind == .cache { phase = .deciding }
             return [.asked(self)]
-        case .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained,
-            .sessionInvalidated,
-            .settingsChanged, .eventsLagged:
+        case .taskRedirected, .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained,
+            .sessionInvalidated, .settingsChanged, .eventsLagged:
             return []
         }
     }

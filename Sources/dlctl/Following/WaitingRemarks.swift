@@ -28,7 +28,7 @@ struct WaitingRemarks: FollowDisplay {
                 if let text = Self.text(task, now: now) { remark(text) }
             case .asked(let task): if task.phase == .deciding { remark(Self.question) }
             case .linkLost: remark("waiting for the daemon.")
-            case .linkRestored, .resumed, .restarted, .repaired, .redirected: break
+            case .linkRestored, .resumed, .restarted, .repaired: break
             }
         }
     }

@@ -77,16 +77,14 @@ struct AddPlan {
     private func checkURL(_ url: String) throws {
         if ListFile.looksLikeURL(url) { return }
         let text = Printable.text(url, limit: 60)
-        if [".meta4", ".metalink"].contains(where: { url.lowercased().hasSuffix($0) }) {
-            if url.isEmpty || url.hasPrefix("-") { throw CommandFailure.usage("'\(text)' is not a URL") }
-            throw CommandFailure.usage("'\(text)' is not a URL; did you mean --metalink \(text)?")
-        }
         let place = text.drop { $0 == "/" }
-        guard !place.isEmpty, !url.hasPrefix("/") || url.hasPrefix("//") else {
-            throw CommandFailure.usage("'\(text)' is not a URL")
+        var advice = ""
+        if [".meta4", ".metalink"].contains(where: { url.lowercased().hasSuffix($0) }) {
+            if !url.hasPrefix("-") { advice = "; did you mean --metalink \(text)?" }
+        } else if !url.hasPrefix("/") || url.hasPrefix("//"), Self.mayBeginWithHost(place) {
+            advice = "; did you mean https://\(place)?"
         }
-        guard Self.mayBeginWithHost(place) else { throw CommandFailure.usage("'\(text)' is not a URL") }
-        throw CommandFailure.usage("'\(text)' is not a URL; did you mean https://\(place)?")
+        throw CommandFailure.usage("'\(text)' is not a URL" + advice)
     }
 
     /// Tells whether the text would be a URL with https:// in front. A URL with a wrong scheme would not.

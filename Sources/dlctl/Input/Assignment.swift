@@ -77,9 +77,6 @@ extension SettingName {
         case .credentialHelper: .text
         }
     }
-
-    /// The value for users.
-    func text(_ value: JSONValue) -> String { form.text(value) }
 }
 
 extension Assignment.Form {
@@ -94,9 +91,7 @@ extension Assignment.Form {
         case .count, .flag, .text, .words, .json, .list: JSONText.plain(value)
         }
     }
-}
 
-extension Assignment.Form {
     /// The form in which a setting of sessions is typed; nil if there is no such setting.
     init?(of name: String) {
         guard let row = SessionConfiguration.shape[name], row.isBuilt else { return nil }

@@ -98,19 +98,17 @@ struct TaskRanges: Hashable {
         return gaps
     }
 
+    private var firstTen: [String] {
+        ranges.prefix(10).map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : Self.text($0) }
+    }
+
     /// `3-5, 9`. After ten ranges, the rest is only counted.
     var text: String {
-        let most = 10
-        let shown = ranges.prefix(most).map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : Self.text($0) }
-        let rest = ranges.count - shown.count
-        return shown.joined(separator: ", ") + (rest > 0 ? " and \(rest) more ranges" : "")
+        firstTen.joined(separator: ", ") + (ranges.count > 10 ? " and \(ranges.count - 10) more ranges" : "")
     }
 
     /// `3-5 9`, as arguments of a command; an ellipsis stands for all after ten ranges.
-    var arguments: String {
-        (ranges.prefix(10).map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : Self.text($0) }
-            + (ranges.count > 10 ? ["…"] : [])).joined(separator: " ")
-    }
+    var arguments: String { (firstTen + (ranges.count > 10 ? ["…"] : [])).joined(separator: " ") }
 
     static func text(_ range: ClosedRange<TaskID>) -> String { "\(range.lowerBound)-\(range.upperBound)" }
 }

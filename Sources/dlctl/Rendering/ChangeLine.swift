@@ -23,7 +23,7 @@ enum ChangeLine {
         case .repaired(let task, let pieces):
             "\(task.id) \(task.name): \(pieces.count == 1 ? "a wrong piece is" : "wrong pieces are") fetched again"
         case .restarted(let task, let code): "\(task.id) \(task.name): restarted from 0 (\(Printable.text(code)))"
-        case .redirected, .asked: nil
+        case .asked: nil
         case .linkLost: "waiting for the daemon"
         case .linkRestored: "the daemon is back"
         }

@@ -107,8 +107,7 @@ enum DecisionLines {
         case .followWith, .newRequest: " --url URL"
         case .becomeDownload: " --output FILE"
         case .performDefaultHandling, .rejectProtectionSpace, .trust, .cancel, .follow, .refuse, .allow, .continue,
-            .store,
-            .memoryOnly, .doNotStore:
+            .store, .memoryOnly, .doNotStore:
             ""
         }
     }

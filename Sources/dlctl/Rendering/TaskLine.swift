@@ -4,12 +4,12 @@ import TransferModel
 struct TaskLine {
     /// The widths of the columns, shared by all lines of one frame. A width of 0 means that the column is left out.
     struct Columns: Hashable {
-        var id: Int
-        var name: Int
-        var bar: Int
-        var size: Int
-        var rate: Int
-        var remaining: Int
+        var id = 0
+        var name = 0
+        var bar = 0
+        var size = 0
+        var rate = 0
+        var remaining = 0
 
         static let percentWidth = 4
         static let sizeWidth = 19
@@ -20,29 +20,19 @@ struct TaskLine {
         /// rate. Percentage and name stay.
         init(width: Int, longestName: Int, longestID: Int) {
             let wanted = max(8, longestName)
-            let choices: [(id: Bool, size: Bool, bar: Bool, remaining: Bool, rate: Bool)] = [
-                (true, true, true, true, true), (false, true, true, true, true), (false, false, true, true, true),
-                (false, false, false, true, true), (false, false, false, false, true),
-                (false, false, false, false, false),
-            ]
-            id = 0
-            name = 0
-            bar = 0
-            size = 0
-            rate = 0
-            remaining = 0
-            for choice in choices {
-                id = choice.id ? longestID : 0
-                size = choice.size ? Self.sizeWidth : 0
-                rate = choice.rate ? Self.rateWidth : 0
-                remaining = choice.remaining ? Self.remainingWidth : 0
+            for lost in 0...5 {
+                id = lost < 1 ? longestID : 0
+                size = lost < 2 ? Self.sizeWidth : 0
+                let hasBar = lost < 3
+                remaining = lost < 4 ? Self.remainingWidth : 0
+                rate = lost < 5 ? Self.rateWidth : 0
                 let taken = [id, size, rate, remaining, Self.percentWidth].filter { $0 > 0 }.reduce(0) { $0 + $1 + 1 }
                 let room = width - taken
-                let least = min(wanted, choice.bar ? 16 : 10) + (choice.bar ? 11 : 0)
+                let least = min(wanted, hasBar ? 16 : 10) + (hasBar ? 11 : 0)
                 if room < least { continue }
                 // The name may take half of the rest, and the bar at most 40 cells.
-                name = choice.bar ? min(wanted, max(16, room / 2)) : min(wanted, room)
-                bar = choice.bar ? min(40, room - name - 1) : 0
+                name = hasBar ? min(wanted, max(16, room / 2)) : min(wanted, room)
+                bar = hasBar ? min(40, room - name - 1) : 0
                 return
             }
             name = max(1, width - Self.percentWidth - 1)

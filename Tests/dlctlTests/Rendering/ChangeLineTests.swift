@@ -50,7 +50,6 @@ import TransferModel
         #expect(ChangeLine.log(.restarted(task, code: "c"), now: Sample.now) == "1 f: restarted from 0 (c)")
         #expect(
             ChangeLine.log(.repaired(task, pieces: [3]), now: Sample.now) == "1 f: a wrong piece is fetched again")
-        #expect(ChangeLine.log(.redirected(task, url: "u"), now: Sample.now) == nil)
         #expect(ChangeLine.log(.linkLost, now: Sample.now) == "waiting for the daemon")
     }
 }
