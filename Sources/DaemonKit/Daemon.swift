@@ -412,21 +412,21 @@ extension Daemon {
                 metadata: ["state": path, "path": "\(log)"])
         }
         store.onTrouble { news in
-            switch news {
-            case .began(.full, let error):
+            switch (news.trouble, news.error) {
+            case (.full, let error?):
                 logger.warning(
                     "the state folder is full: adds are refused",
                     metadata: ["state": path, "error": "\(error.message)"])
-            case .began(.unusable, let error):
+            case (.unusable, let error?):
                 logger.warning(
                     "the state database fails: it is tried again",
                     metadata: ["state": path, "error": "\(error.message)"])
-            case .began(.damaged, let error):
+            case (.damaged, let error?):
                 logger.error(
                     "the state database is damaged", metadata: ["state": path, "error": "\(error.message)"])
-            case .ended(.damaged): break
-            case .ended(.full): logger.notice("the state folder has room again", metadata: ["state": path])
-            case .ended(.unusable): logger.notice("the state database works again", metadata: ["state": path])
+            case (.damaged, nil): break
+            case (.full, nil): logger.notice("the state folder has room again", metadata: ["state": path])
+            case (.unusable, nil): logger.notice("the state database works again", metadata: ["state": path])
             }
         }
     }

@@ -24,11 +24,27 @@ enum JSONColumn {
     }
 
     /// A stored word of a closed vocabulary.
-    static func word<Value: RawRepresentable>(_ text: String, as _: Value.Type = Value.self) throws -> Value
-    where Value.RawValue == String {
+    static func word<Value: Word>(_ text: String) throws -> Value {
         guard let value = Value(rawValue: text) else {
             throw TransferError(.internal, "The stored word \"\(text)\" is not a \(Value.self).")
         }
         return value
     }
 }
+
+/// A value that a column holds as such a document.
+protocol Document: Bindable, WireValue {}
+
+extension Document {
+    func bind(to statement: Statement, at index: Int32) { JSONColumn.encode(self).bind(to: statement, at: index) }
+}
+
+extension TransferError: Document {}
+extension ShortBody: Document {}
+extension TaskSpec: Document {}
+extension UploadProgress: Document {}
+extension SessionConfiguration: Document {}
+extension ProgramIdentity: Document {}
+extension Question: Document {}
+extension DecisionAnswer: Document {}
+extension SettledDecisions: Document {}

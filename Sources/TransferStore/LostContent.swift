@@ -4,7 +4,7 @@ import TransferModel
 
 /// Distinguishes a database that was lost from one that never existed. SQLite takes both for new, and removes the log
 /// beside a file that is missing or empty, with the changes in it.
-enum LostContent {
+extension StateFolder {
     /// What became of the database.
     private enum Loss: String {
         case missing = "is missing"
@@ -14,45 +14,36 @@ enum LostContent {
 
     /// - Throws: `disk.io` if the database is missing or empty and a file lies beside it that is made only after the
     ///   database has content.
-    static func refuse(_ folder: StateFolder) throws {
-        guard let loss = loss(folder.database) else { return }
-        let log = folder.database + "-wal"
-        try refuse(folder, loss, proofs: (isLog(log) ? [log] : []) + followers(folder))
+    func refuseLost() throws {
+        guard let loss = Self.loss(database) else { return }
+        try refuse(loss, proofs: (Self.isLog(log) ? [log] : []) + followers)
     }
 
     /// For a database that can be read and has no tables: they were in its log, which is missing. A log that exists
     /// belongs to a first start that was cut off.
-    static func refuseWithoutTables(_ folder: StateFolder) throws {
-        try refuse(folder, .tables, proofs: followers(folder))
-    }
+    func refuseWithoutTables() throws { try refuse(.tables, proofs: followers) }
 
     /// The files that must go before a start with an empty queue, as a list.
-    static func allFiles(of folder: StateFolder) -> String {
-        let database = ["", "-wal", "-shm"].map { folder.database + $0 }
-        return list(database.filter(hasContent) + followers(folder))
-    }
+    var listOfAll: String { Self.list(databaseFiles.filter(Self.hasContent) + followers) }
 
     /// The files that are made once the database has its tables.
-    private static func followers(_ folder: StateFolder) -> [String] {
-        [folder.reserve, folder.journal].filter(hasContent)
-    }
+    private var followers: [String] { [reserve, journal].filter(Self.hasContent) }
 
-    private static func refuse(_ folder: StateFolder, _ loss: Loss, proofs: [String]) throws {
+    private func refuse(_ loss: Loss, proofs: [String]) throws {
         guard let proof = proofs.first else { return }
-        let log = folder.database + "-wal"
         let restore =
             switch loss {
             case .tables: "Its tables were in \(log): put that back beside it, or restore both from a backup."
             case .missing where proof == log, .empty where proof == log:
-                "Put back the \(folder.database) that the log belongs to, or restore both from a backup."
-            case .missing, .empty: "Restore \(folder.database) from a backup, together with its log if it had one."
+                "Put back the \(database) that the log belongs to, or restore both from a backup."
+            case .missing, .empty: "Restore \(database) from a backup, together with its log if it had one."
             }
-        let rest = (loss == .missing ? [] : [folder.database]) + proofs
+        let rest = (loss == .missing ? [] : [database]) + proofs
         throw TransferError(
             .diskIO,
-            "\(folder.database) \(loss.rawValue), but \(list(proofs)) \(proofs.count == 1 ? "shows" : "show") that there was a "
-                + "queue; nothing was changed. \(restore) To begin with an empty queue, move away \(list(rest)).",
-            retryable: false, details: ["path": .string(folder.database), "proof": .string(proof)])
+            "\(database) \(loss.rawValue), but \(Self.list(proofs)) \(proofs.count == 1 ? "shows" : "show") that there was a "
+                + "queue; nothing was changed. \(restore) To begin with an empty queue, move away \(Self.list(rest)).",
+            retryable: false, details: ["path": .string(database), "proof": .string(proof)])
     }
 
     private static func list(_ paths: [String]) -> String {
@@ -61,8 +52,7 @@ enum LostContent {
 
     /// nil if the file has content; zeros alone are not content.
     private static func loss(_ path: String) -> Loss? {
-        var info = stat()
-        guard stat(path, &info) == 0 else { return errno == ENOENT ? .missing : nil }
+        guard let info = fileStatus(path) else { return errno == ENOENT ? .missing : nil }
         guard info.st_mode & S_IFMT == S_IFREG else { return nil }
         return info.st_size == 0 || isBlank(path) ? .empty : nil
     }
@@ -70,16 +60,12 @@ enum LostContent {
     /// Whether a file holds zeros alone, no more than the schema takes: what a disk leaves that failed while the database
     /// was made.
     static func isBlank(_ path: String) -> Bool {
-        var info = stat()
-        guard lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, (1...1 << 20).contains(info.st_size) else {
-            return false
-        }
+        guard hasContent(path), fileStatus(path)?.st_size ?? 0 <= 1 << 20 else { return false }
         return FileManager.default.contents(atPath: path)?.allSatisfy { $0 == 0 } ?? false
     }
 
     private static func hasContent(_ path: String) -> Bool {
-        var info = stat()
-        return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG && info.st_size > 0
+        fileStatus(path, followsLinks: false).map { $0.st_mode & S_IFMT == S_IFREG && $0.st_size > 0 } ?? false
     }
 
     /// Whether a log of SQLite's exists, with more than its header of 32 bytes.

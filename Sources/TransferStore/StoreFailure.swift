@@ -70,3 +70,10 @@ enum StoreFailure {
             details: ["path": .string(path), "errno": .integer(Int64(code))])
     }
 }
+
+/// stat(2); nil with errno set if it fails.
+/// - Parameter followsLinks: false for lstat(2).
+func fileStatus(_ path: String, followsLinks: Bool = true) -> stat? {
+    var info = stat()
+    return (followsLinks ? stat(path, &info) : lstat(path, &info)) == 0 ? info : nil
+}

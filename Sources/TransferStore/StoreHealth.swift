@@ -11,11 +11,8 @@ package enum StoreTrouble: Hashable, Sendable {
     case damaged
 }
 
-/// A trouble is reported once when it begins, and once when it is over.
-package enum StoreNews: Sendable {
-    case began(StoreTrouble, TransferError)
-    case ended(StoreTrouble)
-}
+/// A trouble is reported once when it begins, with its error, and once when it is over.
+package typealias StoreNews = (trouble: StoreTrouble, error: TransferError?)
 
 /// Notices when the store cannot work and when it can again, however often calls fail meanwhile.
 final class StoreHealth: Sendable {
@@ -40,24 +37,18 @@ final class StoreHealth: Sendable {
     func observe(_ body: @escaping @Sendable (StoreNews) -> Void) {
         state.withLock { state in
             state.observer = body
-            state.unheard = state.troubles.map { .began($0.key, $0.value) }
+            state.unheard = state.troubles.map { ($0.key, $0.value) }
         }
         tell()
     }
 
-    func began(_ trouble: StoreTrouble, _ error: TransferError) {
+    /// - Parameter error: nil if the trouble is over.
+    func note(_ trouble: StoreTrouble, _ error: TransferError?) {
         state.withLock { state in
-            state.lastFailure = .now
-            guard state.troubles.updateValue(error, forKey: trouble) == nil, state.observer != nil else { return }
-            state.unheard.append(.began(trouble, error))
-        }
-        tell()
-    }
-
-    func ended(_ trouble: StoreTrouble) {
-        state.withLock { state in
-            guard state.troubles.removeValue(forKey: trouble) != nil, state.observer != nil else { return }
-            state.unheard.append(.ended(trouble))
+            if error != nil { state.lastFailure = .now }
+            let isNews = (state.troubles[trouble] == nil) != (error == nil)
+            state.troubles[trouble] = error
+            if isNews, state.observer != nil { state.unheard.append((trouble, error)) }
         }
         tell()
     }
@@ -94,7 +85,7 @@ final class StoreHealth: Sendable {
     @discardableResult
     func failed(_ error: any Error) -> Bool {
         guard let failure = error as? TransferError, failure.code == .diskIO else { return false }
-        began(StoreFailure.isDamage(failure) ? .damaged : .unusable, failure)
+        note(StoreFailure.isDamage(failure) ? .damaged : .unusable, failure)
         return true
     }
 
@@ -104,6 +95,6 @@ final class StoreHealth: Sendable {
             guard state.troubles[.unusable] != nil, let last = state.lastFailure else { return false }
             return last.duration(to: .now) >= quiet
         }
-        if isOver { ended(.unusable) }
+        if isOver { note(.unusable, nil) }
     }
 }

@@ -4,16 +4,16 @@ import Glibc
 import TransferModel
 
 /// Opens the database in the only way that keeps the promises: checked before it is changed, private, durable.
-enum StoreOpening {
+extension Database {
     /// - Returns: the database with the schema of this version, and the store's random name.
     static func open(_ folder: StateFolder) throws -> (Database, String) {
         do {
             try folder.requireFiles()
-            try LostContent.refuse(folder)
+            try folder.refuseLost()
             try inspect(folder)
             try folder.prepareDatabaseFile()
             if folder.copiesOnWrite { keepIndexInMemory() }
-            let writer = try Connection(folder.database, .writing)
+            let writer = try Connection(folder.database)
             try setUp(writer, logOf: folder)
             let identifier = try prepare(writer)
             return (Database(writer, path: folder.database), identifier)
@@ -30,11 +30,10 @@ enum StoreOpening {
     /// - Parameter first: the first id of the tasks and questions of a volatile store.
     static func openInMemory(isVolatile: Bool, from first: TaskID) throws -> (Database, String) {
         do {
-            let writer = try Connection(":memory:", .memory)
+            let writer = try Connection(":memory:")
             let identifier = try prepare(writer)
             if isVolatile {
-                try writer.execute(
-                    "UPDATE counter SET value = ? WHERE name = 'task'", first.rawValue - 1)
+                try writer.execute("UPDATE counter SET value = ? WHERE name = 'task'", first.rawValue - 1)
                 try writer.execute(
                     "INSERT INTO sqlite_sequence (name, seq) VALUES ('decision', ?)", first.rawValue - 1)
                 try writer.execute(tokensEndWithTheirSession)
@@ -52,30 +51,29 @@ enum StoreOpening {
         sqlite3_vfs_register(sqlite3_vfs_find("unix-excl"), 1)
     }
 
-    /// WAL checkpoints of the database, made on a separate connection.
+    /// WAL checkpoints, made on a separate connection.
     /// - Parameter inPlace: without a separate thread.
-    static func checkpoints(_ folder: StateFolder, of database: Database, inPlace: Bool) throws -> Checkpointing {
+    func checkpoints(_ folder: StateFolder, inPlace: Bool) throws -> Checkpointing {
         do {
             let checkpointing = try Checkpointing(path: folder.database, hasThread: !inPlace)
-            database.write { checkpointing.follow($0) }
+            write { checkpointing.follow($0) }
             return checkpointing
         } catch let error as SQLiteError {
-            throw refusal(of: folder, error)
+            throw Self.refusal(of: folder, error)
         }
     }
 
     /// Reads the schema through a read-only connection, which neither checkpoints nor deletes the WAL.
     private static func inspect(_ folder: StateFolder) throws {
         let path = folder.database
-        var info = stat()
-        let hasLog = access(path + "-wal", F_OK) == 0
-        guard stat(path, &info) == 0, info.st_size > 0 || hasLog else { return }
-        if !hasLog, LostContent.isBlank(path), truncate(path, 0) == 0 { return }
+        let hasLog = access(folder.log, F_OK) == 0
+        guard let info = fileStatus(path), info.st_size > 0 || hasLog else { return }
+        if !hasLog, StateFolder.isBlank(path), truncate(path, 0) == 0 { return }
         do {
-            let connection = try Connection(path, .reading)
+            let connection = try Connection(path, isReadOnly: true)
             defer { connection.close() }
             guard try connection.reading({ try Schema.verify(connection, path: path) }) else {
-                return try LostContent.refuseWithoutTables(folder)
+                return try folder.refuseWithoutTables()
             }
         } catch let error as SQLiteError where error.code == dld_sqlite_has_journal && info.st_size <= 4096 {
             // A daemon died while it made the first page, the only time at which it has a rollback journal. SQLite rolls
@@ -93,12 +91,11 @@ enum StoreOpening {
         // Without FULL, a power loss undoes acknowledged commits. `Checkpointing` makes the WAL checkpoints.
         try writer.execute(
             "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216")
-        var info = stat()
-        guard stat(folder.database + "-wal", &info) != 0 || info.st_size == 0 else { return }
+        guard fileStatus(folder.log)?.st_size ?? 0 == 0 else { return }
         try writer.writing {
             let version = try writer.integer("PRAGMA user_version") ?? 0
             try writer.execute("PRAGMA user_version = \(version)")
-            return .commit
+            return true
         }
     }
 
@@ -133,7 +130,7 @@ enum StoreOpening {
             TransferError(
                 .diskIO,
                 "\(path) is not a readable database (\(error.message)); it was left as it is. "
-                    + "Restore it from a backup, or move away \(LostContent.allFiles(of: folder)) to start empty.",
+                    + "Restore it from a backup, or move away \(folder.listOfAll) to start empty.",
                 retryable: false, details: ["path": .string(path)])
         default:
             TransferError(

@@ -50,11 +50,11 @@ package final class TransferStore: Sendable {
         let lock = try InstanceLock(path: folder.lock)
         let health = StoreHealth()
         let reserve = Reserve(path: folder.reserve, health: health)
-        let missingLog = lock.wasOpen && folder.lacksLog ? folder.database + "-wal" : nil
-        let (database, identifier) = try StoreOpening.open(folder)
-        lock.noteOpen()
+        let missingLog = lock.wasOpen && folder.lacksLog ? folder.log : nil
+        let (database, identifier) = try Database.open(folder)
+        lock.note(isOpen: true)
         reserve.restore()
-        let checkpointing = try StoreOpening.checkpoints(folder, of: database, inPlace: inPlace)
+        let checkpointing = try database.checkpoints(folder, inPlace: inPlace)
         let files = StoreFiles(
             folder: folder, lock: lock, reserve: reserve, place: try DatabasePlace(folder.database, lock: folder.lock))
         self.init(
@@ -71,7 +71,7 @@ package final class TransferStore: Sendable {
     package static func inMemory(
         inPlace: Bool = false, isVolatile: Bool = false, from first: TaskID = .firstVolatile
     ) throws -> TransferStore {
-        let (database, identifier) = try StoreOpening.openInMemory(isVolatile: isVolatile, from: first)
+        let (database, identifier) = try Database.openInMemory(isVolatile: isVolatile, from: first)
         return TransferStore(
             database, identifier, nil, checkpointing: nil, health: StoreHealth(), missingLog: nil, inPlace: inPlace,
             recent: RecentRecords(isVolatile: isVolatile))
@@ -102,17 +102,14 @@ package final class TransferStore: Sendable {
     package static func check(folder path: String) throws {
         let folder = StateFolder(path: path)
         try folder.check()
-        try LostContent.refuse(folder)
+        try folder.refuseLost()
     }
 
     /// Bytes that the files of a store take there, as a bound for what each of them needs.
     package static func need(folder path: String) -> ByteCount {
         let folder = StateFolder(path: path)
-        let files = [folder.database, folder.database + "-wal", folder.journal]
-        return files.reduce(Reserve.size) { sum, file in
-            var info = stat()
-            return stat(file, &info) == 0 ? sum + ByteCount(Int64(info.st_size)) : sum
-        }
+        let files = [folder.database, folder.log, folder.journal]
+        return files.reduce(Reserve.size) { $0 + ByteCount(Int64(fileStatus($1)?.st_size ?? 0)) }
     }
 
     deinit {
@@ -240,7 +237,7 @@ package final class TransferStore: Sendable {
         // A reader that still runs keeps its connection; the log then stays for the next start.
         let isClosed = database.close()
         checkpointing?.close()
-        if isClosed { files?.lock.noteClosed() }
+        if isClosed { files?.lock.note(isOpen: false) }
         files?.lock.release()
     }
 }

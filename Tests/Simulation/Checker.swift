@@ -85,7 +85,7 @@ final class Checker: @unchecked Sendable {
     /// tasks, and is gone in the end.
     private func checkSessions(_ snapshot: StoreSnapshot) throws {
         for (name, known) in world.client.sessions where known.isPaused {
-            let running = TaskSelector(owner: Client.user, session: name, states: [.running])
+            let running = TaskQuery(owner: Client.user, session: name, states: [.running])
             if let task = try snapshot.select(running, limit: 1).first {
                 throw Violation("task \(task) runs, and its session \"\(name)\" was acknowledged to be paused")
             }
@@ -113,7 +113,7 @@ final class Checker: @unchecked Sendable {
         for (state, count) in try world.read({ try $0.counts() }) where !state.isFinal && count > 0 {
             throw Violation("\(count) tasks never end: they are \(state.rawValue)")
         }
-        let records = try world.read { try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 1000)) }
+        let records = try world.read { try $0.tasks(try $0.select(TaskQuery(), after: nil, limit: 1000)) }
         try checkTokens(records)
         for record in records { try world.read { try world.metrics.check(record.id, $0) } }
         for record in records where world.client.tasks[record.id]?.isRemoved == false {
@@ -146,7 +146,7 @@ final class Checker: @unchecked Sendable {
         }
         // When a task ends or is removed, its part file is deleted before or soon after the answer.
         guard world.isCalm, !parts.isEmpty else { return }
-        let records = try world.read { try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 1000)) }
+        let records = try world.read { try $0.tasks(try $0.select(TaskQuery(), after: nil, limit: 1000)) }
         // The name may be newer than the one in the store.
         let held = Set(records.compactMap { $0.checkpoint?.inode })
         for (path, task) in parts where !held.contains(try inode(of: path)) {

@@ -106,7 +106,7 @@ final class FairnessChecker: @unchecked Sendable {
         _ snapshot: StoreSnapshot
     ) throws -> (queued: [TaskRecord], waiting: [TaskRecord], running: [TaskHead]) {
         func ids(_ state: TaskState) throws -> [TaskID] {
-            try snapshot.select(TaskSelector(states: [state]), after: nil, limit: 100)
+            try snapshot.select(TaskQuery(states: [state]), after: nil, limit: 100)
         }
         return (
             try snapshot.tasks(try ids(.queued)), try snapshot.tasks(try ids(.waiting)),

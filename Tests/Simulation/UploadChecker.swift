@@ -92,7 +92,7 @@ final class UploadChecker {
     /// Checks at the end that servers were told of the uploads that nobody wants any more.
     func checkEnd() throws {
         let (records, endings) = try world.read { snapshot in
-            let ids = try snapshot.select(TaskSelector(), after: nil, limit: 1000)
+            let ids = try snapshot.select(TaskQuery(), after: nil, limit: 1000)
             return (try snapshot.tasks(ids), try snapshot.uploadEndings(limit: 1).count)
         }
         if endings > 0 { throw Violation("the ends of uploads never end") }

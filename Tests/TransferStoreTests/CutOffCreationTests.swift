@@ -15,7 +15,7 @@ import TransferModel
     /// - Parameter isWhole: False if only a part of the journal's header was written and the page did not change yet.
     private func makeCutOff(pagesBefore: UInt32, sql: String, isWhole: Bool = true) throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let queue = try Connection(database, .writing)
+        let queue = try Connection(database)
         try queue.execute("PRAGMA auto_vacuum = INCREMENTAL; \(sql)")
         queue.close()
         var content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: database)))

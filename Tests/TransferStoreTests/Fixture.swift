@@ -90,7 +90,7 @@ extension Connection {
         var value: Value?
         try writing {
             value = try body(self)
-            return .commit
+            return true
         }
         return try #require(value)
     }

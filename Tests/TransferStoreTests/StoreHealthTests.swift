@@ -9,10 +9,7 @@ import TransferModel
 
 @Suite struct StoreHealthTests {
     private func name(_ news: StoreNews) -> String {
-        switch news {
-        case .began(let trouble, _): "began \(trouble)"
-        case .ended(let trouble): "ended \(trouble)"
-        }
+        "\(news.error == nil ? "ended" : "began") \(news.trouble)"
     }
 
     private func followed(_ health: StoreHealth) -> Guarded<[String]> {
@@ -37,15 +34,15 @@ import TransferModel
     @Test func theWorstTroubleIsTheOneThatIsTold() {
         let health = StoreHealth(quiet: .zero)
         #expect(health.trouble == nil)
-        health.began(.full, TransferError(.diskFull, "full"))
+        health.note(.full, TransferError(.diskFull, "full"))
         #expect(health.trouble?.message == "full")
-        health.began(.unusable, TransferError(.diskIO, "unusable"))
+        health.note(.unusable, TransferError(.diskIO, "unusable"))
         #expect(health.trouble?.message == "unusable")
-        health.began(.damaged, TransferError(.diskIO, "damaged"))
+        health.note(.damaged, TransferError(.diskIO, "damaged"))
         #expect(health.trouble?.message == "damaged")
-        health.ended(.damaged)
-        health.ended(.unusable)
-        health.ended(.full)
+        health.note(.damaged, nil)
+        health.note(.unusable, nil)
+        health.note(.full, nil)
         #expect(health.trouble == nil)
     }
 
@@ -56,11 +53,11 @@ import TransferModel
         health.observe { news in
             if case .began = news {
                 #expect(health.damage == nil)
-                health.ended(.full)
+                health.note(.full, nil)
             }
             heard.withLock { $0.append(name(news)) }
         }
-        health.began(.full, TransferError(.diskFull, "Full."))
+        health.note(.full, TransferError(.diskFull, "Full."))
         #expect(heard.withLock { $0 } == ["began full", "ended full"])
     }
 
@@ -77,7 +74,7 @@ import TransferModel
 
     @Test func whoeverComesLaterHearsOfWhatHolds() {
         let health = StoreHealth()
-        health.began(.full, TransferError(.diskFull, "Full."))
+        health.note(.full, TransferError(.diskFull, "Full."))
         #expect(followed(health).withLock { $0 } == ["began full"])
     }
 
@@ -150,7 +147,7 @@ import TransferModel
         // The schema is in the first half.
         try write(Data(before.prefix(before.count / 2)) + Data(repeating: 0xa5, count: before.count - before.count / 2))
         let select: @Sendable (StoreSnapshot) throws -> Int = {
-            try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 5000)).count
+            try $0.tasks(try $0.select(TaskQuery(), after: nil, limit: 5000)).count
         }
         let error = await transferError { _ = try await store.read(select) }
         #expect(error?.code == .diskIO)

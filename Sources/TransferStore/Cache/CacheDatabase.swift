@@ -53,7 +53,7 @@ final class CacheDatabase {
     private init(opening folder: CacheFolder, _ boot: String?) throws {
         self.folder = folder
         try folder.create()
-        connection = try Connection(folder.database, .writing, patience: 0)
+        connection = try Connection(folder.database, patience: 0)
         try connection.execute(
             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -512"
         )
@@ -77,7 +77,7 @@ final class CacheDatabase {
             guard numbers.allSatisfy((0...Self.mostNumber).contains) else {
                 throw SQLiteError(SQLITE_CORRUPT, "Its numbers are damaged.")
             }
-            count(row[2], row[3], in: CachePlace(UserID(row[0] as UInt32), row[1]))
+            count(row[2], row[3], in: CachePlace(row[0], row[1]))
             clock = max(clock, row[6])
         }
         try begin(boot)
@@ -135,7 +135,7 @@ final class CacheDatabase {
         do {
             try connection.writing {
                 try body()
-                return .commit
+                return true
             }
         } catch {
             (usage, owners) = (before, ownersBefore)
@@ -153,7 +153,7 @@ final class CacheDatabase {
         let rows = try connection.rows(
             """
             SELECT id, selection, head, asked, answered, length, crc FROM entry WHERE owner = ? AND storage = ? AND url = ?
-            """, place.owner.rawValue, place.storage, url)
+            """, place.owner, place.storage, url)
         while let row = try rows.next() {
             let record = CacheRecord(
                 url: url, selection: row[1], head: row[2], requestTime: row[3], responseTime: row[4])
@@ -194,24 +194,28 @@ final class CacheDatabase {
             INSERT INTO entry (owner, storage, url, selection, head, asked, answered, length, size, crc, used, body) \
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            place.owner.rawValue, place.storage, record.url, record.selection, record.head, record.requestTime,
+            place.owner, place.storage, record.url, record.selection, record.head, record.requestTime,
             record.responseTime, record.body.count, record.size, Int64(record.checksum(in: place)), clock,
             isLong ? nil : record.body)
         if isLong { try folder.write(record.body, connection.lastInsertedRow) }
         count(record.size, 1, in: place)
         try dropVariants(place, record.url)
-        try fit(place, capacity)
-        try fit(place.owner, ownersMost)
+        try fit(place.owner, place.storage, capacity)
+        try fit(place.owner, nil, ownersMost)
     }
 
-    /// Evicts the least recently used records of an owner, from any storage, including those of ended sessions.
-    private func fit(_ owner: UserID, _ most: Int) throws {
-        while let held = owners[owner], held > max(0, most) {
+    /// Evicts the least recently used records of a storage; without one of the whole owner, from any storage, including
+    /// those of ended sessions.
+    private func fit(_ owner: UserID, _ storage: String?, _ most: Int) throws {
+        let condition = storage == nil ? "" : " AND storage = ?"
+        func held() -> Int { storage.map { used(CachePlace(owner, $0)) } ?? owners[owner] ?? 0 }
+        while held() > max(0, most) {
             let oldest: [(Int64, Int, String)] = try connection.rows(
-                "SELECT id, size, storage FROM entry WHERE owner = ? ORDER BY used LIMIT 64", owner.rawValue
+                "SELECT id, size, storage FROM entry WHERE owner = ?\(condition) ORDER BY used LIMIT 64",
+                owner, storage
             ).map { ($0[0], $0[1], $0[2]) }
             guard !oldest.isEmpty else { return }
-            var rest = held
+            var rest = held()
             for (id, size, storage) in oldest where rest > max(0, most) {
                 try remove([id], of: CachePlace(owner, storage))
                 rest -= size
@@ -234,24 +238,8 @@ final class CacheDatabase {
             connection.rows(
                 """
                 SELECT id FROM entry WHERE owner = ? AND storage = ? AND url = ? ORDER BY used DESC LIMIT -1 OFFSET ?
-                """, place.owner.rawValue, place.storage, url, Bounds.cacheVariants
+                """, place.owner, place.storage, url, Bounds.cacheVariants
             ).map { $0[0] }, of: place)
-    }
-
-    private func fit(_ place: CachePlace, _ capacity: Int) throws {
-        while used(place) > max(0, capacity) {
-            let oldest: [(Int64, Int)] = try connection.rows(
-                "SELECT id, size FROM entry WHERE owner = ? AND storage = ? ORDER BY used LIMIT 64",
-                place.owner.rawValue, place.storage
-            ).map { ($0[0], $0[1]) }
-            var (ids, rest) = ([Int64](), used(place))
-            for (id, size) in oldest where rest > max(0, capacity) {
-                ids.append(id)
-                rest -= size
-            }
-            guard !ids.isEmpty else { return }
-            try remove(ids, of: place)
-        }
     }
 
     /// Notes that a record was used.
@@ -259,7 +247,7 @@ final class CacheDatabase {
         clock += 1
         try connection.execute(
             "UPDATE entry SET used = ? WHERE owner = ? AND storage = ? AND url = ? AND selection = ?", clock,
-            place.owner.rawValue, place.storage, url, selection)
+            place.owner, place.storage, url, selection)
     }
 
     /// Removes the records that satisfy all given conditions.
@@ -273,7 +261,7 @@ final class CacheDatabase {
         for place in usage.keys where place.owner == owner && storage.map({ $0 == place.storage }) ?? true {
             let ids: [Int64] = try connection.rows(
                 "SELECT id FROM entry WHERE owner = ? AND storage = ? AND (? IS NULL OR url = ?) AND answered >= ?",
-                owner.rawValue, place.storage, url, url, since ?? .min
+                owner, place.storage, url, url, since ?? .min
             ).map { $0[0] }
             try remove(ids, of: place)
             count += ids.count
@@ -285,7 +273,7 @@ final class CacheDatabase {
         try remove(
             connection.rows(
                 "SELECT id FROM entry WHERE owner = ? AND storage = ? AND url = ? AND selection = ?",
-                place.owner.rawValue, place.storage, url, selection
+                place.owner, place.storage, url, selection
             ).map { $0[0] }, of: place)
     }
 

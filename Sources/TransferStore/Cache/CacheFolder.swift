@@ -89,8 +89,5 @@ struct CacheFolder: Sendable {
     func remove(_ id: Int64) { unlink(body(id)) }
 
     /// Identity of the file now at the database's path.
-    var identity: (dev_t, ino_t)? {
-        var info = stat()
-        return stat(database, &info) == 0 ? (info.st_dev, info.st_ino) : nil
-    }
+    var identity: (dev_t, ino_t)? { fileStatus(database).map { ($0.st_dev, $0.st_ino) } }
 }

@@ -28,8 +28,6 @@ package final class CacheStore: Sendable {
         }
     }
 
-    private typealias Job = @Sendable (CacheDatabase) throws -> Void
-
     private struct State {
         var changes: [Change] = []
         /// Bytes of the bodies in `changes`.

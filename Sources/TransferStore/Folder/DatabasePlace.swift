@@ -21,7 +21,7 @@ struct DatabasePlace: Sendable {
     /// To be called when the database is open: SQLite then keeps its log until it is closed.
     /// - Throws: `disk.io` if there is no file at `path`.
     init(_ path: String, lock: String) throws {
-        guard case .found(let database) = Self.look(path) else {
+        guard let database = Self.look(path).identity else {
             throw StoreFailure.system("Cannot find the state database", path: path, errno: errno)
         }
         (self.path, lockPath) = (path, lock)
@@ -30,19 +30,10 @@ struct DatabasePlace: Sendable {
         self.lock = Self.look(lock).identity
     }
 
-    private enum Look: Hashable {
-        case found(Identity)
-        case missing
-        /// A disk that does not answer proves nothing.
-        case unknown
-
-        var identity: Identity? { if case .found(let identity) = self { identity } else { nil } }
-    }
-
-    private static func look(_ path: String) -> Look {
-        var info = stat()
-        guard stat(path, &info) == 0 else { return errno == ENOENT || errno == ENOTDIR ? .missing : .unknown }
-        return .found(Identity(device: info.st_dev, inode: info.st_ino))
+    /// - Returns: what is there; whether certainly nothing is: a disk that does not answer proves nothing.
+    private static func look(_ path: String) -> (identity: Identity?, isMissing: Bool) {
+        guard let info = fileStatus(path) else { return (nil, errno == ENOENT || errno == ENOTDIR) }
+        return (Identity(device: info.st_dev, inode: info.st_ino), false)
     }
 
     private static func log(of path: String) -> String { path + "-wal" }
@@ -84,7 +75,7 @@ struct DatabasePlace: Sendable {
     private func isElsewhere(_ path: String, _ identity: Identity?) -> Bool {
         guard let identity else { return false }
         let now = Self.look(path)
-        return now != .found(identity) && now != .unknown
+        return now.isMissing || now.identity.map { $0 != identity } ?? false
     }
 
     private func ended(_ path: String, _ reason: String) -> TransferError {
@@ -93,7 +84,7 @@ struct DatabasePlace: Sendable {
 
     /// - Throws: `disk.io` if another database, or none, is there now, or if its log is gone.
     func check() throws {
-        guard Self.look(path) == .found(database) else {
+        guard Self.look(path).identity == database else {
             throw TransferError(
                 .diskIO,
                 "\(path) was removed, or replaced while dld runs. Put it back, then restart dld.",

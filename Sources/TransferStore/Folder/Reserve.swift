@@ -12,11 +12,9 @@ final class Reserve: Sendable {
     /// Why adds are refused.
     enum Lack: Hashable, Sendable { case room, fileSize }
 
-    private enum Standing { case held, lacking(Lack) }
-
     private let path: String
     private let health: StoreHealth
-    private let standing = Guarded(Standing.lacking(.room))
+    private let missing = Guarded<Lack?>(.room)
     /// One change at a time, with its news to `health`. The lock is held while the file system allocates or removes the
     /// file; `lack` does not wait for that.
     private let changing = Guarded(false)
@@ -27,14 +25,7 @@ final class Reserve: Sendable {
     }
 
     /// Why the reserve was released, or could never be allocated; nil while it is held.
-    var lack: Lack? {
-        standing.withLock { standing in
-            switch standing {
-            case .held: nil
-            case .lacking(let lack): lack
-            }
-        }
-    }
+    var lack: Lack? { missing.withLock { $0 } }
 
     /// Allocates the reserve if there is room.
     /// - Returns: whether it is held now.
@@ -43,8 +34,8 @@ final class Reserve: Sendable {
         changing.withLock { _ in
             guard lack != nil else { return true }
             let found = allocate()
-            standing.withLock { $0 = found.map { .lacking($0) } ?? .held }
-            if let found { health.began(.full, found.refusal) } else { health.ended(.full) }
+            missing.withLock { $0 = found }
+            health.note(.full, found?.refusal)
             return found == nil
         }
     }
@@ -55,8 +46,8 @@ final class Reserve: Sendable {
         changing.withLock { _ in
             defer { unlink(path) }
             guard lack == nil else { return false }
-            standing.withLock { $0 = .lacking(.room) }
-            health.began(.full, Lack.room.refusal)
+            missing.withLock { $0 = .room }
+            health.note(.full, Lack.room.refusal)
             return true
         }
     }
@@ -64,8 +55,7 @@ final class Reserve: Sendable {
     /// - Returns: what is missing for the reserve.
     private func allocate() -> Lack? {
         // Anything else with this name is not the reserve; a folder that is not empty stays.
-        var found = stat()
-        if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG { remove(path) }
+        if let found = fileStatus(path, followsLinks: false), found.st_mode & S_IFMT != S_IFREG { remove(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return .room }
         defer { Glibc.close(descriptor) }

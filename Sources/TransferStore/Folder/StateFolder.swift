@@ -7,6 +7,10 @@ import TransferModel
 struct StateFolder: Sendable {
     let path: String
     var database: String { path + "/dld.sqlite" }
+    /// The database's log.
+    var log: String { database + "-wal" }
+    /// The files of the database.
+    var databaseFiles: [String] { [database, log, database + "-shm"] }
     var lock: String { path + "/lock" }
     var reserve: String { path + "/reserve" }
     /// Used by CurlEngine; made after the database, like the reserve.
@@ -22,14 +26,12 @@ struct StateFolder: Sendable {
             partial += "/" + component
             guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
             let code = errno
-            var info = stat()
-            guard stat(partial, &info) == 0 else {
+            guard fileStatus(partial) != nil else {
                 if errno == EACCES { try requireOpen(above, X_OK, "x") }
                 throw StoreFailure.system("Cannot create the state folder", path: partial, errno: code)
             }
         }
-        var info = stat()
-        if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFDIR {
+        if let info = fileStatus(path), info.st_mode & S_IFMT != S_IFDIR {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: ENOTDIR)
         }
         try requireUsable()
@@ -38,8 +40,7 @@ struct StateFolder: Sendable {
     /// Whether `create` would succeed; changes nothing.
     /// - Throws: like `create`.
     func check() throws {
-        var info = stat()
-        if stat(path, &info) == 0 {
+        if let info = fileStatus(path) {
             guard info.st_mode & S_IFMT == S_IFDIR else {
                 throw StoreFailure.system("Cannot use the state folder", path: path, errno: ENOTDIR)
             }
@@ -49,6 +50,7 @@ struct StateFolder: Sendable {
         guard errno == ENOENT || errno == EACCES else {
             throw StoreFailure.system("Cannot create the state folder", path: path, errno: errno)
         }
+        var info = stat()
         var above = path
         while stat(above, &info) != 0, let slash = above.lastIndex(of: "/"), above.count > 1 {
             above = slash > above.startIndex ? String(above[..<slash]) : "/"
@@ -69,8 +71,7 @@ struct StateFolder: Sendable {
 
     /// Explains why a folder's mode keeps the daemon out.
     private func requireOpen(_ folder: String, _ rights: Int32, _ letters: String) throws {
-        var info = stat()
-        guard access(folder, rights) != 0, errno == EACCES, stat(folder, &info) == 0 else { return }
+        guard access(folder, rights) != 0, errno == EACCES, let info = fileStatus(folder) else { return }
         let place = folder == path ? "The state folder \(folder)" : "The folder \(folder) above the state folder"
         throw refusal(
             "\(place) is closed to user \(geteuid()): it belongs to user \(info.st_uid) and has the mode "
@@ -80,8 +81,7 @@ struct StateFolder: Sendable {
 
     /// A user who may write in the folder may replace the database, whatever modes its files have.
     private func requireOwn() throws {
-        var info = stat()
-        guard stat(path, &info) == 0 else {
+        guard let info = fileStatus(path) else {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)
         }
         guard info.st_uid == geteuid() || info.st_uid == 0 else {
@@ -105,9 +105,7 @@ struct StateFolder: Sendable {
 
     /// The mode if other users may list the folder; nil if they may not, or if it is not known.
     var listableMode: String? {
-        var info = stat()
-        guard stat(path, &info) == 0, info.st_mode & 0o044 != 0 else { return nil }
-        return Self.octal(info.st_mode)
+        fileStatus(path).flatMap { $0.st_mode & 0o044 != 0 ? Self.octal($0.st_mode) : nil }
     }
 
     private static func octal(_ mode: mode_t) -> String {
@@ -125,17 +123,15 @@ struct StateFolder: Sendable {
 
     /// Whether there is a database without its log. SQLite removes a log only when it closes the database.
     var lacksLog: Bool {
-        var info = stat()
-        guard stat(database, &info) == 0, info.st_size > 0 else { return false }
-        return lstat(database + "-wal", &info) != 0 && errno == ENOENT
+        guard let info = fileStatus(database), info.st_size > 0 else { return false }
+        return fileStatus(log, followsLinks: false) == nil && errno == ENOENT
     }
 
     /// SQLite waits for a fifo, and reports only a number for other things that are not files.
     /// - Throws: `TransferError` that names whatever is in the place of one of the database's files.
     func requireFiles() throws {
-        for file in [database, database + "-wal", database + "-shm"] {
-            var info = stat()
-            guard lstat(file, &info) == 0, info.st_mode & S_IFMT != S_IFREG else { continue }
+        for file in databaseFiles {
+            guard let info = fileStatus(file, followsLinks: false), info.st_mode & S_IFMT != S_IFREG else { continue }
             throw TransferError(
                 .diskIO, "\(file) is not a regular file, as the state database is; move it away, then start again.",
                 retryable: false, details: ["path": .string(file)])
@@ -150,9 +146,8 @@ struct StateFolder: Sendable {
             throw StoreFailure.system("Cannot open the state database", path: database, errno: errno)
         }
         defer { Glibc.close(descriptor) }
-        for file in [database, database + "-wal", database + "-shm"] {
-            var info = stat()
-            guard stat(file, &info) == 0, info.st_mode & 0o077 != 0 else { continue }
+        for file in databaseFiles {
+            guard let info = fileStatus(file), info.st_mode & 0o077 != 0 else { continue }
             guard chmod(file, 0o600) == 0 else {
                 throw StoreFailure.system("Cannot restrict access to the file", path: file, errno: errno)
             }
@@ -208,14 +203,9 @@ final class InstanceLock: Sendable {
     /// The file contains this line from when the database is opened until it is closed.
     private static let mark = "open"
 
-    func noteOpen() {
-        isOpen.withLock { $0 = true }
-        note(sockets: [])
-    }
-
-    /// The database was closed properly.
-    func noteClosed() {
-        isOpen.withLock { $0 = false }
+    /// The database is open now, or was closed properly.
+    func note(isOpen: Bool) {
+        self.isOpen.withLock { $0 = isOpen }
         note(sockets: [])
     }
 

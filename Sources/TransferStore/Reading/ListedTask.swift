@@ -5,7 +5,7 @@ import TransferModel
 package struct ListedTask: Sendable {
     /// Its spec has only the kind, and it has no answer.
     package var record: TaskRecord
-    /// The spec as `StoredSpec.text` wrote it. Holds secrets.
+    /// The spec as `JSONColumn.encode` wrote it. Holds secrets.
     package var specText: String
     /// The answer, if there is one. Holds secrets.
     package var responseText: String?
@@ -23,21 +23,12 @@ package struct ListedTask: Sendable {
     }
 
     /// Stands in for a spec of this kind.
-    static func spec(_ kind: TaskKind) -> Boxed<TaskSpec> {
-        switch kind {
-        case .download: download
-        case .upload: upload
-        case .data: data
-        }
-    }
+    static func spec(_ kind: TaskKind) -> Boxed<TaskSpec> { specs[kind] ?? Boxed(wrappedValue: TaskSpec()) }
 
-    private static let download = nothing(but: .download)
-    private static let upload = nothing(but: .upload)
-    private static let data = nothing(but: .data)
-
-    private static func nothing(but kind: TaskKind) -> Boxed<TaskSpec> {
-        var spec = TaskSpec()
-        spec.kind = kind
-        return Boxed(wrappedValue: spec)
-    }
+    private static let specs = Dictionary(
+        uniqueKeysWithValues: TaskKind.allCases.map { kind in
+            var spec = TaskSpec()
+            spec.kind = kind
+            return (kind, Boxed(wrappedValue: spec))
+        })
 }

@@ -33,7 +33,7 @@ enum KeyOrder: CaseIterable {
     case oldest, newest, queue, finished
 }
 
-/// A page of `task.list`.
+/// A page of `task.list`, or the tasks that an action is for.
 package struct TaskQuery: Sendable {
     /// nil = tasks of all owners.
     package var owner: UserID?
@@ -59,8 +59,13 @@ package struct TaskQuery: Sendable {
     /// Of specs and answers, as they are stored.
     package var bytes = Bounds.pageBytes
 
-    package init(owner: UserID? = nil, session: String? = nil, states: Set<TaskState>? = nil) {
+    package init(
+        owner: UserID? = nil, ids: [TaskID]? = nil, range: ClosedRange<TaskID>? = nil, session: String? = nil,
+        states: Set<TaskState>? = nil
+    ) {
         self.owner = owner
+        self.ids = ids
+        self.range = range
         self.session = session
         self.states = states
     }
@@ -76,28 +81,6 @@ package struct TaskPage: Sendable {
     package var total: Int?
     /// Continues after the last record; nil on the last page.
     package var nextCursor: String?
-}
-
-/// The tasks that an action is for; all members that are given must hold.
-package struct TaskSelector: Sendable {
-    /// nil = tasks of all owners.
-    package var owner: UserID?
-    package var ids: [TaskID]?
-    package var range: ClosedRange<TaskID>?
-    /// Identifier of the session.
-    package var session: String?
-    package var states: Set<TaskState>?
-
-    package init(
-        owner: UserID? = nil, ids: [TaskID]? = nil, range: ClosedRange<TaskID>? = nil, session: String? = nil,
-        states: Set<TaskState>? = nil
-    ) {
-        self.owner = owner
-        self.ids = ids
-        self.range = range
-        self.session = session
-        self.states = states
-    }
 }
 
 /// What the scheduler asks for.
@@ -244,7 +227,7 @@ package struct NewTask: Sendable {
     @BoxedOptional package var source: SourceIdentity?
     /// What the task sends, kept in the store.
     package var requestBody: [UInt8]?
-    /// `spec` as `StoredSpec.text` writes it, if the caller has already written it outside the only thread that writes.
+    /// What the store keeps of `spec`, if the caller has already encoded it: `writeSpec`.
     package var specText: String?
     /// Of the client's request, if it gave a token: `ClientTokenUse.digest`.
     package var specDigest: [UInt8]?
@@ -282,9 +265,7 @@ package struct NewTask: Sendable {
         _status = status
         self.host = host
     }
-}
 
-/// A task's spec as the store keeps it.
-package enum StoredSpec {
-    package static func text(_ spec: TaskSpec) throws -> String { JSONColumn.encode(spec) }
+    /// Spares the only thread that writes to the store.
+    package mutating func writeSpec() { specText = JSONColumn.encode(spec) }
 }

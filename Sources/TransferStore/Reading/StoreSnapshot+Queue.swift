@@ -28,17 +28,22 @@ extension StoreSnapshot {
         var found = Candidates.OfSession(session: session)
         let lanes = try rows(Self.lanesSQL, row)
         while let row = try lanes.next() {
-            let lane = Lane(row, of: session)
-            if found.tasks.count == most, let last = found.tasks.last, !lane.canPrecede(last) {
+            // Ids decide between equal ranks, and a lane does not know them.
+            let lane = QueuedTask(
+                id: TaskID(.min), session: session, host: row[1], priority: row[2], position: row[3])
+            if found.tasks.count == most, let last = found.tasks.last, !Self.precedes(lane, last) {
                 found.isCut = true
                 break
             }
             let access = query.access(session, lane.host)
             guard let limit = access.limit(query.perLane) else {
-                if access == .held { held.append(LaneID(rawValue: lane.id)) }
+                if access == .held { held.append(LaneID(rawValue: row[0])) }
                 continue
             }
-            let heads = try access == .probe ? probe(of: lane, query) : heads(of: lane, query, limit)
+            // The best task that has not failed; if all have failed, the best of those that failed least often.
+            let orders = access == .probe ? [Self.untriedSQL, Self.leastFailedSQL] : [Self.headsSQL]
+            var heads: [QueuedTask] = []
+            for sql in orders where heads.isEmpty { heads = try self.heads(sql, row[0], of: lane, query, limit) }
             // As many as requested: there may be more.
             if heads.count >= limit { found.cutHosts.insert(lane.host) }
             found.tasks.append(contentsOf: heads)
@@ -53,34 +58,7 @@ extension StoreSnapshot {
 
     /// Sessions that are not paused and have a queued task in a lane that is not held.
     private func openSessions() throws -> [(key: SessionKey, row: Int64)] {
-        let rows = try rows(Self.sessionsSQL)
-        var sessions: [(SessionKey, Int64)] = []
-        while let row = try rows.next() {
-            sessions.append((SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]), row[0]))
-        }
-        return sessions
-    }
-
-    private struct Lane {
-        var id: Int64
-        var session: SessionKey
-        var host: String
-        var priority: Double
-        var position: Double
-
-        init(_ row: Row, of session: SessionKey) {
-            self.session = session
-            id = row[0]
-            host = row[1]
-            priority = row[2]
-            position = row[3]
-        }
-
-        /// Whether the lane's head might come before `task`; ids decide between equal ranks, and a lane does not know
-        /// them.
-        func canPrecede(_ task: QueuedTask) -> Bool {
-            priority > task.priority || (priority == task.priority && position <= task.position)
-        }
+        try rows(Self.sessionsSQL).map { ($0[1], $0[0]) }
     }
 
     private static func precedes(_ a: QueuedTask, _ b: QueuedTask) -> Bool {
@@ -88,9 +66,9 @@ extension StoreSnapshot {
     }
 
     private func heads(
-        of lane: Lane, _ query: CandidateQuery, _ limit: Int, sql: String = StoreSnapshot.headsSQL
+        _ sql: String, _ row: Int64, of lane: QueuedTask, _ query: CandidateQuery, _ limit: Int
     ) throws -> [QueuedTask] {
-        let rows = try rows(sql, lane.id)
+        let rows = try rows(sql, row)
         var heads: [QueuedTask] = []
         while heads.count < limit, let row = try rows.next() {
             let task = Self.task(row, lane.session, lane.host)
@@ -99,26 +77,14 @@ extension StoreSnapshot {
         return heads
     }
 
-    /// The best task that has not failed; if all have failed, the best of those that failed least often.
-    private func probe(of lane: Lane, _ query: CandidateQuery) throws -> [QueuedTask] {
-        let untried = try heads(of: lane, query, 1, sql: Self.untriedSQL)
-        return try untried.isEmpty ? heads(of: lane, query, 1, sql: Self.leastFailedSQL) : untried
-    }
-
     private func wanted(_ query: CandidateQuery) throws -> [QueuedTask] {
-        try query.wantedTasks.compactMap { id in
-            guard !query.excludedTasks.contains(id),
-                let row = try rows(Self.invitedSQL, id.rawValue).next()
-            else { return nil }
-            let session = SessionKey(owner: UserID(row[4] as UInt32), identifier: row[5])
-            return Self.task(row, session, row[6])
+        try query.wantedTasks.filter { !query.excludedTasks.contains($0) }.compactMap { id in
+            try rows(Self.invitedSQL, id).next().map { Self.task($0, $0[4], $0[6]) }
         }
     }
 
     private static func task(_ row: Row, _ session: SessionKey, _ host: String) -> QueuedTask {
-        QueuedTask(
-            id: TaskID(row[0] as Int64), session: session, host: host, priority: row[1], position: row[2],
-            failures: row[3])
+        QueuedTask(id: row[0], session: session, host: host, priority: row[1], position: row[2], failures: row[3])
     }
 
     /// Jumps from session to session in the index, however many lanes each has.
@@ -171,7 +137,7 @@ extension StoreSnapshot {
     }
 
     private func earliest(_ sql: String, _ time: Timestamp) throws -> Timestamp? {
-        try integer(sql, time.rawValue).map { Timestamp(milliseconds: $0) }
+        try integer(sql, time).map { Timestamp(milliseconds: $0) }
     }
 
     /// Waiting tasks whose next attempt is due at `time`, the longest due first.
@@ -180,14 +146,14 @@ extension StoreSnapshot {
             """
             SELECT id FROM task WHERE state = 'waiting' AND next_attempt_at <= ? \
             ORDER BY next_attempt_at LIMIT ?
-            """, time.rawValue, limit)
+            """, time, limit)
     }
 
     /// Unfinished tasks whose deadline or resource timeout has passed at `time`.
     package func dueDeadlines(at time: Timestamp, limit: Int) throws -> [TaskID] {
         let deadlines = try taskIDs(
             "SELECT id FROM task WHERE finished_at IS NULL AND deadline_at <= ? ORDER BY deadline_at LIMIT ?",
-            time.rawValue, limit)
+            time, limit)
         let known = Set(deadlines)
         let expired = try dueResourceTimeouts(at: time, limit: limit).filter { !known.contains($0) }
         return Array((deadlines + expired).prefix(limit))
@@ -198,7 +164,7 @@ extension StoreSnapshot {
     package func dueResourceTimeouts(at time: Timestamp, limit: Int) throws -> [TaskID] {
         try taskIDs(
             "SELECT id FROM task WHERE finished_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?",
-            time.rawValue, limit)
+            time, limit)
     }
 }
 

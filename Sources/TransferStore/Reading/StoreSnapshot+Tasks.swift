@@ -5,10 +5,9 @@ extension StoreSnapshot {
     /// - Throws: `internal` if it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         if let known = recent?.record(id) { return known }
-        guard let row = try connection.rows(Self.taskSQL, id.rawValue).next() else { return nil }
+        guard let row = try connection.rows(Self.taskSQL, id).next() else { return nil }
         let record = try TaskRow.record(row)
-        recent?.noteRead(
-            record, TaskRow.place(row), expiry: TaskRow.expiry(row), length: TaskRow.specLength(row))
+        recent?.noteRead(record, TaskRow.place(row), expiry: TaskRow.expiry(row), length: TaskRow.specLength(row))
         return record
     }
 
@@ -17,20 +16,14 @@ extension StoreSnapshot {
     /// Only the task's status; nil if there is no such task.
     package func status(of id: TaskID) throws -> TaskStatus? {
         if let known = recent?.record(id) { return known.status }
-        let rows = try rows("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?", id.rawValue)
-        return try rows.next().map { try TaskRow.status($0, from: 0) }
+        return try rows("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?", id).next()
+            .map { try TaskRow.status($0, from: 0) }
     }
 
     /// Those of the tasks that exist and can be read, in the requested order.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
-        let rows = try rows(Self.wantedSQL, Self.list(ids))
-        var records: [TaskRecord] = []
-        records.reserveCapacity(ids.count)
-        while let row = try rows.next() {
-            if let record = try Self.readable({ try TaskRow.record(row) }) { records.append(record) }
-        }
-        return records
+        return try rows(Self.wantedSQL, Self.list(ids)).readable(TaskRow.record)
     }
 
     /// The same for a page, which also ends at `bytes` of specs and answers, but not before its first task: a thousand
@@ -41,8 +34,7 @@ extension StoreSnapshot {
         var length = 0
         for (index, id) in ids.enumerated() {
             // One by one: SQLite would read the whole list before its first row.
-            let rows = try rows(Self.taskSQL, id.rawValue)
-            guard let row = try rows.next(), let task = try Self.readable({ try TaskRow.listed(row) }) else { continue }
+            guard let task = try rows(Self.taskSQL, id).readable(TaskRow.listed).first else { continue }
             length += task.length
             if length > bytes, !tasks.isEmpty { return (tasks, index) }
             tasks.append(task)
@@ -72,7 +64,7 @@ extension StoreSnapshot {
     package func waiting(reason: WaitReason, after: TaskID? = nil, limit: Int) throws -> [TaskRecord] {
         try records(
             "WHERE task.state = 'waiting' AND task.reason = ? AND task.id > ? ORDER BY task.id LIMIT ?",
-            reason.rawValue, after?.rawValue ?? 0, limit)
+            reason, after ?? TaskID(0), limit)
     }
 
     /// Ids, hosts and owners of tasks that wait for another attempt or for the network after this error, by id, after
@@ -86,8 +78,8 @@ extension StoreSnapshot {
             JOIN session ON session.id = task.session WHERE task.state = 'waiting' \
             AND task.reason IN ('retry', 'network') AND task.id > ? AND json_extract(task.error, '$.code') = ? \
             ORDER BY task.id LIMIT ?
-            """, after?.rawValue ?? 0, error.rawValue, limit
-        ).map { (TaskID($0[0] as Int64), $0[1], UserID($0[2] as UInt32)) }
+            """, after ?? TaskID(0), error.rawValue, limit
+        ).map { ($0[0], $0[1], $0[2]) }
     }
 
     /// What `owner` last added with this token, not before `notBefore`; nil if nothing.
@@ -97,25 +89,20 @@ extension StoreSnapshot {
             SELECT client_token.task, digest, removed_as, state FROM client_token \
             LEFT JOIN task ON task.id = client_token.task \
             WHERE owner = ? AND token = ? AND client_token.created_at >= ? ORDER BY client_token.task DESC LIMIT 1
-            """, owner.rawValue, token, notBefore.rawValue
+            """, owner, token, notBefore
         ).next()
         guard let row else { return nil }
-        let (removedAs, state) = (row[2] as String?, row[3] as String?)
+        let state: TaskState? = try row.word(3)
         return ClientTokenUse(
-            task: TaskID(row[0] as Int64), digest: row[1] as [UInt8]?,
-            state: try JSONColumn.word(state ?? removedAs ?? TaskState.cancelled.rawValue), isRemoved: state == nil)
+            task: row[0], digest: row[1], state: try state ?? row.word(2) ?? .cancelled, isRemoved: state == nil)
     }
 
     /// Downloads of the session that have not ended, by the indexes of their URLs in `urls`; if several have the same
     /// URL, the oldest. Only downloads that were stored with `isSought` are found.
     package func queued(urls: [String], in session: SessionKey) throws -> [Int: TaskID] {
-        let row = try integer(
-            "SELECT id FROM session WHERE owner = ? AND identifier = ?", session.owner.rawValue, session.identifier)
-        guard let row, !urls.isEmpty else { return [:] }
-        let rows = try rows(Self.queuedSQL, JSONColumn.encode(urls), row)
-        var found: [Int: TaskID] = [:]
-        while let row = try rows.next() { found[row[0]] = TaskID(row[1] as Int64) }
-        return found
+        guard let row = try sessionRow(session), !urls.isEmpty else { return [:] }
+        let found = try rows(Self.queuedSQL, JSONColumn.encode(urls), row).map { ($0[0] as Int, $0[1] as TaskID) }
+        return Dictionary(found) { $1 }
     }
 
     /// One index lookup for each URL, however many tasks have it.
@@ -134,24 +121,13 @@ extension StoreSnapshot {
     package func counts(owner: UserID? = nil, session: SessionKey? = nil) throws -> [TaskState: Int] {
         var counts: [TaskState: Int] = [:]
         for state in TaskState.allCases { counts[state] = 0 }
-        let found: Rows
-        if let session {
-            guard owner == nil || owner == session.owner else { return counts }
-            found = try rows(
-                """
-                SELECT task_count.state, count FROM task_count JOIN session ON session.id = task_count.session \
-                WHERE session.owner = ? AND session.identifier = ?
-                """, session.owner.rawValue, session.identifier)
-        } else if let owner {
-            found = try rows(
-                """
-                SELECT task_count.state, sum(count) FROM task_count JOIN session ON session.id = task_count.session \
-                WHERE session.owner = ? GROUP BY task_count.state
-                """, owner.rawValue)
-        } else {
-            found = try rows("SELECT state, sum(count) FROM task_count GROUP BY state")
-        }
-        while let row = try found.next() { counts[try JSONColumn.word(row[0])] = row[1] }
+        if let session, let owner, owner != session.owner { return counts }
+        let known = "session IN (SELECT id FROM session WHERE owner = ?"
+        let condition = session != nil ? "WHERE \(known) AND identifier = ?)" : owner != nil ? "WHERE \(known))" : ""
+        let found = try rows(
+            "SELECT state, sum(count) FROM task_count \(condition) GROUP BY state", session?.owner ?? owner,
+            session?.identifier)
+        while let row = try found.next() { counts[try row.word(0)] = row[1] }
         return counts
     }
 
@@ -161,22 +137,8 @@ extension StoreSnapshot {
     }
 
     func records<each Value: Bindable>(_ tail: String, _ values: repeat each Value) throws -> [TaskRecord] {
-        let found = try rows("SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)", repeat each values)
-        var records: [TaskRecord] = []
-        while let row = try found.next() {
-            if let record = try Self.readable({ try TaskRow.record(row) }) { records.append(record) }
-        }
-        return records
-    }
-
-    /// nil for a damaged row: one of many must not prevent the others from being read. A caller that reads only this
-    /// row gets the error.
-    static func readable<Value>(_ value: () throws -> Value) throws -> Value? {
-        do {
-            return try value()
-        } catch let error as TransferError where error.code == .internal {
-            return nil
-        }
+        try rows("SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)", repeat each values).readable(
+            TaskRow.record)
     }
 }
 

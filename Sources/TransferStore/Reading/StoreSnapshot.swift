@@ -43,8 +43,11 @@ package class StoreSnapshot {
     }
 
     func taskIDs<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> [TaskID] {
-        try rows(sql, repeat each values).map { TaskID($0[0] as Int64) }
+        try rows(sql, repeat each values).map { $0[0] }
     }
+
+    /// A value of the store itself.
+    func meta(_ name: String) throws -> String? { try text("SELECT value FROM meta WHERE name = ?", name) }
 }
 
 // MARK: - Bodies
@@ -64,8 +67,7 @@ package struct KeptBody: Hashable, Sendable {
 extension StoreSnapshot {
     /// The header of the last answer; nil if all of it is shown elsewhere, or none arrived.
     package func wholeHead(of id: TaskID) throws -> WholeHead? {
-        try text("SELECT head FROM response WHERE task = ? AND head IS NOT NULL", id.rawValue)
-            .map { try JSONColumn.decode($0) }
+        try text("SELECT head FROM response WHERE task = ?", id).map { try JSONColumn.decode($0) }
     }
 
     /// A kept body of at most `limit` bytes; of a longer one only its length; nil if there is none.
@@ -76,9 +78,7 @@ extension StoreSnapshot {
 
     /// Length of a kept body; nil if there is none.
     package func bodyLength(of id: TaskID, _ role: BodyRole) throws -> ByteCount? {
-        try integer(
-            "SELECT length(content) FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue
-        ).map { ByteCount($0) }
+        try integer("SELECT length(content) FROM body WHERE task = ? AND role = ?", id, role).map { ByteCount($0) }
     }
 
     /// A part of a kept body, shorter at its end; nil if there is no body.
@@ -89,8 +89,7 @@ extension StoreSnapshot {
             // For an empty BLOB, substr returns NULL.
             "SELECT ifnull(substr(content, ?, ?), x'') FROM body WHERE task = ? AND role = ?",
             // SQLite counts from 1, and no BLOB reaches 2 GiB; SQLite cuts a length beyond the end.
-            min(offset.rawValue, Int64(Int32.max)) + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue,
-            role.rawValue
+            min(offset.rawValue, Int64(Int32.max)) + 1, length?.rawValue ?? Int64(Int32.max), id, role
         ).next().flatMap { $0[0] as [UInt8]? }
     }
 }
@@ -118,7 +117,7 @@ extension StoreSnapshot {
 
     /// `event_task` contains the events up to this one.
     func filedEvents() throws -> SequenceNumber {
-        SequenceNumber(try integer("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'events_filed'") ?? 0)
+        SequenceNumber(try meta("events_filed").flatMap { Int64($0) } ?? 0)
     }
 
     /// Number of the last event ever stored; zero before the first.
@@ -129,23 +128,22 @@ extension StoreSnapshot {
 
     /// The number from which retention has removed no event of `owner`, or of any owner.
     package func firstEventKept(of owner: UserID? = nil) throws -> SequenceNumber {
-        let expired = try integer(
-            "SELECT max(expired) FROM event_owner WHERE ?1 IS NULL OR owner = ?1", owner?.rawValue)
+        let expired = try integer("SELECT max(expired) FROM event_owner WHERE ?1 IS NULL OR owner = ?1", owner)
         return SequenceNumber((expired ?? 0) + 1)
     }
 
     /// What the durable subscriber acknowledged last; nil if no subscriber has this name.
     package func subscriber(_ name: String, owner: UserID) throws -> SequenceNumber? {
-        try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
+        try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", owner, name)
             .map { SequenceNumber($0) }
     }
 
     /// What `settings.set` stored, by name.
     package func settings() throws -> [String: JSONValue] {
-        let rows = try rows("SELECT name, value FROM setting")
-        var settings: [String: JSONValue] = [:]
-        while let row = try rows.next() { settings[row[0]] = try JSONColumn.decode(row[1], as: JSONValue.self) }
-        return settings
+        let settings = try rows("SELECT name, value FROM setting").map {
+            ($0[0] as String, try $0.document(1) as JSONValue)
+        }
+        return Dictionary(settings) { $1 }
     }
 
     /// `event_task` finds the events of one task that are filed; later events are searched, as all are for other
@@ -154,7 +152,7 @@ extension StoreSnapshot {
         var (conditions, values): ([String], [any Bindable]) = ([], [])
         if let owner = query.owner {
             conditions.append("+owner = ?")
-            values.append(owner.rawValue)
+            values.append(owner)
         }
         func oneOf(_ column: String, _ words: [any Bindable]) {
             conditions.append("+\(column) IN (\(placeholders(words.count)))")
@@ -162,7 +160,7 @@ extension StoreSnapshot {
         }
         if let sessions = query.sessions { oneOf("session", sessions.sorted()) }
         if let types = query.types { oneOf("type", types.map(\.rawValue).sorted()) }
-        if query.onlyTask == nil, let tasks = query.tasks { oneOf("task", tasks.sorted().map(\.rawValue)) }
+        if query.onlyTask == nil, let tasks = query.tasks { oneOf("task", tasks.sorted()) }
         func stretch(_ place: String) -> String {
             """
             SELECT sequence, time, type, owner, session, task, payload FROM event \
@@ -170,29 +168,21 @@ extension StoreSnapshot {
             """
         }
         let ordering = " ORDER BY sequence LIMIT ?"
-        guard let task = query.onlyTask?.rawValue else {
-            return (stretch("sequence > ?") + ordering, [query.after.rawValue] + values + [query.limit])
+        guard let task = query.onlyTask else {
+            return (stretch("sequence > ?") + ordering, [query.after] + values + [query.limit])
         }
         let sql =
             stretch("task = ? AND filed = 1 AND sequence > ?") + " UNION ALL " + stretch("sequence > ? AND +task = ?")
-        let before: [any Bindable] = [task, query.after.rawValue]
-        let behind: [any Bindable] = [max(query.after, filed).rawValue, task]
+        let before: [any Bindable] = [task, query.after]
+        let behind: [any Bindable] = [max(query.after, filed), task]
         return (sql + ordering, before + values + behind + values + [query.limit])
     }
 
     private static func event(_ row: Row, _ payload: String?) throws -> EventRecord {
         EventRecord(
-            sequence: SequenceNumber(row[0] as Int64), time: Timestamp(milliseconds: row[1]),
-            type: try JSONColumn.word(row[2]),
-            session: SessionKey(owner: UserID(row[3] as UInt32), identifier: row[4]),
-            task: (row[5] as Int64?).map { TaskID($0) },
-            payload: try payload.map { try JSONColumn.members($0) } ?? [:])
+            sequence: row[0], time: row[1], type: try row.word(2), session: row[3],
+            task: (row[5] as Int64?).map { TaskID($0) }, payload: try payload.map { try JSONColumn.members($0) } ?? [:])
     }
-}
-
-/// `?,?,?` for `count` arguments.
-func placeholders(_ count: Int) -> String {
-    repeatElement("?", count: count).joined(separator: ",")
 }
 
 extension EventQuery {
@@ -222,40 +212,24 @@ extension StoreSnapshot {
     /// Tasks that one of the query's lists names, in its order, after `start`.
     private func candidates(_ query: TaskQuery, after start: TaskID?) throws -> [TaskID] {
         let isRising = query.order != .newest
-        if let ids = query.ids {
-            let wanted = Set(ids).filter { id in start.map { isRising ? id > $0 : id < $0 } ?? true }
-            return Array(wanted.sorted { isRising ? $0 < $1 : $0 > $1 }.prefix(Self.mostSelected))
-        }
         var found: Set<TaskID> = []
-        for owner in try owners(query) {
-            if let tokens = query.clientTokens {
-                found.formUnion(try labelled("client_token", "token", tokens, owner, isRising, after: start))
-            } else if let tag = query.tags?.first {
-                found.formUnion(try labelled("task_tag", "tag", [tag], owner, isRising, after: start))
+        if let ids = query.ids {
+            found = Set(ids).filter { id in start.map { isRising ? id > $0 : id < $0 } ?? true }
+        } else {
+            let (table, column, labels) =
+                query.clientTokens.map { ("client_token", "token", $0) }
+                ?? ("task_tag", "tag", Array((query.tags ?? []).prefix(1)))
+            let sql = Self.labelledSQL(table, column, isRising: isRising)
+            let first = start?.rawValue ?? (isRising ? .min : .max)
+            for owner in try owners(query) {
+                for label in Set(labels) { found.formUnion(try taskIDs(sql, owner, label, first, Self.mostSelected)) }
             }
         }
         return Array(found.sorted { isRising ? $0 < $1 : $0 > $1 }.prefix(Self.mostSelected))
     }
 
     private func owners(_ query: TaskQuery) throws -> [UserID] {
-        if let owner = query.owner { return [owner] }
-        let rows = try rows("SELECT DISTINCT owner FROM session")
-        var owners: [UserID] = []
-        while let row = try rows.next() { owners.append(UserID(row[0] as UInt32)) }
-        return owners
-    }
-
-    private func labelled(
-        _ table: String, _ column: String, _ labels: [String], _ owner: UserID, _ isRising: Bool, after start: TaskID?
-    ) throws -> [TaskID] {
-        let sql = Self.labelledSQL(table, column, isRising: isRising)
-        var found: [TaskID] = []
-        for label in Set(labels) {
-            found += try taskIDs(
-                sql,
-                owner.rawValue, label, start?.rawValue ?? (isRising ? .min : .max), Self.mostSelected)
-        }
-        return found
+        try query.owner.map { [$0] } ?? rows("SELECT DISTINCT owner FROM session").map { $0[0] }
     }
 
     static func labelledSQL(_ table: String, _ column: String, isRising: Bool) -> String {
@@ -269,33 +243,29 @@ extension StoreSnapshot {
     private func matching(_ query: TaskQuery, among ids: [TaskID]) throws -> [TaskID] {
         var conditions: [String] = []
         var arguments: [any Bindable] = [Self.list(ids)]
-        func require(_ condition: String, _ values: any Bindable...) {
+        func require(_ condition: String, _ value: (any Bindable)?) {
+            guard let value else { return }
             conditions.append(condition)
-            arguments += values
+            arguments.append(value)
         }
-        if let owner = query.owner { require("session.owner = ?", owner.rawValue) }
-        if let session = query.session { require("session.identifier = ?", session) }
-        if let sessions = query.sessions {
-            require("session.identifier IN (SELECT value FROM json_each(?))", JSONColumn.encode(sessions))
+        func require(_ column: String, in words: [String]?) {
+            require("\(column) IN (SELECT value FROM json_each(?))", words.map { JSONColumn.encode($0) })
         }
-        if let states = query.states {
-            require("task.state IN (SELECT value FROM json_each(?))", JSONColumn.encode(states.map(\.rawValue)))
-        }
-        if let kinds = query.kinds {
-            require("task.kind IN (SELECT value FROM json_each(?))", JSONColumn.encode(kinds.map(\.rawValue)))
-        }
+        require("session.owner = ?", query.owner)
+        require("session.identifier = ?", query.session)
+        require("session.identifier", in: query.sessions)
+        require("task.state", in: query.states?.map(\.rawValue))
+        require("task.kind", in: query.kinds?.map(\.rawValue))
         for tag in query.tags ?? [] {
             require(
                 "EXISTS (SELECT 1 FROM task_tag WHERE owner = session.owner AND tag = ? AND task_tag.task = task.id)",
                 tag)
         }
-        if let tokens = query.clientTokens {
-            require(
-                """
-                EXISTS (SELECT 1 FROM client_token WHERE client_token.task = task.id \
-                AND token IN (SELECT value FROM json_each(?)))
-                """, JSONColumn.encode(tokens))
-        }
+        require(
+            """
+            EXISTS (SELECT 1 FROM client_token WHERE client_token.task = task.id \
+            AND token IN (SELECT value FROM json_each(?)))
+            """, query.clientTokens.map { JSONColumn.encode($0) })
         if let pattern = query.match.flatMap(TaskListing.pattern) {
             conditions.append("(\(TaskListing.textSQL))")
             arguments += TaskListing.textArguments(pattern)
@@ -306,7 +276,7 @@ extension StoreSnapshot {
             SELECT task.id FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
             JOIN session ON session.id = task.session \(narrowed) ORDER BY wanted.key
             """, list: arguments
-        ).map { TaskID($0[0] as Int64) }
+        ).map { $0[0] }
     }
 }
 
@@ -317,7 +287,7 @@ extension StoreSnapshot {
     /// tasks, even if it is empty. It also ends at `query.bytes`.
     /// - Throws: `request.bad_field` if the cursor is not from this store and this order.
     package func page(_ query: TaskQuery) throws -> TaskPage {
-        let store = try storeIdentifier()
+        let store = try meta("store_id") ?? ""
         let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store) }
         if query.namesTasks {
             guard query.limit > 0 else { return TaskPage(tasks: []) }
@@ -368,38 +338,23 @@ extension StoreSnapshot {
     /// Tasks that one page searches without an index: bounds how long a call takes.
     static let mostSearched = 4096
 
-    /// Ids of the selected tasks, ascending from `after` (exclusive).
-    package func select(_ selector: TaskSelector, after: TaskID? = nil, limit: Int) throws -> [TaskID] {
-        if let ids = selector.ids {
+    /// Ids of the tasks that satisfy the owner, the session and the states of `query`, and its ids or its range;
+    /// ascending from `after` (exclusive).
+    package func select(_ query: TaskQuery, after: TaskID? = nil, limit: Int) throws -> [TaskID] {
+        if let ids = query.ids {
             let open = Set(ids).filter { $0 > after ?? TaskID(0) }.sorted()
-            return Array(try open.filter { try matches($0, selector) }.prefix(limit))
+            return Array(try matching(query, among: open).prefix(limit))
         }
-        var query = TaskQuery(owner: selector.owner, session: selector.session, states: selector.states)
-        query.limit = limit
         var listing = TaskListing(
             self, cells: try cells(query).cells, order: .oldest,
-            after: after.map { ListKey(id: $0) } ?? selector.range.flatMap { ListKey(before: $0, in: .oldest) },
+            after: after.map { ListKey(id: $0) } ?? query.range.flatMap { ListKey(before: $0, in: .oldest) },
             limit: limit)
         var found: [TaskID] = []
         while found.count < limit, let (key, _) = try listing.next() {
-            if let range = selector.range, KeyOrder.oldest.isPast(key.id, range) { break }
+            if let range = query.range, KeyOrder.oldest.isPast(key.id, range) { break }
             found.append(key.id)
         }
         return found
-    }
-
-    private func matches(_ id: TaskID, _ selector: TaskSelector) throws -> Bool {
-        let row = try rows(
-            """
-            SELECT session.owner, session.identifier, task.state FROM task \
-            JOIN session ON session.id = task.session WHERE task.id = ?
-            """, id.rawValue
-        ).next()
-        guard let row else { return false }
-        let state: TaskState = try JSONColumn.word(row[2])
-        return (selector.owner.map { $0.rawValue == row[0] as UInt32 } ?? true)
-            && (selector.session.map { $0 == row[1] as String } ?? true)
-            && (selector.states.map { $0.contains(state) } ?? true)
     }
 
     /// Which sessions, states and kinds can hold tasks of this query, and how many tasks these sessions have in these
@@ -410,11 +365,11 @@ extension StoreSnapshot {
             SELECT session.id, task_count.state, count FROM session JOIN task_count ON task_count.session = session.id \
             WHERE count > 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR identifier = ?2) \
             AND (?3 IS NULL OR identifier IN (SELECT value FROM json_each(?3)))
-            """, query.owner?.rawValue, query.session, query.sessions.map { JSONColumn.encode($0) })
+            """, query.owner, query.session, query.sessions.map { JSONColumn.encode($0) })
         var cells: [TaskListing.Cell] = []
         var count = 0
         while let row = try rows.next() {
-            let state: TaskState = try JSONColumn.word(row[1])
+            let state: TaskState = try row.word(1)
             guard query.states?.contains(state) ?? true else { continue }
             count += row[2]
             for kind in TaskKind.allCases where query.kinds?.contains(kind) ?? true {
@@ -423,25 +378,17 @@ extension StoreSnapshot {
         }
         return (cells, count)
     }
-
-    private func storeIdentifier() throws -> String {
-        try text("SELECT value FROM meta WHERE name = 'store_id'") ?? ""
-    }
 }
 
 /// Where the next page begins: the sort key of the last record, as text that clients return unchanged.
 package struct PageCursor: Hashable {
     package var order: TaskOrder
     /// Place in `TaskOrder.stages`.
-    var stage: Int
+    var stage = 0
     var key: ListKey
+}
 
-    init(order: TaskOrder, stage: Int = 0, key: ListKey) {
-        self.order = order
-        self.stage = stage
-        self.key = key
-    }
-
+extension PageCursor {
     /// - Throws: `TransferError` `request.bad_field` if the text is not a cursor this store made for `order`.
     package init(_ text: String, order: TaskOrder, store: String) throws {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -452,9 +399,8 @@ package struct PageCursor: Hashable {
         else {
             throw TransferError.bad("cursor", "pass `nextCursor` of the page before unchanged, with the same order.")
         }
-        self.order = order
-        self.stage = stage
-        key = ListKey(id: TaskID(id), major: Double(bitPattern: major), minor: Double(bitPattern: minor))
+        let key = ListKey(id: TaskID(id), major: Double(bitPattern: major), minor: Double(bitPattern: minor))
+        self.init(order: order, stage: stage, key: key)
     }
 
     package func text(store: String) -> String {

@@ -24,9 +24,9 @@ package struct TaskHead: Sendable, Hashable {
     package var mayHavePart: Bool { kind == .download && (status.attempts > 0 || hasCheckpoint) }
 
     fileprivate init(_ row: Row) throws {
-        id = TaskID(row[0] as Int64)
-        session = SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])
-        kind = try JSONColumn.word(row[3])
+        id = row[0]
+        session = row[1]
+        kind = try row.word(3)
         hasCheckpoint = row[4]
         hasUpload = row[5]
         status = try TaskRow.status(row, from: 6)
@@ -44,14 +44,7 @@ package struct TaskHead: Sendable, Hashable {
 extension StoreSnapshot {
     /// Heads of those of the tasks that exist and can be read, in the requested order.
     package func heads(_ ids: [TaskID]) throws -> [TaskHead] {
-        guard !ids.isEmpty else { return [] }
-        let rows = try rows(TaskHead.sql, Self.list(ids))
-        var heads: [TaskHead] = []
-        heads.reserveCapacity(ids.count)
-        while let row = try rows.next() {
-            if let head = try Self.readable({ try TaskHead(row) }) { heads.append(head) }
-        }
-        return heads
+        ids.isEmpty ? [] : try rows(TaskHead.sql, Self.list(ids)).readable(TaskHead.init)
     }
 
     /// Ids as one argument, for `json_each`.

@@ -7,13 +7,9 @@ struct ListKey: Hashable {
     var major = 0.0
     /// Second sort key (position).
     var minor = 0.0
+}
 
-    init(id: TaskID, major: Double = 0, minor: Double = 0) {
-        self.id = id
-        self.major = major
-        self.minor = minor
-    }
-
+extension ListKey {
     /// Just before the first of a range; nil if no key says where the range begins in this order.
     init?(before range: ClosedRange<TaskID>, in order: KeyOrder) {
         let (id, isBeyond) =
@@ -133,18 +129,11 @@ struct TaskListing {
     ) throws -> [(key: ListKey, matches: Bool)] {
         var values: [any Bindable] = []
         if let pattern { values = Self.textArguments(pattern) }
-        values += [cell.session, cell.state.rawValue, cell.kind.rawValue]
+        values += [cell.session, cell.state, cell.kind]
         let sql = Self.sql(order, of: cell.state, condition, matches: pattern != nil)
-        let rows = try snapshot.rows(sql, list: values + arguments + [limit])
-        var keys: [(key: ListKey, matches: Bool)] = []
-        while let row = try rows.next() {
-            keys.append(
-                (
-                    ListKey(id: TaskID(row[0] as Int64), major: row[1], minor: row[2]),
-                    row[3]
-                ))
+        return try snapshot.rows(sql, list: values + arguments + [limit]).map { row in
+            (ListKey(id: row[0], major: row[1], minor: row[2]), row[3])
         }
-        return keys
     }
 
     /// The statement that reads one piece; `condition` says from where.

@@ -18,19 +18,17 @@ package struct StoredCookie: Hashable, Sendable {
 }
 
 extension StoreSnapshot {
+    fileprivate static let cookieColumns =
+        "owner, session, domain, path, name, host_only, value, expires_at, secure, http_only, same_site, created"
+
     /// The cookies of all owners, in the order in which they were set.
     package func cookies() throws -> [StoredCookie] {
-        try rows(
-            """
-            SELECT owner, session, domain, path, name, host_only, value, expires_at, secure, http_only, same_site, created \
-            FROM cookie ORDER BY created
-            """
-        ).map { row in
+        try rows("SELECT \(Self.cookieColumns) FROM cookie ORDER BY created").map { row in
             let cookie = Cookie(
-                name: row[4], value: row[6], domain: row[2], path: row[3],
-                expires: (row[7] as Int64?).map { Timestamp(milliseconds: $0) }, secure: row[8], httpOnly: row[9],
-                sameSite: (row[10] as String?).flatMap { Cookie.SameSite(rawValue: $0) }, hostOnly: row[5])
-            return StoredCookie(owner: UserID(row[0] as UInt32), session: row[1], cookie: cookie, created: row[11])
+                name: row[4], value: row[6], domain: row[2], path: row[3], expires: row[7], secure: row[8],
+                httpOnly: row[9], sameSite: (row[10] as String?).flatMap { Cookie.SameSite(rawValue: $0) },
+                hostOnly: row[5])
+            return StoredCookie(owner: row[0], session: row[1], cookie: cookie, created: row[11])
         }
     }
 }
@@ -40,13 +38,9 @@ extension StoreTransaction {
     package func put(_ stored: StoredCookie) throws {
         let cookie = stored.cookie
         try execute(
-            """
-            INSERT OR REPLACE INTO cookie (owner, session, domain, path, name, host_only, value, expires_at, secure, \
-            http_only, same_site, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            stored.owner.rawValue, stored.session, cookie.domain, cookie.path, cookie.name, cookie.hostOnly ? 1 : 0,
-            cookie.value, cookie.expires?.rawValue, cookie.secure ? 1 : 0, cookie.httpOnly ? 1 : 0,
-            cookie.sameSite?.rawValue, stored.created)
+            "INSERT OR REPLACE INTO cookie (\(Self.cookieColumns)) VALUES (\(placeholders(12)))",
+            stored.owner, stored.session, cookie.domain, cookie.path, cookie.name, cookie.hostOnly, cookie.value,
+            cookie.expires, cookie.secure, cookie.httpOnly, cookie.sameSite?.rawValue, stored.created)
     }
 
     /// - Parameter session: empty for the owner's shared cookies.
@@ -55,20 +49,23 @@ extension StoreTransaction {
             """
             DELETE FROM cookie WHERE owner = ? AND session = ? AND domain = ? AND path = ? AND name = ? AND host_only = ?
             """,
-            owner.rawValue, session, key.domain, key.path, key.name, key.hostOnly ? 1 : 0)
+            owner, session, key.domain, key.path, key.name, key.hostOnly)
     }
 
     /// Removes expired cookies of all owners.
     package func removeCookies(endedAt now: Timestamp) throws {
-        try execute("DELETE FROM cookie WHERE expires_at <= ?", now.rawValue)
+        try execute("DELETE FROM cookie WHERE expires_at <= ?", now)
     }
 
     /// Removes the cookies of invalidated sessions.
-    package func removeCookiesOfEndedSessions() throws {
+    package func removeCookiesOfEndedSessions() throws { try removeOfEndedSessions("cookie") }
+
+    func removeOfEndedSessions(_ table: String) throws {
         try execute(
             """
-            DELETE FROM cookie WHERE session <> '' AND NOT EXISTS (SELECT 1 FROM session WHERE session.owner = cookie.owner \
-            AND session.identifier = cookie.session AND session.state <> 'invalidated')
+            DELETE FROM \(table) WHERE session <> '' AND NOT EXISTS (SELECT 1 FROM session \
+            WHERE session.owner = \(table).owner AND session.identifier = \(table).session \
+            AND session.state <> 'invalidated')
             """)
     }
 }

@@ -9,7 +9,7 @@ extension StoreSnapshot {
     /// The question with this id; nil if it is gone. Of an earlier question of its task, only what recognises a repeated
     /// answer is left.
     package func decision(_ id: DecisionID) throws -> DecisionRecord? {
-        if let last = try rows("SELECT \(Self.decisionColumns) WHERE decision.id = ?", id.rawValue).next() {
+        if let last = try rows("SELECT \(Self.decisionColumns) WHERE decision.id = ?", id).next() {
             return try Self.decision(last)
         }
         return try rows(
@@ -17,13 +17,13 @@ extension StoreSnapshot {
             SELECT earlier_decision.id, task, owner, identifier, 'answered', question, asked_at, answer, ? \
             FROM earlier_decision JOIN task ON task.id = earlier_decision.task JOIN session ON session.id = task.session \
             WHERE earlier_decision.id = ?
-            """, JSONColumn.encode(SettledDecisions()), id.rawValue
+            """, SettledDecisions(), id
         ).next().map(Self.decision)
     }
 
     /// The last question of a task, open or not.
     package func decision(of task: TaskID) throws -> DecisionRecord? {
-        try rows("SELECT \(Self.decisionColumns) WHERE task = ?", task.rawValue).next().map(Self.decision)
+        try rows("SELECT \(Self.decisionColumns) WHERE task = ?", task).next().map(Self.decision)
     }
 
     /// Open questions, the oldest first.
@@ -37,7 +37,7 @@ extension StoreSnapshot {
         var values: [any Bindable] = []
         if let owner {
             conditions.append("owner = ?")
-            values.append(owner.rawValue)
+            values.append(owner)
         }
         if let sessions {
             conditions.append("identifier IN (\(placeholders(sessions.count)))")
@@ -45,7 +45,7 @@ extension StoreSnapshot {
         }
         if let tasks {
             conditions.append("task IN (\(placeholders(tasks.count)))")
-            values += tasks.map(\.rawValue)
+            values += tasks
         }
         values.append(limit)
         return try rows(
@@ -57,11 +57,8 @@ extension StoreSnapshot {
 
     private static func decision(_ row: Row) throws -> DecisionRecord {
         DecisionRecord(
-            id: DecisionID(row[0] as Int64), task: TaskID(row[1] as Int64),
-            session: SessionKey(owner: UserID(row[2] as UInt32), identifier: row[3]),
-            state: try JSONColumn.word(row[4]), question: try JSONColumn.decode(row[5]),
-            askedAt: Timestamp(milliseconds: row[6]),
-            answer: try (row[7] as String?).map { try JSONColumn.decode($0) }, settled: try JSONColumn.decode(row[8]))
+            id: DecisionID(row[0] as Int64), task: row[1], session: row[2], state: try row.word(4),
+            question: try row.document(5), askedAt: row[6], answer: try row.document(7), settled: try row.document(8))
     }
 }
 
@@ -76,7 +73,7 @@ extension StoreTransaction {
         try keepLastAnswer(of: task, redacted)
         try execute(
             "INSERT INTO decision (task, state, question, asked_at, settled) VALUES (?, 'open', ?, ?, ?)",
-            task.rawValue, JSONColumn.encode(question), now.rawValue, JSONColumn.encode(settled))
+            task, question, now, settled)
         return DecisionID(connection.lastInsertedRow)
     }
 
@@ -84,7 +81,7 @@ extension StoreTransaction {
     package func answer(_ id: DecisionID, _ answer: DecisionAnswer, settled: SettledDecisions) throws {
         try execute(
             "UPDATE decision SET state = 'answered', answer = ?, settled = ? WHERE id = ? AND state = 'open'",
-            JSONColumn.encode(answer), JSONColumn.encode(settled), id.rawValue)
+            answer, settled, id)
     }
 
     /// The task continues another way: its question can no longer be answered. Only a question that its deadline closed
@@ -94,14 +91,12 @@ extension StoreTransaction {
             """
             UPDATE decision SET state = 'closed', question = json_remove(question, '$.deadline') \
             WHERE task = ? AND state = 'open'
-            """, task.rawValue)
+            """, task)
     }
 
     /// The question was not answered in time.
     package func closeDecision(of task: TaskID, settled: SettledDecisions) throws {
-        try execute(
-            "UPDATE decision SET settled = ?, state = 'closed' WHERE task = ?", JSONColumn.encode(settled),
-            task.rawValue)
+        try execute("UPDATE decision SET settled = ?, state = 'closed' WHERE task = ?", settled, task)
     }
 
     /// Stores what is settled for a task that asks no question, with its last question, if it had one.
@@ -112,7 +107,7 @@ extension StoreTransaction {
             """
             INSERT INTO decision (task, state, question, asked_at, settled) VALUES (?, 'closed', ?, ?, ?) \
             ON CONFLICT (task) DO UPDATE SET settled = excluded.settled
-            """, task.rawValue, JSONColumn.encode(question), now.rawValue, JSONColumn.encode(settled))
+            """, task, question, now, settled)
     }
 
     /// The task has ended, and an open question is closed. Of what its questions settled, only the request that it made
@@ -129,12 +124,10 @@ extension StoreTransaction {
         // A task that was paused or queued again while its client was asked.
         if known.state == .open { try closeDecision(of: task) }
         if !keepsBody { try setBody(task, .response, nil) }
-        let answer = try known.answer.map { JSONColumn.encode(try redacted($0)) }
         var left = SettledDecisions()
         left.standing = known.settled.standing
         try execute(
-            "UPDATE decision SET answer = ?, settled = ? WHERE id = ?", answer, JSONColumn.encode(left),
-            known.id.rawValue)
+            "UPDATE decision SET answer = ?, settled = ? WHERE id = ?", try known.answer.map(redacted), left, known.id)
     }
 
     /// The task starts again, or requests something else: nothing is settled any more, and the body of a redirect that
@@ -151,19 +144,18 @@ extension StoreTransaction {
     private func keepLastAnswer(of task: TaskID, _ redacted: (DecisionAnswer) throws -> DecisionAnswer) throws {
         guard let last = try decision(of: task) else { return }
         isUntidy = true
-        try execute("DELETE FROM decision WHERE task = ?", task.rawValue)
+        try execute("DELETE FROM decision WHERE task = ?", task)
         guard let answer = last.answer else { return }
         var question = Question(last.question.kind, default: last.question.default)
         question.protectionSpace = last.question.protectionSpace
         question.offered = last.question.offered
         try execute(
             "INSERT INTO earlier_decision (id, task, question, asked_at, answer) VALUES (?, ?, ?, ?, ?)",
-            last.id.rawValue, task.rawValue, JSONColumn.encode(question), last.askedAt.rawValue,
-            JSONColumn.encode(redacted(answer)))
+            last.id, task, question, last.askedAt, try redacted(answer))
         try execute(
             """
             DELETE FROM earlier_decision WHERE task = ?1 AND id <= (SELECT id FROM earlier_decision WHERE task = ?1 \
             ORDER BY id DESC LIMIT 1 OFFSET ?2)
-            """, task.rawValue, Bounds.decisions)
+            """, task, Bounds.decisions)
     }
 }

@@ -45,9 +45,7 @@ extension StoreSnapshot {
         guard let id = try sessionRow(session),
             let row = try rows("SELECT started_at, failures, program FROM launch WHERE session = ?", id).next()
         else { return nil }
-        return LaunchRecord(
-            startedAt: Timestamp(milliseconds: row[0]), failures: row[1],
-            program: try (row[2] as String?).map { try JSONColumn.decode($0) })
+        return LaunchRecord(startedAt: row[0], failures: row[1], program: try row.document(2))
     }
 }
 
@@ -56,13 +54,10 @@ extension StoreTransaction {
     /// - Throws: `session.not_found`.
     package func setLaunch(_ launch: LaunchRecord, of session: SessionKey) throws {
         try execute(
-            """
-            INSERT INTO launch (session, started_at, failures, program) VALUES (?, ?, ?, ?) ON CONFLICT (session) \
-            DO UPDATE SET started_at = excluded.started_at, failures = excluded.failures, program = excluded.program
-            """,
-            try existingSession(session), launch.startedAt.rawValue, launch.failures,
-            launch.program.map { JSONColumn.encode($0) })
+            Self.launchChange, try existingSession(session), launch.startedAt, launch.failures, launch.program)
     }
+
+    private static let launchChange = SQL(puttingInto: "launch", "session, started_at, failures, program")
 
     /// The session now has another program than the one that failed.
     package func forgetLaunchFailures(of session: SessionKey) throws {

@@ -42,18 +42,16 @@ extension StoreSnapshot {
 
     /// The part files that the task left, in the same order.
     package func leftParts(of task: TaskID) throws -> [LeftPart] {
-        try leftParts("WHERE task = ? ORDER BY folder, owner, name", task.rawValue)
+        try leftParts("WHERE task = ? ORDER BY folder, owner, name", task)
     }
 
-    private func leftParts<each Value: Bindable>(_ condition: String, _ values: repeat each Value) throws -> [LeftPart]
-    {
-        let columns = "owner, folder, name, task, device, inode, recorded_at"
-        return try rows("SELECT \(columns) FROM left_part \(condition)", repeat each values).map { row in
+    fileprivate static let leftPartColumns = "owner, folder, name, task, device, inode, recorded_at"
+
+    private func leftParts<each Value: Bindable>(_ tail: String, _ values: repeat each Value) throws -> [LeftPart] {
+        try rows("SELECT \(Self.leftPartColumns) FROM left_part \(tail)", repeat each values).map { row in
             LeftPart(
-                owner: UserID(row[0] as UInt32), folder: row[1], name: row[2], task: TaskID(row[3] as Int64),
-                device: (row[4] as Int64?).map { UInt64(bitPattern: $0) },
-                inode: (row[5] as Int64?).map { UInt64(bitPattern: $0) },
-                recordedAt: Timestamp(milliseconds: row[6]))
+                owner: row[0], folder: row[1], name: row[2], task: row[3], device: row[4], inode: row[5],
+                recordedAt: row[6])
         }
     }
 }
@@ -63,13 +61,8 @@ extension StoreTransaction {
     package func note(_ parts: [LeftPart]) throws {
         for part in parts {
             try execute(
-                """
-                INSERT INTO left_part (owner, folder, name, task, device, inode, recorded_at) \
-                VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
-                """,
-                part.owner.rawValue, part.folder, part.name, part.task.rawValue,
-                part.device.map { Int64(bitPattern: $0) }, part.inode.map { Int64(bitPattern: $0) },
-                part.recordedAt.rawValue)
+                "INSERT INTO left_part (\(Self.leftPartColumns)) VALUES (\(placeholders(7))) ON CONFLICT DO NOTHING",
+                part.owner, part.folder, part.name, part.task, part.device, part.inode, part.recordedAt)
         }
     }
 
@@ -78,7 +71,7 @@ extension StoreTransaction {
         for part in parts {
             try execute(
                 "DELETE FROM left_part WHERE folder = ? AND owner = ? AND name = ?",
-                part.folder, part.owner.rawValue, part.name)
+                part.folder, part.owner, part.name)
         }
     }
 }

@@ -19,18 +19,18 @@ package struct StoredMetrics: Sendable, Hashable {
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
     private init(writing metrics: TaskMetrics) {
-        var writer = MetricsWriter()
-        writer.bytes.reserveCapacity(16 + metrics.entries.count * 128)
-        writer.bytes.append(Self.format)
-        writer.add(Int64(metrics.dropped))
-        var entry = MetricsWriter()
-        for metrics in metrics.entries {
-            entry.bytes.removeAll(keepingCapacity: true)
-            entry.add(metrics)
-            writer.add(Int64(entry.bytes.count))
-            writer.bytes += entry.bytes
+        var writer = MetricsCoder()
+        writer.written.reserveCapacity(16 + metrics.entries.count * 128)
+        writer.written.append(Self.format)
+        writer.write(Int64(metrics.dropped))
+        var part = MetricsCoder()
+        for var entry in metrics.entries {
+            part.written.removeAll(keepingCapacity: true)
+            part.code(&entry)
+            writer.write(Int64(part.written.count))
+            writer.written += part.written
         }
-        bytes = writer.bytes
+        bytes = writer.written
     }
 
     /// These after the stored ones.
@@ -43,38 +43,19 @@ package struct StoredMetrics: Sendable, Hashable {
 
     /// nil if the format is another, or the bytes are damaged.
     package var metrics: TaskMetrics? {
-        var reader = MetricsReader(bytes[...])
-        guard reader.byte() == Self.format, let dropped = reader.number() else { return nil }
+        guard bytes.first == Self.format else { return nil }
+        var reader = MetricsCoder(reading: bytes.dropFirst())
+        let dropped = reader.number()
         var entries: [ExchangeMetrics] = []
-        while !reader.isAtEnd {
-            guard let length = reader.number(), let part = reader.take(length) else { return nil }
-            var entry = MetricsReader(part)
-            guard let metrics = entry.entry() else { return nil }
-            entries.append(metrics)
+        while !reader.isDamaged, !reader.rest.isEmpty {
+            var part = MetricsCoder(reading: reader.take(reader.number()))
+            var entry = ExchangeMetrics(fetchStart: 0)
+            part.code(&entry)
+            if part.isDamaged { return nil }
+            entries.append(entry)
         }
-        return TaskMetrics(entries, dropped: Int(clamping: dropped))
+        return reader.isDamaged ? nil : TaskMetrics(entries, dropped: Int(clamping: dropped))
     }
-}
-
-/// Which members an entry has, and its Boolean members.
-private struct Members: OptionSet {
-    let rawValue: Int64
-    static let lookup = Members(rawValue: 1)
-    static let connect = Members(rawValue: 2)
-    static let secure = Members(rawValue: 4)
-    static let request = Members(rawValue: 8)
-    static let response = Members(rawValue: 16)
-    static let reused = Members(rawValue: 32)
-    static let proxy = Members(rawValue: 64)
-    static let remote = Members(rawValue: 128)
-    static let local = Members(rawValue: 256)
-    static let tls = Members(rawValue: 512)
-    static let cached = Members(rawValue: 1024)
-
-    static let intervals: [(Members, WritableKeyPath<ExchangeMetrics, ExchangeMetrics.Interval?> & Sendable)] = [
-        (.lookup, \.domainLookup), (.connect, \.connect), (.secure, \.secureConnection), (.request, \.request),
-        (.response, \.response),
-    ]
 }
 
 extension ExchangeMetrics.TransferProtocol {
@@ -97,142 +78,121 @@ extension ExchangeMetrics.TransferProtocol {
     }
 }
 
-private struct MetricsWriter {
-    var bytes: [UInt8] = []
+/// Writes an entry, or reads it into one that is given: one order of members for both.
+private struct MetricsCoder {
+    var written: [UInt8] = []
+    /// What is still to be read.
+    private(set) var rest: ArraySlice<UInt8> = []
+    private let isReading: Bool
+    /// The bytes end early, or do not say a value.
+    private(set) var isDamaged = false
 
-    mutating func add(_ value: Int64) {
+    init() { isReading = false }
+    init(reading bytes: ArraySlice<UInt8>) { (rest, isReading) = (bytes, true) }
+
+    mutating func write(_ value: Int64) {
         var rest = UInt64(max(0, value))
         while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            written.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
         }
-        bytes.append(UInt8(rest))
+        written.append(UInt8(rest))
     }
 
-    mutating func add(_ text: String) {
-        add(Int64(text.utf8.count))
-        bytes += text.utf8
-    }
-
-    mutating func add(_ interval: ExchangeMetrics.Interval?) {
-        guard let interval else { return }
-        add(interval.start)
-        add(interval.end - interval.start)
-    }
-
-    mutating func add(_ endpoint: ExchangeMetrics.Endpoint?) {
-        guard let endpoint else { return }
-        add(endpoint.address)
-        add(Int64(endpoint.port))
-    }
-
-    mutating func add(_ entry: ExchangeMetrics) {
-        var members: Members = entry.isReused ? .reused : []
-        if entry.domainLookup != nil { members.insert(.lookup) }
-        if entry.connect != nil { members.insert(.connect) }
-        if entry.secureConnection != nil { members.insert(.secure) }
-        if entry.request != nil { members.insert(.request) }
-        if entry.response != nil { members.insert(.response) }
-        if entry.proxy != nil { members.insert(.proxy) }
-        if entry.remote != nil { members.insert(.remote) }
-        if entry.local != nil { members.insert(.local) }
-        if entry.tls != nil { members.insert(.tls) }
-        if entry.isFromCache { members.insert(.cached) }
-        add(members.rawValue)
-        add(entry.transferProtocol?.code ?? 0)
-        add(entry.fetchStart)
-        add(entry.domainLookup)
-        add(entry.connect)
-        add(entry.secureConnection)
-        add(entry.request)
-        add(entry.response)
-        if let proxy = entry.proxy { add(proxy) }
-        add(entry.remote)
-        add(entry.local)
-        if let tls = entry.tls {
-            add(tls.version)
-            add(tls.cipher)
-        }
-        add(entry.requestHeaderBytes)
-        add(entry.requestBodyBytes)
-        add(entry.responseHeaderBytes)
-        add(entry.responseBodyBytes)
-    }
-}
-
-private struct MetricsReader {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
-
-    var isAtEnd: Bool { rest.isEmpty }
-
-    mutating func byte() -> UInt8? { rest.popFirst() }
-
-    /// nil if the bytes end early, or the number has more than 63 bits.
-    mutating func number() -> Int64? {
+    /// Has at most 63 bits.
+    mutating func number() -> Int64 {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 63, by: 7) {
-            guard let byte = rest.popFirst() else { return nil }
+            guard let byte = rest.popFirst() else { break }
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return Int64(value) }
         }
-        return nil
+        isDamaged = true
+        return 0
     }
 
-    mutating func take(_ count: Int64) -> ArraySlice<UInt8>? {
-        guard count <= rest.count else { return nil }
-        defer { rest = rest.dropFirst(Int(count)) }
-        return rest.prefix(Int(count))
+    mutating func take(_ count: Int64) -> ArraySlice<UInt8> {
+        if count > rest.count { isDamaged = true }
+        let taken = rest.prefix(Int(clamping: count))
+        rest = rest.dropFirst(taken.count)
+        return taken
     }
 
-    private mutating func text() -> String? {
-        number().flatMap { take($0) }.flatMap { String(validating: $0, as: UTF8.self) }
+    private mutating func code(_ value: inout Int64) {
+        if isReading { value = number() } else { write(value) }
     }
 
-    private mutating func interval() -> ExchangeMetrics.Interval? {
-        guard let start = number(), let length = number() else { return nil }
+    private mutating func code(_ text: inout String) {
+        if !isReading {
+            write(Int64(text.utf8.count))
+            written += text.utf8
+        } else if let read = String(validating: take(number()), as: UTF8.self) {
+            text = read
+        } else {
+            isDamaged = true
+        }
+    }
+
+    private mutating func code(_ interval: inout ExchangeMetrics.Interval?, if isThere: Bool) {
+        guard isThere else { return }
+        var (start, length) = interval.map { ($0.start, $0.end - $0.start) } ?? (0, 0)
+        code(&start)
+        code(&length)
         let (end, isTooLong) = start.addingReportingOverflow(length)
-        return isTooLong ? nil : ExchangeMetrics.Interval(start, end)
+        if isTooLong { isDamaged = true }
+        if isReading { interval = ExchangeMetrics.Interval(start, end) }
     }
 
-    private mutating func endpoint() -> ExchangeMetrics.Endpoint? {
-        guard let address = text(), let port = number().flatMap({ UInt16(exactly: $0) }) else { return nil }
-        return ExchangeMetrics.Endpoint(address, port)
+    private mutating func code(_ endpoint: inout ExchangeMetrics.Endpoint?, if isThere: Bool) {
+        guard isThere else { return }
+        var (address, port) = endpoint.map { ($0.address, Int64($0.port)) } ?? ("", 0)
+        code(&address)
+        code(&port)
+        if UInt16(exactly: port) == nil { isDamaged = true }
+        if isReading { endpoint = ExchangeMetrics.Endpoint(address, UInt16(clamping: port)) }
     }
 
-    /// nil if it is damaged.
-    mutating func entry() -> ExchangeMetrics? {
-        guard let bits = number(), let code = number(), let start = number() else { return nil }
-        let members = Members(rawValue: bits)
-        var entry = ExchangeMetrics(fetchStart: start)
-        entry.isReused = members.contains(.reused)
-        entry.isFromCache = members.contains(.cached)
-        entry.transferProtocol = ExchangeMetrics.TransferProtocol(code: code)
-        for (member, path) in Members.intervals where members.contains(member) {
-            guard let interval = interval() else { return nil }
-            entry[keyPath: path] = interval
+    /// The first number says by bits which members an entry has, and its Boolean members.
+    mutating func code(_ entry: inout ExchangeMetrics) {
+        var bits: Int64 = isReading ? 0 : Self.bits(of: entry)
+        code(&bits)
+        func isThere(_ place: Int) -> Bool { bits & 1 << place != 0 }
+        (entry.isReused, entry.isFromCache) = (isThere(5), isThere(10))
+        var kind = entry.transferProtocol?.code ?? 0
+        code(&kind)
+        entry.transferProtocol = ExchangeMetrics.TransferProtocol(code: kind)
+        code(&entry.fetchStart)
+        code(&entry.domainLookup, if: isThere(0))
+        code(&entry.connect, if: isThere(1))
+        code(&entry.secureConnection, if: isThere(2))
+        code(&entry.request, if: isThere(3))
+        code(&entry.response, if: isThere(4))
+        if isThere(6) {
+            var proxy = entry.proxy ?? ""
+            code(&proxy)
+            entry.proxy = proxy
         }
-        guard readConnection(members, into: &entry) else { return nil }
-        let counts: [WritableKeyPath<ExchangeMetrics, Int64>] = [
-            \.requestHeaderBytes, \.requestBodyBytes, \.responseHeaderBytes, \.responseBodyBytes,
+        code(&entry.remote, if: isThere(7))
+        code(&entry.local, if: isThere(8))
+        if isThere(9) {
+            var tls = entry.tls ?? ExchangeMetrics.TLS(version: "", cipher: "")
+            code(&tls.version)
+            code(&tls.cipher)
+            entry.tls = tls
+        }
+        code(&entry.requestHeaderBytes)
+        code(&entry.requestBodyBytes)
+        code(&entry.responseHeaderBytes)
+        code(&entry.responseBodyBytes)
+    }
+
+    private static func bits(of entry: ExchangeMetrics) -> Int64 {
+        let members = [
+            entry.domainLookup != nil, entry.connect != nil, entry.secureConnection != nil, entry.request != nil,
+            entry.response != nil, entry.isReused, entry.proxy != nil, entry.remote != nil, entry.local != nil,
+            entry.tls != nil, entry.isFromCache,
         ]
-        for count in counts {
-            guard let value = number() else { return nil }
-            entry[keyPath: count] = value
-        }
-        return entry
-    }
-
-    private mutating func readConnection(_ members: Members, into entry: inout ExchangeMetrics) -> Bool {
-        if members.contains(.proxy) { entry.proxy = text() }
-        if members.contains(.remote) { entry.remote = endpoint() }
-        if members.contains(.local) { entry.local = endpoint() }
-        if members.contains(.tls), let version = text(), let cipher = text() {
-            entry.tls = ExchangeMetrics.TLS(version: version, cipher: cipher)
-        }
-        return members.contains(.proxy) == (entry.proxy != nil) && members.contains(.remote) == (entry.remote != nil)
-            && members.contains(.local) == (entry.local != nil) && members.contains(.tls) == (entry.tls != nil)
+        return members.enumerated().reduce(0) { $1.element ? $0 | 1 << $1.offset : $0 }
     }
 }
 
@@ -241,7 +201,7 @@ extension StoreSnapshot {
     package func metrics(of id: TaskID) throws -> TaskMetrics { try storedMetrics(of: id)?.metrics ?? TaskMetrics() }
 
     func storedMetrics(of id: TaskID) throws -> StoredMetrics? {
-        try rows("SELECT metrics FROM task WHERE id = ?", id.rawValue).next()
+        try rows("SELECT metrics FROM task WHERE id = ?", id).next()
             .flatMap { $0[0] as [UInt8]? }.map { StoredMetrics(bytes: $0) }
     }
 }
@@ -250,6 +210,6 @@ extension StoreTransaction {
     /// Appends the metrics of a run's exchanges, if the run's end is stored separately.
     package func add(_ metrics: StoredMetrics, to id: TaskID) throws {
         let all = metrics.appended(to: try storedMetrics(of: id))
-        try execute("UPDATE task SET metrics = ? WHERE id = ?", all.bytes, id.rawValue)
+        try execute("UPDATE task SET metrics = ? WHERE id = ?", all.bytes, id)
     }
 }

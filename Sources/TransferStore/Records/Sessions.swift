@@ -2,9 +2,8 @@ import Threading
 import TransferModel
 
 extension StoreSnapshot {
-    private static var sessionColumns: String {
+    private static let sessionColumns =
         "owner, identifier, kind, state, configuration, created_at, paused_since, paused_time"
-    }
 
     /// The session; `shared` exists for every owner, and has the default configuration before its first task.
     package func session(_ key: SessionKey) throws -> SessionRecord? {
@@ -16,8 +15,7 @@ extension StoreSnapshot {
 
     private func storedSession(_ key: SessionKey) throws -> SessionRecord? {
         let row = try rows(
-            "SELECT \(Self.sessionColumns) FROM session WHERE owner = ? AND identifier = ?", key.owner.rawValue,
-            key.identifier
+            "SELECT \(Self.sessionColumns) FROM session WHERE owner = ? AND identifier = ?", key.owner, key.identifier
         ).next()
         if let row { return try sessionRecord(row) }
         return key.identifier == SessionKey.sharedIdentifier ? try unwrittenShared(of: key.owner) : nil
@@ -28,8 +26,8 @@ extension StoreSnapshot {
         var sessions = try rows(
             """
             SELECT \(Self.sessionColumns) FROM session WHERE ?1 IS NULL OR owner = ?1 ORDER BY owner, identifier
-            """, owner?.rawValue
-        ).map { try sessionRecord($0) }
+            """, owner
+        ).map(sessionRecord)
         if let owner, !sessions.contains(where: { $0.key.identifier == SessionKey.sharedIdentifier }) {
             sessions.insert(try unwrittenShared(of: owner), at: 0)
         }
@@ -55,7 +53,7 @@ extension StoreSnapshot {
             """
             SELECT \(Self.sessionColumns) FROM session WHERE (?1 IS NULL OR owner = ?1) \
             AND (?2 IS NULL OR (owner, identifier) > (?2, ?3)) ORDER BY owner, identifier
-            """, owner?.rawValue, last?.owner.rawValue, last?.identifier)
+            """, owner, last?.owner, last?.identifier)
         while let row = try rows.next() {
             if let shared = unwritten, shared.key.identifier < row[1] as String {
                 if sessions.count == limit { return (sessions, true) }
@@ -75,9 +73,7 @@ extension StoreSnapshot {
 
     /// Sessions of `owner` that are not invalidated.
     package func openSessionCount(of owner: UserID) throws -> Int {
-        Int(
-            try integer(
-                "SELECT count(*) FROM session WHERE owner = ? AND state <> 'invalidated'", owner.rawValue) ?? 0)
+        Int(try integer("SELECT count(*) FROM session WHERE owner = ? AND state <> 'invalidated'", owner) ?? 0)
     }
 
     /// The paused sessions, from an index that has no others.
@@ -85,15 +81,12 @@ extension StoreSnapshot {
         // Reads no counter, so deferred changes need not be written first: this is asked at each claim.
         let rows = try connection.rows(
             "SELECT owner, identifier FROM session INDEXED BY session_paused WHERE paused_since IS NOT NULL")
-        var keys: Set<SessionKey> = []
-        while let row = try rows.next() { keys.insert(SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1])) }
-        return keys
+        return Set(try rows.map { $0[0] as SessionKey })
     }
 
     /// The newest task of all sessions; nil if there is none.
     package func lastTask() throws -> TaskID? {
-        guard let row = try rows("SELECT max(id) FROM task").next(), let id: Int64 = row[0] else { return nil }
-        return TaskID(id)
+        try integer("SELECT max(id) FROM task").map { TaskID($0) }
     }
 
     /// Whether a task of the session is in a state that is not final.
@@ -112,7 +105,7 @@ extension StoreSnapshot {
             """
             SELECT count(*) FROM event WHERE owner = ? AND session = ? AND sequence > ? \
             AND (type = 'task.completed' OR type = 'task.failed' OR type = 'task.cancelled')
-            """, session.owner.rawValue, session.identifier, acknowledged.rawValue)
+            """, session.owner, session.identifier, acknowledged)
         return Int(count ?? 0)
     }
 
@@ -125,26 +118,23 @@ extension StoreSnapshot {
             SELECT count(*) FROM decision JOIN task ON task.id = decision.task \
             WHERE decision.state = 'open' AND task.session = ? AND EXISTS (SELECT 1 FROM event \
             WHERE event.task = decision.task AND type = 'task.decision' AND sequence > ?)
-            """, row, acknowledged.rawValue)
+            """, row, acknowledged)
         return Int(count ?? 0)
     }
 
     func sessionRow(_ key: SessionKey) throws -> Int64? {
-        try connection.integer(
-            "SELECT id FROM session WHERE owner = ? AND identifier = ?", key.owner.rawValue, key.identifier)
+        try connection.integer("SELECT id FROM session WHERE owner = ? AND identifier = ?", key.owner, key.identifier)
     }
 
     private func unwrittenShared(of owner: UserID) throws -> SessionRecord {
-        let created = try integer("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'created_at'") ?? 0
+        let created = try meta("created_at").flatMap { Int64($0) } ?? 0
         return SessionRecord(key: .shared(of: owner), createdAt: Timestamp(milliseconds: created))
     }
 
     private func sessionRecord(_ row: Row) throws -> SessionRecord {
-        let key = SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1])
         var session = SessionRecord(
-            key: key, kind: try JSONColumn.word(row[2]), state: try JSONColumn.word(row[3]),
-            configuration: try KnownConfigurations.configuration(of: key, row[4]),
-            createdAt: Timestamp(milliseconds: row[5]))
+            key: row[0], kind: try row.word(2), state: try row.word(3),
+            configuration: try Self.configuration(of: row[0], row[4]), createdAt: row[5])
         session.pause = SessionPause(since: row[6], time: row[7])
         return session
     }
@@ -162,11 +152,11 @@ extension StoreTransaction {
             """
             INSERT INTO session (owner, identifier, kind, state, configuration, created_at) VALUES (?, ?, ?, ?, ?, ?)
             """,
-            session.key.owner.rawValue, session.key.identifier, session.kind.rawValue, session.state.rawValue,
-            JSONColumn.encode(session.configuration), session.createdAt.rawValue)
+            session.key.owner, session.key.identifier, session.kind.rawValue, session.state.rawValue,
+            session.configuration, session.createdAt)
         let row = connection.lastInsertedRow
         for state in TaskState.allCases {
-            try execute("INSERT INTO task_count (session, state, count) VALUES (?, ?, 0)", row, state.rawValue)
+            try execute("INSERT INTO task_count (session, state, count) VALUES (?, ?, 0)", row, state)
         }
         return row
     }
@@ -181,9 +171,8 @@ extension StoreTransaction {
             UPDATE session SET kind = ?, state = ?, configuration = ?, created_at = ?, paused_since = ?, paused_time = ? \
             WHERE owner = ? AND identifier = ?
             """,
-            session.kind.rawValue, session.state.rawValue, JSONColumn.encode(session.configuration),
-            session.createdAt.rawValue, session.pause.since, session.pause.time,
-            session.key.owner.rawValue, session.key.identifier)
+            session.kind.rawValue, session.state.rawValue, session.configuration, session.createdAt,
+            session.pause.since, session.pause.time, session.key.owner, session.key.identifier)
     }
 
     /// Row of the session; `shared` is stored when it is first needed.
@@ -204,7 +193,7 @@ extension StoreTransaction {
             throw TransferError.bad("sequence", "the log ends at \(head).")
         }
         if try subscriber(name, owner: owner) == nil {
-            let known = try integer("SELECT count(*) FROM subscriber WHERE owner = ?", owner.rawValue) ?? 0
+            let known = try integer("SELECT count(*) FROM subscriber WHERE owner = ?", owner) ?? 0
             guard known < Bounds.subscribers else {
                 throw TransferError(
                     .limitReached,
@@ -215,7 +204,7 @@ extension StoreTransaction {
             """
             INSERT INTO subscriber (owner, name, sequence) VALUES (?, ?, ?) \
             ON CONFLICT (owner, name) DO UPDATE SET sequence = max(sequence, excluded.sequence)
-            """, owner.rawValue, name, sequence.rawValue)
+            """, owner, name, sequence)
         return try subscriber(name, owner: owner) ?? sequence
     }
 
@@ -223,50 +212,40 @@ extension StoreTransaction {
     /// - Returns: whether there was one.
     @discardableResult
     package func forget(_ name: String, owner: UserID) throws -> Bool {
-        try changes("DELETE FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
+        try changes("DELETE FROM subscriber WHERE owner = ? AND name = ?", owner, name)
     }
 
     /// Stores a setting.
     package func setSetting(_ name: String, _ value: JSONValue) throws {
-        try execute(
-            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            name, JSONColumn.encode(value))
+        try execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, JSONColumn.encode(value))
     }
 
     package func removeSetting(_ name: String) throws { try execute("DELETE FROM setting WHERE name = ?", name) }
 }
 
-/// Remembers long configurations of sessions. Each task needs the configuration of its session, and in a database from
-/// before the bounds one configuration may have megabytes. Decoding it for every task would delay all tasks.
-enum KnownConfigurations {
-    private struct Known {
-        var text: String
-        var configuration: SessionConfiguration
-    }
+extension StoreSnapshot {
+    private typealias Known = (text: String, configuration: SessionConfiguration)
 
-    /// Decoding a shorter one costs microseconds.
+    /// Decoding a shorter text costs microseconds.
     private static let leastLength = 1 << 10
     /// Bytes of all texts together; beyond this, all are forgotten.
     private static let most = 64 << 20
 
-    private struct Memory {
-        var known: [SessionKey: Known] = [:]
-        var bytes = 0
-    }
-
-    private static let memory = Guarded(Memory())
+    /// Each task needs the configuration of its session, and in a database from before the bounds one configuration may
+    /// have megabytes. Decoding it for every task would delay all tasks.
+    private static let longConfigurations = Guarded<(known: [SessionKey: Known], bytes: Int)>(([:], 0))
 
     /// - Throws: `internal` if the text cannot be read.
-    static func configuration(of key: SessionKey, _ text: String) throws -> SessionConfiguration {
+    private static func configuration(of key: SessionKey, _ text: String) throws -> SessionConfiguration {
         let length = text.utf8.count
         guard length >= leastLength else { return try JSONColumn.decode(text) }
         // Whatever is stored by now, an equal text means the same.
-        if let known = memory.withLock({ $0.known[key] }), known.text == text { return known.configuration }
+        if let known = longConfigurations.withLock({ $0.known[key] }), known.text == text { return known.configuration }
         let configuration: SessionConfiguration = try JSONColumn.decode(text)
-        memory.withLock { memory in
-            if memory.bytes + length > most { memory = Memory() }
+        longConfigurations.withLock { memory in
+            if memory.bytes + length > most { memory = ([:], 0) }
             memory.bytes += length - (memory.known[key]?.text.utf8.count ?? 0)
-            memory.known[key] = Known(text: text, configuration: configuration)
+            memory.known[key] = (text, configuration)
         }
         return configuration
     }

@@ -19,17 +19,15 @@ package struct UploadEnding: Hashable, Sendable {
 extension StoreSnapshot {
     /// The uploads to end at their servers, the first due first.
     package func uploadEndings(limit: Int) throws -> [UploadEnding] {
-        return try rows(
+        try rows(
             """
             SELECT id, task, owner, session, spec, progress, failures, recorded_at, next_attempt_at \
             FROM upload_ending ORDER BY next_attempt_at, id LIMIT ?
             """, limit
         ).map { row in
             UploadEnding(
-                id: row[0], task: TaskID(row[1] as Int64),
-                session: SessionKey(owner: UserID(row[2] as UInt32), identifier: row[3]),
-                spec: try JSONColumn.decode(row[4]), progress: try JSONColumn.decode(row[5]), failures: row[6],
-                recordedAt: Timestamp(milliseconds: row[7]), nextAttemptAt: Timestamp(milliseconds: row[8]))
+                id: row[0], task: row[1], session: row[2], spec: try row.document(4), progress: try row.document(5),
+                failures: row[6], recordedAt: row[7], nextAttemptAt: row[8])
         }
     }
 }
@@ -45,15 +43,14 @@ extension StoreTransaction {
             INSERT INTO upload_ending (task, owner, session, spec, progress, recorded_at, next_attempt_at) \
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
-            record.id.rawValue, record.session.owner.rawValue, record.session.identifier,
-            JSONColumn.encode(record.spec), JSONColumn.encode(progress), now.rawValue, now.rawValue)
+            record.id, record.session.owner, record.session.identifier, record.spec, progress, now, now)
     }
 
     /// The server could not be told; it is tried again at `time`.
     package func postpone(_ ending: UploadEnding, failures: Int, until time: Timestamp) throws {
         try execute(
             "UPDATE upload_ending SET failures = ?, next_attempt_at = ? WHERE id = ?",
-            failures, time.rawValue, ending.id)
+            failures, time, ending.id)
     }
 
     /// The server knows, or is no longer told.

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// A value that SQLite takes as a parameter of a statement.
 protocol Bindable {
     func bind(to statement: Statement, at index: Int32)
@@ -13,6 +15,15 @@ extension Int: Bindable {
 
 extension UInt32: Bindable {
     func bind(to statement: Statement, at index: Int32) { statement.bind(Int64(self), at: index) }
+}
+
+/// A device or an inode, with the same bits.
+extension UInt64: Bindable {
+    func bind(to statement: Statement, at index: Int32) { statement.bind(Int64(bitPattern: self), at: index) }
+}
+
+extension Bool: Bindable {
+    func bind(to statement: Statement, at index: Int32) { statement.bind(self ? Int64(1) : 0, at: index) }
 }
 
 extension Double: Bindable {
@@ -32,3 +43,19 @@ extension [UInt8]: Bindable {
 extension Optional: Bindable where Wrapped: Bindable {
     func bind(to statement: Statement, at index: Int32) { self?.bind(to: statement, at: index) }
 }
+
+extension Bindable where Self: RawRepresentable, RawValue: Bindable {
+    func bind(to statement: Statement, at index: Int32) { rawValue.bind(to: statement, at: index) }
+}
+
+extension TaskID: Bindable {}
+extension DecisionID: Bindable {}
+extension UserID: Bindable {}
+extension SequenceNumber: Bindable {}
+extension ByteCount: Bindable {}
+extension Seconds: Bindable {}
+extension Timestamp: Bindable {}
+extension TaskKind: Bindable {}
+extension TaskState: Bindable {}
+extension WaitReason: Bindable {}
+extension BodyRole: Bindable {}

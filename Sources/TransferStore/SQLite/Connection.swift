@@ -2,31 +2,20 @@ import CSQLite
 
 /// One connection to a database. Only one thread uses it at a time: it may be passed from thread to thread.
 final class Connection: @unchecked Sendable {
-    enum Access {
-        case reading, writing
-        /// A database in memory, of this connection alone.
-        case memory
-
-        fileprivate var flags: Int32 {
-            switch self {
-            case .reading: SQLITE_OPEN_READONLY
-            case .writing: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-            case .memory: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY
-            }
-        }
-    }
-
     /// nil once it is closed.
     private(set) var handle: OpaquePointer?
     /// The statements used so far, all kept prepared.
     private var statements: [String: Statement] = [:]
     private var known: [Statement?] = []
 
-    /// - Parameter patience: milliseconds for which it waits for other connections' locks.
+    /// - Parameters:
+    ///   - path: `:memory:` for a database in memory, of this connection alone.
+    ///   - patience: milliseconds for which it waits for other connections' locks.
     /// - Throws: `SQLiteError`.
-    init(_ path: String, _ access: Access, patience: Int32 = 10_000) throws {
+    init(_ path: String, isReadOnly: Bool = false, patience: Int32 = 10_000) throws {
         _ = Self.library
-        let code = sqlite3_open_v2(path, &handle, access.flags | SQLITE_OPEN_NOMUTEX, nil)
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
         do {
             guard code == SQLITE_OK else {
                 throw handle.map { SQLiteError(lastOf: $0) } ?? SQLiteError(code, String(cString: sqlite3_errstr(code)))
@@ -90,6 +79,12 @@ final class Connection: @unchecked Sendable {
         try statement.runAndClear()
     }
 
+    func execute<each Value: Bindable>(_ sql: SQL, _ values: repeat each Value) throws {
+        let statement = try statement(sql)
+        statement.bind(all: repeat each values)
+        try statement.runAndClear()
+    }
+
     func rows<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Rows {
         let statement = try statement(sql)
         statement.bind(all: repeat each values)
@@ -121,10 +116,9 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Transactions
 
-    enum Outcome { case commit, rollback }
-
     /// Runs `body` in a transaction that may write.
-    func writing(_ body: () throws -> Outcome) throws {
+    /// - Parameter body: returns false to undo its changes.
+    func writing(_ body: () throws -> Bool) throws {
         try run(Self.beginWriting)
         try end(body)
     }
@@ -135,7 +129,7 @@ final class Connection: @unchecked Sendable {
         var value: Value?
         try end {
             value = try body()
-            return .commit
+            return true
         }
         guard let value else { throw SQLiteError(SQLITE_INTERNAL, "A read has no result.") }
         return value
@@ -157,12 +151,9 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    private func end(_ body: () throws -> Outcome) throws {
+    private func end(_ body: () throws -> Bool) throws {
         do {
-            switch try body() {
-            case .commit: try run(Self.commit)
-            case .rollback: try run(Self.rollback)
-            }
+            try run(try body() ? Self.commit : Self.rollback)
         } catch {
             if isInTransaction { try? run(Self.rollback) }
             throw error

@@ -55,7 +55,7 @@ final class Database: Sendable {
 
     /// Opens all files that reading needs: SQLite opens the log at the first read.
     private static func reader(of path: String) throws -> Connection {
-        let connection = try Connection(path, .reading)
+        let connection = try Connection(path, isReadOnly: true)
         try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         return connection
     }

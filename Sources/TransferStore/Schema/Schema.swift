@@ -5,7 +5,7 @@ enum Schema {
     /// The `application_id` of dld's databases: "dld" and a zero.
     static let application: Int64 = 0x646c_6400
     /// In order. A database's `user_version` is the number of texts that it was given.
-    static let texts = [Schema0001.sql]
+    static let texts = [version1]
     /// What unreleased builds left whose last schema is that of version 1: they noted migrations in a table.
     static let convertible = "32 migrations up to 0035"
 
@@ -18,7 +18,7 @@ enum Schema {
             if isConverted { try connection.execute("DROP TABLE grdb_migrations") }
             for text in texts.dropFirst(isConverted ? 1 : version) { try connection.execute(text) }
             try connection.execute("PRAGMA application_id = \(application); PRAGMA user_version = \(texts.count)")
-            return .commit
+            return true
         }
     }
 

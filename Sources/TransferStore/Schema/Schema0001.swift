@@ -1,7 +1,7 @@
-/// The schema of version 1: all tables, then what later versions change. Frozen once it is released: a change is the
-/// text of the next version.
-enum Schema0001 {
-    static let sql = """
+extension Schema {
+    /// All tables of version 1; later versions change them. Frozen once it is released: a change is the text of the
+    /// next version.
+    static let version1 = """
         CREATE TABLE meta (
             name TEXT PRIMARY KEY NOT NULL,
             value TEXT NOT NULL

@@ -31,7 +31,7 @@ final class Checkpointing: Sendable {
     ///   - path: of a database in WAL mode.
     ///   - hasThread: false if the committing thread also copies.
     init(path: String, hasThread: Bool) throws {
-        let connection = try Connection(path, .writing, patience: 0)
+        let connection = try Connection(path, patience: 0)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = 16")
         self.connection = Guarded(connection)
         thread = KeyedQueue(name: "dld-checkpoint", width: hasThread ? 1 : 0, limit: 1)

@@ -11,7 +11,7 @@ extension StoreTransaction {
         guard last > first else { return 0 }
         try execute(
             "UPDATE event SET filed = 1 WHERE sequence > ? AND sequence <= ? AND task IS NOT NULL", first, last)
-        try execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('events_filed', ?)", String(last))
+        try setMeta("events_filed", String(last))
         return head - last
     }
 }

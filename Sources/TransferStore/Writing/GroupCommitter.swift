@@ -14,10 +14,7 @@ final class GroupCommitter: Sendable {
     }
 
     /// What the bodies of one commit did.
-    private struct Outcome {
-        var events: [EventRecord] = []
-        var isUntidy = false
-    }
+    private typealias Outcome = (events: [EventRecord], isUntidy: Bool)
 
     /// Each access to a bare function in a generic box would wrap it once more (see `Guarded`).
     private struct Observer {
@@ -156,12 +153,12 @@ final class GroupCommitter: Sendable {
 
     private func commit(_ group: [any PendingWrite]) throws -> Outcome {
         try database.write { writer in
-            var outcome = Outcome()
+            var outcome: Outcome = ([], false)
             do {
                 let isDone = try runTogether(group, in: writer, into: &outcome)
                 if !isDone, group.count > 1 {
                     // The body that failed must not take the changes of the others with it.
-                    outcome = Outcome()
+                    outcome = ([], false)
                     try runApart(group, in: writer, into: &outcome)
                 }
             } catch {
@@ -184,15 +181,13 @@ final class GroupCommitter: Sendable {
             recent.begin(writer)
             for write in group where isDone { isDone = try run(write, in: writer, into: &outcome) { try $0() } }
             if isDone { try recent.tallies.write(to: writer) }
-            return isDone ? .commit : .rollback
+            return isDone
         }
         return isDone
     }
 
     /// Runs each body in its own savepoint.
-    private func runApart(
-        _ group: [any PendingWrite], in writer: Connection, into outcome: inout Outcome
-    ) throws {
+    private func runApart(_ group: [any PendingWrite], in writer: Connection, into outcome: inout Outcome) throws {
         try writer.writing {
             recent.begin(writer)
             for write in group {
@@ -203,7 +198,7 @@ final class GroupCommitter: Sendable {
                     }
                 }
             }
-            return .commit
+            return true
         }
     }
 

@@ -43,10 +43,7 @@ struct RowValues {
     let statement: Statement
     let first: Int32
 
-    func set(_ column: Int32, _ value: Int64?) { if let value { statement.bind(value, at: first + column) } }
-    func set(_ column: Int32, _ value: Double) { statement.bind(value, at: first + column) }
+    func set(_ column: Int32, _ value: some Bindable) { value.bind(to: statement, at: first + column) }
     /// - Parameter text: UTF-8.
     func set(_ column: Int32, text: [UInt8]) { statement.bind(text: text, at: first + column) }
-    func set(_ column: Int32, _ bytes: [UInt8]) { statement.bind(bytes, at: first + column) }
-    func set(_ column: Int32, _ text: String?) { if let text { statement.bind(text, at: first + column) } }
 }

@@ -66,10 +66,8 @@ extension StoreTransaction {
         }
         let statement = try connection.statement(columns.update)
         let isMet = try memory.changing(change, expiry: expiry) {
-            let next = try columns.bind(change, expiry, to: statement)
-            statement.bind(change.id.rawValue, at: next)
-            statement.bind(change.from.rawValue, at: next + 1)
-            try statement.run()
+            columns.bind(change, expiry, to: statement)
+            try statement.runAndClear()
             return connection.changes > 0
         }
         if isMet { try memory.tallies.move(place, from: change.from, to: change.status.state, in: connection) }
@@ -83,58 +81,31 @@ extension StoreTransaction {
     }
 }
 
-/// The columns that a change of a task's status writes: the status, `expires_at`, the result and the metrics.
+/// The columns that a change of a task's status writes: those of the status, by their places in `StatusColumn.all`,
+/// `expires_at`, the result and the metrics.
 struct StatusColumns: OptionSet, Hashable {
     let rawValue: UInt32
 
-    static let state = StatusColumns(rawValue: 1 << 0)
-    static let reason = StatusColumns(rawValue: 1 << 1)
-    static let nextAttempt = StatusColumns(rawValue: 1 << 2)
-    static let error = StatusColumns(rawValue: 1 << 3)
-    static let attempts = StatusColumns(rawValue: 1 << 4)
-    static let failures = StatusColumns(rawValue: 1 << 5)
-    static let restarts = StatusColumns(rawValue: 1 << 6)
-    static let started = StatusColumns(rawValue: 1 << 7)
-    static let finished = StatusColumns(rawValue: 1 << 8)
-    static let used = StatusColumns(rawValue: 1 << 9)
-    static let mark = StatusColumns(rawValue: 1 << 10)
-    static let unresolved = StatusColumns(rawValue: 1 << 11)
-    static let shortBody = StatusColumns(rawValue: 1 << 12)
-    static let expiry = StatusColumns(rawValue: 1 << 13)
+    static let expiry = StatusColumns(rawValue: 1 << StatusColumn.all.count)
     /// The task's result: seven columns that are written together.
-    static let result = StatusColumns(rawValue: 1 << 14)
-
-    static let metrics = StatusColumns(rawValue: 1 << 15)
-
-    /// The columns of the status.
-    private static let status = StatusColumns(rawValue: 1 << 13 - 1)
+    static let result = StatusColumns(rawValue: expiry.rawValue << 1)
+    static let metrics = StatusColumns(rawValue: expiry.rawValue << 2)
 
     /// Names by bit; the result has several.
-    private static let names = [
-        "state", "reason", "next_attempt_at", "error", "attempts", "failures_in_row", "integrity_restarts",
-        "started_at", "finished_at", "budget_used", "budget_mark", "unresolved_since", "short_body", "expires_at",
-        "result_file = ?, result_bytes = ?, result_sha256 = ?, result_verified = ?, result_inode = ?, "
-            + "result_changed_ns = ?, result_crc32c",
-        "metrics",
-    ]
+    private static let names =
+        StatusColumn.all.map(\.name) + [
+            "expires_at",
+            "result_file = ?, result_bytes = ?, result_sha256 = ?, result_verified = ?, result_inode = ?, "
+                + "result_changed_ns = ?, result_crc32c",
+            "metrics",
+        ]
 
     /// - Parameter old: nil if it is not known. The state is always written, so that the statement is never empty.
     static func changed(from old: Boxed<TaskStatus>?, to new: Boxed<TaskStatus>) -> StatusColumns {
-        guard let old else { return status }
-        var changed: StatusColumns = .state
-        if old.wrappedValue.reason != new.wrappedValue.reason { changed.insert(.reason) }
-        if old.wrappedValue.nextAttemptAt != new.wrappedValue.nextAttemptAt { changed.insert(.nextAttempt) }
-        if old.wrappedValue.error != new.wrappedValue.error { changed.insert(.error) }
-        if old.wrappedValue.attempts != new.wrappedValue.attempts { changed.insert(.attempts) }
-        if old.wrappedValue.failuresInRow != new.wrappedValue.failuresInRow { changed.insert(.failures) }
-        if old.wrappedValue.integrityRestarts != new.wrappedValue.integrityRestarts { changed.insert(.restarts) }
-        if old.wrappedValue.startedAt != new.wrappedValue.startedAt { changed.insert(.started) }
-        if old.wrappedValue.finishedAt != new.wrappedValue.finishedAt { changed.insert(.finished) }
-        if old.wrappedValue.budgetUsed != new.wrappedValue.budgetUsed { changed.insert(.used) }
-        if old.wrappedValue.budgetMark != new.wrappedValue.budgetMark { changed.insert(.mark) }
-        if old.wrappedValue.unresolvedSince != new.wrappedValue.unresolvedSince { changed.insert(.unresolved) }
-        if old.wrappedValue.shortBody != new.wrappedValue.shortBody { changed.insert(.shortBody) }
-        return changed
+        guard let old else { return StatusColumns(rawValue: expiry.rawValue - 1) }
+        var changed: UInt32 = 1
+        for (place, column) in StatusColumn.all.enumerated() where column.differs(old, new) { changed |= 1 << place }
+        return StatusColumns(rawValue: changed)
     }
 
     /// The statement that writes them. OR FAIL: a refused change is rolled back with its body, so SQLite need not copy
@@ -152,62 +123,29 @@ struct StatusColumns: OptionSet, Hashable {
     /// There are few different sets.
     private static let updates = Guarded<[StatusColumns: SQL]>([:])
 
-    /// Binds every column, with NULL if there is no value.
-    /// - Returns: the parameter after the last one.
-    func bind(_ change: StatusChange, _ expiry: Timestamp?, to statement: Statement) throws -> Int32 {
-        var values = Values(statement: statement)
-        if contains(.state) { values.add(change.status.state.rawValue) }
-        if contains(.reason) { values.add(change.status.reason?.rawValue) }
-        if contains(.nextAttempt) { values.add(change.status.nextAttemptAt?.rawValue) }
-        if contains(.error) { values.add(change.status.error.map { JSONColumn.encode($0) }) }
-        if contains(.attempts) { values.add(Int64(change.status.attempts)) }
-        if contains(.failures) { values.add(Int64(change.status.failuresInRow)) }
-        if contains(.restarts) { values.add(Int64(change.status.integrityRestarts)) }
-        if contains(.started) { values.add(change.status.startedAt?.rawValue) }
-        if contains(.finished) { values.add(change.status.finishedAt?.rawValue) }
-        if contains(.used) { values.add(change.status.budgetUsed.rawValue) }
-        if contains(.mark) { values.add(change.status.budgetMark) }
-        if contains(.unresolved) { values.add(change.status.unresolvedSince?.milliseconds) }
-        if contains(.shortBody) { values.add(change.status.shortBody.map { JSONColumn.encode($0) }) }
-        if contains(.expiry) { values.add(expiry?.rawValue) }
-        if contains(.result), let result = change.result { values.add(result) }
-        if contains(.metrics), let metrics = change.metrics { values.add(metrics.bytes) }
-        return values.next
-    }
-}
-
-/// Binds the values of a statement in order.
-private struct Values {
-    let statement: Statement
-    var next: Int32 = 1
-
-    mutating func add(_ value: Int64?) {
-        if let value { statement.bind(value, at: next) } else { statement.bindNull(at: next) }
-        next += 1
-    }
-
-    mutating func add(_ value: Double) {
-        statement.bind(value, at: next)
-        next += 1
-    }
-
-    mutating func add(_ text: String?) {
-        if let text { statement.bind(text, at: next) } else { statement.bindNull(at: next) }
-        next += 1
-    }
-
-    mutating func add(_ bytes: [UInt8]) {
-        statement.bind(bytes, at: next)
-        next += 1
-    }
-
-    mutating func add(_ result: TaskResult) {
-        add(result.file)
-        add(result.bytes.rawValue)
-        add(result.sha256)
-        add(result.verified ? Int64(1) : Int64(0))
-        add(result.mark.map { Int64(bitPattern: $0.inode) })
-        add(result.mark?.changed)
-        add(result.mark?.checksum.map { Int64($0) })
+    /// Binds the columns, then the condition of `update`.
+    func bind(_ change: StatusChange, _ expiry: Timestamp?, to statement: Statement) {
+        var next: Int32 = 1
+        func add(_ value: some Bindable) {
+            value.bind(to: statement, at: next)
+            next += 1
+        }
+        for (place, column) in StatusColumn.all.enumerated() where rawValue & 1 << place != 0 {
+            column.bind(change.$status, statement, next)
+            next += 1
+        }
+        if contains(.expiry) { add(expiry) }
+        if contains(.result), let result = change.result {
+            add(result.file)
+            add(result.bytes)
+            add(result.sha256)
+            add(result.verified)
+            add(result.mark?.inode)
+            add(result.mark?.changed)
+            add(result.mark?.checksum)
+        }
+        if contains(.metrics), let metrics = change.metrics { add(metrics.bytes) }
+        add(change.id)
+        add(change.from)
     }
 }

@@ -18,13 +18,12 @@ extension StoreTransaction {
         let head = try eventHead().rawValue
         let end = min(head, first + Int64(limit) - 1)
         let young = try integer(
-            "SELECT min(sequence) FROM event WHERE sequence BETWEEN ? AND ? AND time >= ?",
-            first, end, time.rawValue)
+            "SELECT min(sequence) FROM event WHERE sequence BETWEEN ? AND ? AND time >= ?", first, end, time)
         let cut = young.map { $0 - 1 } ?? end
         guard cut >= first else { return false }
-        let owners = try rows(
+        let owners: [(UserID, Int, Int64)] = try rows(
             "SELECT owner, count(*), max(sequence) FROM event WHERE sequence <= ? GROUP BY owner", cut
-        ).map { row -> (owner: UserID, count: Int, last: Int64) in (UserID(row[0] as UInt32), row[1], row[2]) }
+        ).map { ($0[0], $0[1], $0[2]) }
         for (owner, count, last) in owners { try expired(count, upTo: last, of: owner) }
         try execute("DELETE FROM event WHERE sequence <= ?", cut)
         isUntidy = true
@@ -34,12 +33,7 @@ extension StoreTransaction {
     /// Removes these events, which are the oldest of their owner.
     package func expireEvents(_ numbers: [SequenceNumber], of owner: UserID) throws {
         guard let last = numbers.last?.rawValue else { return }
-        var count = 0
-        for number in numbers {
-            if try changes("DELETE FROM event WHERE sequence = ? AND owner = ?", number.rawValue, owner.rawValue) {
-                count += 1
-            }
-        }
+        let count = try numbers.count { try changes("DELETE FROM event WHERE sequence = ? AND owner = ?", $0, owner) }
         try expired(count, upTo: last, of: owner)
         isUntidy = true
     }
@@ -47,7 +41,7 @@ extension StoreTransaction {
     private func expired(_ count: Int, upTo last: Int64, of owner: UserID) throws {
         try execute(
             "UPDATE event_owner SET count = count - ?, expired = max(expired, ?) WHERE owner = ?",
-            count, last, owner.rawValue)
+            count, last, owner)
     }
 
     /// Forgets up to `limit` invalidated sessions that were created before `time` and have no tasks left. A session
@@ -62,10 +56,8 @@ extension StoreTransaction {
             AND NOT EXISTS (SELECT 1 FROM event WHERE event.owner = session.owner \
             AND event.session = session.identifier \
             AND event.type IN ('task.completed', 'task.failed', 'task.cancelled')) LIMIT ?
-            """, time.rawValue, limit
-        ).map { row -> (id: Int64, key: SessionKey) in
-            (row[0], SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]))
-        }
+            """, time, limit
+        ).map { (id: $0[0] as Int64, key: $0[1] as SessionKey) }
         for (id, key) in expired {
             knownSessions[key] = nil
             try execute("DELETE FROM session WHERE id = ?", id)
@@ -80,7 +72,7 @@ extension StoreTransaction {
             """
             DELETE FROM client_token WHERE (owner, token, task) IN \
             (SELECT owner, token, task FROM client_token WHERE removed_as IS NOT NULL AND created_at < ? LIMIT ?)
-            """, time.rawValue, limit)
+            """, time, limit)
         return connection.changes
     }
 
@@ -98,23 +90,21 @@ extension StoreSnapshot {
 
     /// How many events each owner has.
     package func eventCounts() throws -> [UserID: Int] {
-        let rows = try rows("SELECT owner, count FROM event_owner WHERE count > 0")
-        var counts: [UserID: Int] = [:]
-        while let row = try rows.next() { counts[UserID(row[0] as UInt32)] = row[1] }
-        return counts
+        let counts = try rows("SELECT owner, count FROM event_owner WHERE count > 0").map {
+            ($0[0] as UserID, $0[1] as Int)
+        }
+        return Dictionary(counts) { $1 }
     }
 
     /// Numbers of the owner's oldest events. The search begins where retention last stopped: in total it passes each
     /// event once.
     package func oldestEvents(of owner: UserID, limit: Int) throws -> [SequenceNumber] {
-        let rows = try rows(
+        try rows(
             """
             SELECT sequence FROM event WHERE sequence > (SELECT expired FROM event_owner WHERE owner = ?1) \
             AND +owner = ?1 ORDER BY sequence LIMIT ?2
-            """, owner.rawValue, limit)
-        var numbers: [SequenceNumber] = []
-        while let row = try rows.next() { numbers.append(SequenceNumber(row[0] as Int64)) }
-        return numbers
+            """, owner, limit
+        ).map { $0[0] }
     }
 
     /// Up to `limit` finished tasks that ended before `time`, the oldest first: merged from the oldest ends of every
@@ -124,16 +114,16 @@ extension StoreSnapshot {
             """
             SELECT session, state FROM task_count WHERE count > 0 AND state IN ('completed', 'failed', 'cancelled')
             """
-        ).map { row -> (session: Int64, state: String) in (row[0], row[1]) }
+        ).map { (session: $0[0] as Int64, state: $0[1] as String) }
         var ends: [(time: Int64, id: Int64)] = []
         for cell in cells {
             for kind in TaskKind.allCases {
-                let rows = try rows(
+                ends += try rows(
                     """
                     SELECT finished_at, id FROM task INDEXED BY task_by_end WHERE session = ? AND state = ? \
                     AND kind = ? AND finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ?
-                    """, cell.session, cell.state, kind.rawValue, time.rawValue, limit)
-                while let row = try rows.next() { ends.append((row[0], row[1])) }
+                    """, cell.session, cell.state, kind, time, limit
+                ).map { ($0[0], $0[1]) }
             }
         }
         return ends.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.prefix(limit).map { TaskID($0.id) }

@@ -15,35 +15,28 @@ extension StoreTransaction {
 
     /// Stores how much of the download is durable; nil forgets it.
     package func setCheckpoint(_ id: TaskID, _ checkpoint: Checkpoint?) throws {
-        guard let checkpoint else {
-            return try execute("DELETE FROM checkpoint WHERE task = ?", id.rawValue)
-        }
+        guard let checkpoint else { return try execute("DELETE FROM checkpoint WHERE task = ?", id) }
         try execute(
-            """
-            INSERT INTO checkpoint (task, part_offset, total, etag, last_modified, response_date, content_coding, \
-            part_path, device, inode, server_digests, ranges, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-            ON CONFLICT (task) DO UPDATE SET part_offset = excluded.part_offset, total = excluded.total, \
-            etag = excluded.etag, last_modified = excluded.last_modified, response_date = excluded.response_date, \
-            content_coding = excluded.content_coding, part_path = excluded.part_path, device = excluded.device, \
-            inode = excluded.inode, server_digests = excluded.server_digests, ranges = excluded.ranges, \
-            origin = excluded.origin
-            """,
-            id.rawValue, checkpoint.offset.rawValue, checkpoint.total?.rawValue, checkpoint.validators.etag,
+            Self.checkpointChange, id, checkpoint.offset, checkpoint.total, checkpoint.validators.etag,
             checkpoint.validators.lastModified, checkpoint.validators.date, checkpoint.contentCoding,
-            checkpoint.partPath, Int64(bitPattern: checkpoint.device), Int64(bitPattern: checkpoint.inode),
+            checkpoint.partPath, checkpoint.device, checkpoint.inode,
             checkpoint.serverDigests.isEmpty ? nil : JSONColumn.encode(checkpoint.serverDigests),
-            checkpoint.ranges.isEmpty ? nil : JSONColumn.encode(checkpoint.ranges),
-            checkpoint.origin)
+            checkpoint.ranges.isEmpty ? nil : JSONColumn.encode(checkpoint.ranges), checkpoint.origin)
     }
+
+    private static let checkpointChange = SQL(
+        puttingInto: "checkpoint",
+        """
+        task, part_offset, total, etag, last_modified, response_date, content_coding, part_path, device, inode, \
+        server_digests, ranges, origin
+        """)
 
     /// Stores checkpoints of tasks, one for each; if only the offset differs, this costs a fraction.
     package func setCheckpoints(_ changes: [CheckpointChange]) throws {
         let moves = changes.filter(\.onlyMoves)
-        let statement = try connection.statement(Self.checkpointMove)
         var met = 0
         for move in moves {
-            statement.bind(all: move.checkpoint.offset.rawValue, move.id.rawValue)
-            try statement.run()
+            try connection.execute(Self.checkpointMove, move.checkpoint.offset, move.id)
             met += connection.changes
         }
         // A stored checkpoint was removed in the meantime.
@@ -55,38 +48,30 @@ extension StoreTransaction {
 
     /// Stores the server's answer; nil forgets it.
     package func setResponse(_ id: TaskID, _ response: ResponseInfo?) throws {
-        guard let response else {
-            return try execute("DELETE FROM response WHERE task = ?", id.rawValue)
-        }
+        guard let response else { return try execute("DELETE FROM response WHERE task = ?", id) }
         try setResponse(id, StoredDocument(response))
     }
 
     package func setResponse(_ id: TaskID, _ document: StoredDocument) throws {
         let text = document.text ?? JSONCoding.encode(document.response)
         let statement = try connection.statement(Self.responseChange)
-        statement.bind(id.rawValue, at: 1)
+        id.bind(to: statement, at: 1)
         statement.bind(text: text, at: 2)
         document.head.bind(to: statement, at: 3)
         try statement.runAndClear()
     }
 
-    private static let responseChange = SQL(
-        """
-        INSERT INTO response (task, document, head) VALUES (?, ?, ?) \
-        ON CONFLICT (task) DO UPDATE SET document = excluded.document, head = excluded.head
-        """
-    )
+    private static let responseChange = SQL(puttingInto: "response", "task, document, head")
 
     /// Stores the device of the task's destination; `setSpec` stores its path.
     package func setDestinationDevice(_ id: TaskID, _ device: UInt64?) throws {
-        try execute(
-            "UPDATE task SET destination_device = ? WHERE id = ?", device.map { Int64(bitPattern: $0) }, id.rawValue)
+        try execute("UPDATE task SET destination_device = ? WHERE id = ?", device, id)
     }
 
     /// Replaces what the client requested (`task.update`), and the host that counts its slot.
     /// - Throws: `task.not_found`.
     package func setSpec(_ id: TaskID, _ spec: TaskSpec, host: String) throws {
-        guard let session = try integer("SELECT session FROM task WHERE id = ?", id.rawValue) else {
+        guard let session = try integer("SELECT session FROM task WHERE id = ?", id) else {
             throw TransferError(.taskNotFound, "There is no task \(id).")
         }
         let (text, lane) = (JSONColumn.encode(spec), try lane(session, host))
@@ -96,16 +81,14 @@ extension StoreTransaction {
                 UPDATE task SET spec = ?, url = ?, description = ?, kind = ?, priority = ?, deadline_at = ?, lane = ? \
                 WHERE id = ?
                 """,
-                text, spec.url ?? "", spec.description, spec.kind.rawValue, (spec.priority ?? .normal).value,
-                spec.deadlineAt?.rawValue, lane, id.rawValue)
+                text, spec.url ?? "", spec.description, spec.kind, (spec.priority ?? .normal).value, spec.deadlineAt,
+                lane, id)
         }
     }
 
     /// Moves the task among the tasks with its priority; the smallest position runs first.
     package func setPosition(_ id: TaskID, _ position: Double) throws {
-        try recounting(id) {
-            try connection.execute("UPDATE task SET position = ? WHERE id = ?", position, id.rawValue)
-        }
+        try recounting(id) { try connection.execute("UPDATE task SET position = ? WHERE id = ?", position, id) }
     }
 
     /// A position before or after all unfinished tasks of the same session and priority, including those that will be
@@ -113,9 +96,9 @@ extension StoreTransaction {
     /// clock stands still or goes back, the outermost position so far counts.
     /// - Throws: `task.not_found`.
     package func outermostPosition(of id: TaskID, isLast: Bool, at now: Timestamp) throws -> Double {
-        guard
-            let row = try rows("SELECT session, priority FROM task WHERE id = ?", id.rawValue).next()
-        else { throw TransferError(.taskNotFound, "There is no task \(id).") }
+        guard let row = try rows("SELECT session, priority FROM task WHERE id = ?", id).next() else {
+            throw TransferError(.taskNotFound, "There is no task \(id).")
+        }
         let (session, priority): (Int64, Double) = (row[0], row[1])
         var position = isLast ? Double(now.rawValue) : -Double(now.rawValue)
         for state in TaskState.allCases where !state.isFinal {
@@ -125,7 +108,7 @@ extension StoreTransaction {
                 WHERE session = ? AND state = ? AND kind = ? AND priority = ?\(rank.condition)
                 """
             for kind in TaskKind.allCases {
-                let found = try rows(outermost, session, state.rawValue, kind.rawValue, priority).next()
+                let found = try rows(outermost, session, state, kind, priority).next()
                     .flatMap { $0[0] as Double? }
                 guard let found else { continue }
                 let next = isLast ? max(position, found + 1, found.nextUp) : min(position, found - 1, found.nextDown)
@@ -142,12 +125,11 @@ extension StoreTransaction {
     package func delete(_ id: TaskID) throws -> Bool {
         guard let (place, state) = try place(of: id) else { return false }
         isUntidy = true
-        try connection.execute("DELETE FROM task WHERE id = ?", id.rawValue)
+        try connection.execute("DELETE FROM task WHERE id = ?", id)
         try connection.execute(
-            "UPDATE client_token SET removed_as = ? WHERE task = ?",
-            (state.isFinal ? state : .cancelled).rawValue, id.rawValue)
+            "UPDATE client_token SET removed_as = ? WHERE task = ?", state.isFinal ? state : .cancelled, id)
         if memory.isVolatile {
-            try connection.execute("UPDATE client_token SET session = ? WHERE task = ?", place.session, id.rawValue)
+            try connection.execute("UPDATE client_token SET session = ? WHERE task = ?", place.session, id)
         }
         try memory.tallies.count(place, state, by: -1, in: connection)
         return true

@@ -24,6 +24,17 @@ package final class StoreTransaction: StoreSnapshot {
         try connection.execute(sql, repeat each values)
     }
 
+    func execute<each Value: Bindable>(_ sql: SQL, _ values: repeat each Value) throws {
+        try writeDeferred()
+        try connection.execute(sql, repeat each values)
+    }
+
+    /// - Parameter value: nil forgets it.
+    func setMeta(_ name: String, _ value: String?) throws {
+        guard let value else { return try execute("DELETE FROM meta WHERE name = ?", name) }
+        try execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value)
+    }
+
     /// Runs a change.
     /// - Returns: whether it changed a row.
     func changes<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Bool {
@@ -40,9 +51,8 @@ package final class StoreTransaction: StoreSnapshot {
 
     /// The session and lane in which a task is counted, and its state; nil if there is no such task.
     func place(of id: TaskID) throws -> (place: Tallies.Place, state: TaskState)? {
-        let rows = try connection.rows("SELECT session, lane, state FROM task WHERE id = ?", id.rawValue)
-        return try rows.next().map { row in
-            (Tallies.Place(session: row[0], lane: row[1]), try JSONColumn.word(row[2]))
+        try connection.rows("SELECT session, lane, state FROM task WHERE id = ?", id).next().map { row in
+            (Tallies.Place(session: row[0], lane: row[1]), try row.word(2))
         }
     }
 
@@ -50,13 +60,13 @@ package final class StoreTransaction: StoreSnapshot {
     /// after.
     /// - Returns: what `change` returns.
     func recounting<Value>(_ id: TaskID, _ change: () throws -> Value) throws -> Value {
-        if let (place, state) = try place(of: id) {
-            try memory.tallies.count(place, state, by: -1, in: connection)
+        func count(by change: Int64) throws {
+            guard let (place, state) = try place(of: id) else { return }
+            try memory.tallies.count(place, state, by: change, in: connection)
         }
+        try count(by: -1)
         let value = try change()
-        if let (place, state) = try place(of: id) {
-            try memory.tallies.count(place, state, by: 1, in: connection)
-        }
+        try count(by: 1)
         return value
     }
 
@@ -90,11 +100,11 @@ package final class StoreTransaction: StoreSnapshot {
         let first = last - Int64(events.count) + 1
         try Self.eventRows.run(events.count, in: connection) { row, index in
             row.set(1, first + Int64(index))
-            row.set(2, events[index].time.rawValue)
+            row.set(2, events[index].time)
             row.set(3, events[index].type.rawValue)
-            row.set(4, Int64(events[index].session.owner.rawValue))
+            row.set(4, events[index].session.owner)
             row.set(5, events[index].session.identifier)
-            row.set(6, (tasks?[index] ?? events[index].task)?.rawValue)
+            row.set(6, tasks?[index] ?? events[index].task)
             if !events[index].payload.isEmpty { row.set(7, text: events[index].payload.object) }
         }
         countOwners(of: events)
@@ -206,35 +216,32 @@ extension StoreTransaction {
             """
             UPDATE task SET next_attempt_at = max(?, next_attempt_at - ?) \
             WHERE state = 'waiting' AND next_attempt_at > ? AND reason IN ('retry', 'network', 'disk', 'decision')
-            """, now.rawValue, step, now.rawValue)
+            """, now, step, now)
         let waiting = connection.changes
         // An estimate: the boot clock decides whether the resource timeout has passed.
         try execute(
             """
             UPDATE task SET expires_at = max(?, expires_at - ?) \
             WHERE finished_at IS NULL AND expires_at IS NOT NULL AND expires_at > ?
-            """, now.rawValue, step, now.rawValue)
+            """, now, step, now)
         try execute(
             """
             UPDATE upload_ending SET next_attempt_at = max(?, next_attempt_at - ?), \
             recorded_at = min(?, recorded_at) WHERE next_attempt_at > ?
-            """, now.rawValue, step, now.rawValue, now.rawValue)
-        try execute("UPDATE launch SET started_at = min(?, started_at - ?)", now.rawValue, step)
+            """, now, step, now, now)
+        try execute("UPDATE launch SET started_at = min(?, started_at - ?)", now, step)
         return waiting
     }
 
     /// The kernel's name of the boot whose clock counted the pauses of sessions; nil forgets it.
     package func setPausesBoot(_ boot: String?) throws {
-        try execute("DELETE FROM meta WHERE name = 'pauses_boot'")
-        if let boot { try execute("INSERT INTO meta (name, value) VALUES ('pauses_boot', ?)", boot) }
+        try setMeta("pauses_boot", boot)
     }
 }
 
 extension StoreSnapshot {
     /// nil if it is not known: the database is new, or older than this value.
-    package func pausesBoot() throws -> String? {
-        try text("SELECT value FROM meta WHERE name = 'pauses_boot'")
-    }
+    package func pausesBoot() throws -> String? { try meta("pauses_boot") }
 
     /// The time of the newest event: the wall clock when the store was last in use; nil in a new one.
     package func lastEventTime() throws -> Timestamp? {
@@ -255,53 +262,30 @@ package enum BodyRole: String, Sendable, CaseIterable {
 extension StoreTransaction {
     /// Stores how much of an upload its server has; nil forgets it.
     package func setUpload(_ id: TaskID, _ progress: UploadProgress?) throws {
-        guard let progress else {
-            let statement = try connection.statement(Self.uploadEnd)
-            statement.bind(id.rawValue, at: 1)
-            return try statement.run()
-        }
-        try execute(
-            "INSERT INTO upload (task, progress) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress",
-            id.rawValue, JSONColumn.encode(progress))
+        guard let progress else { return try connection.execute(Self.uploadEnd, id) }
+        try execute(Self.uploadChange, id, progress)
     }
 
+    private static let uploadChange = SQL(puttingInto: "upload", "task, progress")
     private static let uploadEnd = SQL("DELETE FROM upload WHERE task = ?")
 
     /// Stores which file the task sends, and the properties that must not change; nil forgets it.
     package func setSource(_ id: TaskID, _ source: SourceIdentity?) throws {
-        guard let source else {
-            return try execute("DELETE FROM source WHERE task = ?", id.rawValue)
-        }
-        try execute(
-            """
-            INSERT INTO source (task, device, inode, size, modified_ns) VALUES (?, ?, ?, ?, ?) \
-            ON CONFLICT (task) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size, \
-            modified_ns = excluded.modified_ns
-            """,
-            id.rawValue, Int64(bitPattern: source.device), Int64(bitPattern: source.inode), source.size.rawValue,
-            source.modified)
+        guard let source else { return try execute("DELETE FROM source WHERE task = ?", id) }
+        try execute(Self.sourceChange, id, source.device, source.inode, source.size, source.modified)
     }
+
+    private static let sourceChange = SQL(puttingInto: "source", "task, device, inode, size, modified_ns")
 
     /// Keeps bytes with the task, as long as it exists; nil drops them.
     /// - Parameter isShown: the task's answer shows them; see `StoredDocument.showsKept`.
     package func setBody(_ id: TaskID, _ role: BodyRole, _ content: [UInt8]?, isShown: Bool = false) throws {
-        guard let content else {
-            return try execute("DELETE FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue)
-        }
+        guard let content else { return try execute("DELETE FROM body WHERE task = ? AND role = ?", id, role) }
         if memory.isVolatile { try requireRoom(forBody: content.count, of: id) }
-        let statement = try connection.statement(Self.bodyChange)
-        statement.bind(id.rawValue, at: 1)
-        statement.bind(role.rawValue, at: 2)
-        statement.bind(content, at: 3)
-        statement.bind(isShown ? Int64(1) : Int64(0), at: 4)
-        try statement.runAndClear()
+        try connection.execute(Self.bodyChange, id, role, content, isShown)
     }
 
-    private static let bodyChange = SQL(
-        """
-        INSERT INTO body (task, role, content, is_shown) VALUES (?, ?, ?, ?) \
-        ON CONFLICT (task, role) DO UPDATE SET content = excluded.content, is_shown = excluded.is_shown
-        """)
+    private static let bodyChange = SQL(puttingInto: "body", "task, role, content, is_shown", key: 2)
 }
 
 // MARK: - SetAside
@@ -326,43 +310,39 @@ extension StoreTransaction {
             """
             SELECT owner, identifier, task.kind, task.state, task.url, task.description FROM task \
             JOIN session ON session.id = task.session WHERE task.id = ?
-            """, id.rawValue
+            """, id
         ).next()
         guard let row else { return nil }
-        let task = SetAsideTask(
-            id: id, session: SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1]), url: row[4],
-            state: try JSONColumn.word(row[3]))
+        let task = SetAsideTask(id: id, session: row[0], url: row[4], state: try row.word(3))
         try keepPart(of: task, at: now)
         var spec = TaskSpec()
-        spec.kind = try JSONColumn.word(row[2])
+        spec.kind = try row.word(2)
         spec.description = row[5]
         let isCompleted = task.state == .completed
         if isCompleted { spec.url = task.url }
         for table in ["checkpoint", "response", "upload", "decision"] {
-            try execute("DELETE FROM \(table) WHERE task = ?", id.rawValue)
+            try execute("DELETE FROM \(table) WHERE task = ?", id)
         }
-        let text = JSONColumn.encode(spec)
-        let reason = isCompleted ? nil : JSONColumn.encode(error)
         try recounting(id) {
             try connection.execute(
                 """
                 UPDATE task SET spec = ?, error = ?, state = ?, reason = NULL, next_attempt_at = NULL, short_body = NULL, \
                 budget_mark = NULL, expires_at = NULL, deadline_at = NULL, metrics = NULL, \
                 finished_at = coalesce(finished_at, ?) WHERE id = ?
-                """, text, reason, (task.state.isFinal ? task.state : .failed).rawValue, now.rawValue, id.rawValue)
+                """, spec, isCompleted ? nil : error, task.state.isFinal ? task.state : .failed, now, id)
         }
         return task
     }
 
     /// Its part file is removed with the others that are no longer wanted.
     private func keepPart(of task: SetAsideTask, at now: Timestamp) throws {
-        let row = try rows("SELECT part_path, device, inode FROM checkpoint WHERE task = ?", task.id.rawValue).next()
+        let row = try rows("SELECT part_path, device, inode FROM checkpoint WHERE task = ?", task.id).next()
         guard let row, let slash = (row[0] as String).lastIndex(of: "/") else { return }
         let path: String = row[0]
         let part = LeftPart(
             owner: task.session.owner, folder: slash == path.startIndex ? "/" : String(path[..<slash]),
-            name: String(path[path.index(after: slash)...]), task: task.id, device: UInt64(bitPattern: row[1]),
-            inode: UInt64(bitPattern: row[2]), recordedAt: now)
+            name: String(path[path.index(after: slash)...]), task: task.id, device: row[1], inode: row[2],
+            recordedAt: now)
         try note([part])
     }
 }
@@ -374,9 +354,8 @@ extension StoreTransaction {
     /// The first id of the tasks of this start's volatile sessions. Each start has ids of its own, so that none is used
     /// twice. Only for the store on the disk.
     package func nextVolatileIDs() throws -> TaskID {
-        let starts = try text("SELECT value FROM meta WHERE name = 'volatile_starts'").flatMap { Int64($0) } ?? 0
-        try execute("DELETE FROM meta WHERE name = 'volatile_starts'")
-        try execute("INSERT INTO meta (name, value) VALUES ('volatile_starts', ?)", String(starts + 1))
+        let starts = try meta("volatile_starts").flatMap { Int64($0) } ?? 0
+        try setMeta("volatile_starts", String(starts + 1))
         return TaskID(TaskID.firstVolatile.rawValue + starts % Self.mostStarts * Self.idsOfStart)
     }
 
@@ -403,7 +382,7 @@ extension StoreTransaction {
     func requireRoom(forBody count: Int, of id: TaskID) throws {
         guard try !isSmall(with: count) else { return }
         let owner = try integer(
-            "SELECT owner FROM session JOIN task ON task.session = session.id WHERE task.id = ?", id.rawValue)
+            "SELECT owner FROM session JOIN task ON task.session = session.id WHERE task.id = ?", id)
         guard let owner, try !hasRoom(forBodies: count, of: UserID(UInt32(owner))) else { return }
         throw TransferError(
             .limitReached,
@@ -419,7 +398,7 @@ extension StoreTransaction {
                 """
                 SELECT sum(length(content)) FROM body JOIN task ON task.id = body.task \
                 JOIN session ON session.id = task.session WHERE session.owner = ?
-                """, owner.rawValue) ?? 0
+                """, owner) ?? 0
         return kept + Int64(count) <= Bounds.volatileBodies
     }
 
@@ -436,14 +415,12 @@ extension StoreTransaction {
     /// - Returns: whether there were any.
     package func forgetTasks(of key: SessionKey, limit: Int) throws -> Bool {
         guard let row = try sessionRow(key) else { return false }
-        let rows = try connection.rows("SELECT id, lane, state FROM task WHERE session = ? LIMIT ?", row, limit)
-        let tasks = try rows.map { row in (id: row[0] as Int64, lane: row[1] as Int64, state: row[2] as String) }
+        let tasks: [(id: TaskID, place: Tallies.Place, state: TaskState)] = try connection.rows(
+            "SELECT id, lane, state FROM task WHERE session = ? LIMIT ?", row, limit
+        ).map { ($0[0], Tallies.Place(session: row, lane: $0[1]), try $0.word(2)) }
         guard !tasks.isEmpty else { return false }
-        for task in tasks {
-            let place = Tallies.Place(session: row, lane: task.lane)
-            try memory.tallies.count(place, try JSONColumn.word(task.state), by: -1, in: connection)
-        }
-        let ids = "[" + tasks.map { String($0.id) }.joined(separator: ",") + "]"
+        for task in tasks { try memory.tallies.count(task.place, task.state, by: -1, in: connection) }
+        let ids = Self.list(tasks.map(\.id))
         try connection.execute("DELETE FROM client_token WHERE task IN (SELECT value FROM json_each(?))", ids)
         try connection.execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(?))", ids)
         isUntidy = true
@@ -455,7 +432,7 @@ extension StoreTransaction {
     package func forgetSession(_ key: SessionKey) throws {
         guard let row = try sessionRow(key) else { return }
         knownSessions[key] = nil
-        try execute("DELETE FROM client_token WHERE owner = ? AND session = ?", key.owner.rawValue, row)
+        try execute("DELETE FROM client_token WHERE owner = ? AND session = ?", key.owner, row)
         try execute("DELETE FROM session WHERE id = ?", row)
         isUntidy = true
     }

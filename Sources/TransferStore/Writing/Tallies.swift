@@ -12,13 +12,9 @@ struct Tallies {
         var lane: Int64
     }
 
-    /// Changes of a lane that are not written yet.
-    private struct Lane {
-        var tasks: Int64 = 0
-        var queued: Int64 = 0
-        /// A task was added to the queue, removed from it, or moved in it.
-        var mayHaveNewHead = false
-    }
+    /// Changes of a lane that are not written yet; whether a task was added to its queue, removed from it, or moved in
+    /// it.
+    private typealias Lane = (tasks: Int64, queued: Int64, mayHaveNewHead: Bool)
 
     /// Counts of a session in the order of `TaskState.allCases`.
     private struct Session {
@@ -46,7 +42,7 @@ struct Tallies {
         let index = Self.index(state)
         if sessions[place.session] == nil { sessions[place.session] = try Self.stored(place.session, in: connection) }
         sessions[place.session]?.count(index, by: change)
-        Self.count(&lanes[place.lane, default: Lane()], tasks: change, queued: state == .queued ? change : 0)
+        Self.count(&lanes[place.lane, default: (0, 0, false)], tasks: change, queued: state == .queued ? change : 0)
         isPending = true
     }
 
@@ -56,10 +52,9 @@ struct Tallies {
     ) throws {
         guard old != new else { return }
         if sessions[place.session] == nil { sessions[place.session] = try Self.stored(place.session, in: connection) }
-        let (from, to) = (Self.index(old), Self.index(new))
-        Self.move(&sessions[place.session], from, to)
+        Self.move(&sessions[place.session], Self.index(old), Self.index(new))
         let queued: Int64 = old == .queued ? -1 : new == .queued ? 1 : 0
-        if queued != 0 { Self.count(&lanes[place.lane, default: Lane()], tasks: 0, queued: queued) }
+        if queued != 0 { Self.count(&lanes[place.lane, default: (0, 0, false)], tasks: 0, queued: queued) }
         isPending = true
     }
 
@@ -125,7 +120,7 @@ struct Tallies {
     private static func stored(_ session: Int64, in connection: Connection) throws -> Session {
         var counts = [Int64](repeating: 0, count: states.count)
         let rows = try connection.rows("SELECT state, count FROM task_count WHERE session = ?", session)
-        while let row = try rows.next() { counts[index(try JSONColumn.word(row[0]))] = row[1] }
+        while let row = try rows.next() { counts[index(try row.word(0))] = row[1] }
         return Session(counts: counts)
     }
 
@@ -135,25 +130,17 @@ struct Tallies {
     mutating func write(to connection: Connection) throws {
         guard isPending else { return }
         for (session, known) in sessions where known.changed != 0 {
-            let statement = try connection.statement(Self.sessionChange)
             for index in known.counts.indices where known.changed & 1 << index != 0 {
-                statement.bind(all: known.counts[index], session, Self.states[index].rawValue)
-                try statement.run()
+                try connection.execute(Self.sessionChange, known.counts[index], session, Self.states[index])
             }
             sessions[session]?.changed = 0
         }
         for (id, lane) in lanes { try Self.write(lane, id, to: connection) }
         lanes.removeAll(keepingCapacity: true)
-        for (owner, count) in owners {
-            let statement = try connection.statement(Self.ownerChange)
-            statement.bind(all: owner.rawValue, count)
-            try statement.run()
-        }
+        for (owner, count) in owners { try connection.execute(Self.ownerChange, owner, count) }
         owners.removeAll(keepingCapacity: true)
         for (counter, known) in counters where !known.isWritten {
-            let statement = try connection.statement(Self.counterChange)
-            statement.bind(all: known.value, counter.rawValue)
-            try statement.run()
+            try connection.execute(Self.counterChange, known.value, counter.rawValue)
             counters[counter]?.isWritten = true
         }
         isPending = false
@@ -161,19 +148,11 @@ struct Tallies {
 
     private static func write(_ lane: Lane, _ id: Int64, to connection: Connection) throws {
         if lane.mayHaveNewHead {
-            let statement = try connection.statement(queueChange)
-            statement.bind(all: id, lane.tasks, lane.queued)
-            try statement.run()
+            try connection.execute(queueChange, id, lane.tasks, lane.queued)
         } else if lane.tasks != 0 {
-            let statement = try connection.statement(laneChange)
-            statement.bind(all: id, lane.tasks)
-            try statement.run()
+            try connection.execute(laneChange, id, lane.tasks)
         }
-        if lane.tasks < 0 {
-            let statement = try connection.statement(emptyLane)
-            statement.bind(all: id)
-            try statement.run()
-        }
+        if lane.tasks < 0 { try connection.execute(emptyLane, id) }
     }
 
     private static let sessionChange = SQL("UPDATE OR FAIL task_count SET count = ? WHERE session = ? AND state = ?")

@@ -7,7 +7,7 @@ import TransferModel
 /// What the database does with what it finds when it is opened.
 extension CacheStoreTests {
     private func damage(_ statement: String) throws {
-        let connection = try Connection(folder.file("cache/cache.sqlite"), .writing)
+        let connection = try Connection(folder.file("cache/cache.sqlite"))
         defer { connection.close() }
         try connection.execute("PRAGMA ignore_check_constraints = ON; \(statement)")
     }

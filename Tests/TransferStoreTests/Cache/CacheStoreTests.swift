@@ -176,7 +176,7 @@ struct CacheStoreTests {
         let first = open()
         for url in ["http://a/", "http://b/", "http://c/"] { put(first, record(url)) }
         await first.close()
-        let connection = try Connection(folder.file("cache/cache.sqlite"), .writing)
+        let connection = try Connection(folder.file("cache/cache.sqlite"))
         try connection.execute("UPDATE entry SET body = x'010204' WHERE url = 'http://a/'")
         try connection.execute("UPDATE entry SET head = '404' WHERE url = 'http://b/'")
         connection.close()
@@ -196,7 +196,7 @@ struct CacheStoreTests {
         switch damage {
         case "garbage": try Data("not a database".utf8).write(to: URL(fileURLWithPath: path))
         case "form":
-            let connection = try Connection(path, .writing)
+            let connection = try Connection(path)
             try connection.execute("PRAGMA user_version = 99")
             connection.close()
         default:

@@ -105,7 +105,7 @@ extension StoreSnapshot {
         for task in page.tasks {
             let whole = try await store.read { try $0.task(task.record.id) }
             let spec = try #require(whole?.spec)
-            #expect(try task.whole() == whole && task.specText == StoredSpec.text(spec))
+            #expect(try task.whole() == whole && task.specText == JSONColumn.encode(spec))
             #expect(task.record.spec.kind == spec.kind && task.record.spec.url == nil && task.record.response == nil)
         }
     }
@@ -151,7 +151,7 @@ extension StoreSnapshot {
                         && (states?.contains($0.status.state) ?? true)
                 }
                 #expect(try await walk(store, query).map(\.id) == expected.map(\.id), "\(first)-\(last)")
-                let selector = TaskSelector(owner: alice, range: query.range, states: states)
+                let selector = TaskQuery(owner: alice, range: query.range, states: states)
                 var found: [TaskID] = []
                 while true {
                     let after = found.last
@@ -368,7 +368,7 @@ extension StoreSnapshot {
 
     @Test func selectionsAreWalkedInBatches() async throws {
         let store = try await filledStore()
-        let selector = TaskSelector(owner: alice, states: [.queued, .paused])
+        let selector = TaskQuery(owner: alice, states: [.queued, .paused])
         var walked: [TaskID] = []
         while true {
             let batch = try await store.read { [walked] in try $0.select(selector, after: walked.last, limit: 4) }
@@ -382,7 +382,7 @@ extension StoreSnapshot {
         #expect(walked.count > 10)
         let bobs = expected.first.map { [$0] } ?? []
         let named = try await store.read {
-            try $0.select(TaskSelector(owner: bob, ids: bobs + [TaskID(1), TaskID(4), TaskID(999)]), limit: 10)
+            try $0.select(TaskQuery(owner: bob, ids: bobs + [TaskID(1), TaskID(4), TaskID(999)]), limit: 10)
         }
         #expect(named == [TaskID(1), TaskID(4)])
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ConnectionTests {
     private func connection() throws -> Connection {
-        let connection = try Connection(":memory:", .memory)
+        let connection = try Connection(":memory:")
         try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, value ANY); INSERT INTO t VALUES (1, 'one')")
         return connection
     }
@@ -63,10 +63,10 @@ import Testing
     @Test func aTransactionIsWholeOrNothing() throws {
         let connection = try connection()
         struct Stop: Error {}
-        for outcome in [Connection.Outcome.commit, .rollback] {
+        for isKept in [true, false] {
             try connection.writing {
-                try connection.execute("INSERT INTO t (value) VALUES ('\(outcome)')")
-                return outcome
+                try connection.execute("INSERT INTO t (value) VALUES ('\(isKept)')")
+                return isKept
             }
         }
         #expect(throws: Stop.self) {
@@ -83,10 +83,10 @@ import Testing
                 }
             }
             try connection.savepoint { try connection.execute("INSERT INTO t (value) VALUES ('kept')") }
-            return .commit
+            return true
         }
         #expect(!connection.isInTransaction)
-        #expect(try connection.texts("SELECT value FROM t") == ["one", "commit", "kept"])
+        #expect(try connection.texts("SELECT value FROM t") == ["one", "true", "kept"])
     }
 
     @Test func aClosedConnectionRefuses() throws {
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func whatCannotBeOpenedSaysWhy() {
-        let error = #expect(throws: SQLiteError.self) { try Connection("/dev/null/none", .writing) }
+        let error = #expect(throws: SQLiteError.self) { try Connection("/dev/null/none") }
         #expect(error?.primaryCode == SQLITE_CANTOPEN)
     }
 }

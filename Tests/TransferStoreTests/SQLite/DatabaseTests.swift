@@ -39,7 +39,7 @@ import TransferModel
     /// (SQLITE_CANTOPEN).
     @Test func whatCannotBeOpenedAgainIsReadByTheConnectionThatWrites() throws {
         let folder = try TemporaryFolder()
-        let writer = try Connection(folder.file("a"), .writing)
+        let writer = try Connection(folder.file("a"))
         try writer.execute("CREATE TABLE kept (number INTEGER); INSERT INTO kept VALUES (7)")
         func read(_ database: Database) throws -> [Int64] {
             try database.read { try $0.rows("SELECT number FROM kept").map { $0[0] as Int64 } }
@@ -49,7 +49,7 @@ import TransferModel
         #expect(try read(database) == [7])
         #expect(database.close())
         // If the database file is gone, it is not read from memory.
-        let orphan = Database(try Connection(folder.file("a"), .writing), path: folder.file("gone"))
+        let orphan = Database(try Connection(folder.file("a")), path: folder.file("gone"))
         #expect(throws: SQLiteError.self) { try read(orphan) }
         #expect(orphan.close())
     }

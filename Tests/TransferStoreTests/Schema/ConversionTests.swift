@@ -15,7 +15,7 @@ import TransferModel
         let dump = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Fixtures/migrations-0035.sql")
-        let connection = try Connection(fixture.database, .writing)
+        let connection = try Connection(fixture.database)
         defer { connection.close() }
         try connection.execute(String(contentsOf: dump, encoding: .utf8) + change)
     }

@@ -19,7 +19,7 @@ import TransferModel
 
     @Test func aNewerDatabaseIsRefusedAndLeftAsItIs() async throws {
         try fixture.open().close()
-        let queue = try Connection(fixture.database, .writing)
+        let queue = try Connection(fixture.database)
         try queue.execute("PRAGMA user_version = 9999")
         queue.close()
         let before = try Data(contentsOf: URL(fileURLWithPath: fixture.database))
@@ -58,7 +58,7 @@ import TransferModel
 
     @Test func aDatabaseOfAnotherProgramIsRefused() async throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let queue = try Connection(fixture.database, .writing)
+        let queue = try Connection(fixture.database)
         try queue.write { try $0.execute("CREATE TABLE theirs (x)") }
         queue.close()
         let error = await transferError { _ = try fixture.open() }
@@ -91,7 +91,7 @@ import TransferModel
 
     @Test func aFullFolderIsNamedWithWhatToDo() {
         let folder = StateFolder(path: "/state")
-        let error = StoreOpening.refusal(of: folder, SQLiteError(SQLITE_FULL, "It is full."))
+        let error = Database.refusal(of: folder, SQLiteError(SQLITE_FULL, "It is full."))
         #expect(error.code == .diskFull)
         #expect(error.message.contains("Free some space there and start again; nothing was changed."))
     }

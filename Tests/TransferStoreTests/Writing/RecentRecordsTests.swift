@@ -84,7 +84,7 @@ import TransferModel
     @Test func whatAnotherProgramChangedIsReadAgain() async throws {
         let store = try fixture.open()
         let id = try await store.add(newTask())
-        let other = try Connection(fixture.database, .writing)
+        let other = try Connection(fixture.database)
         try other.write { try $0.execute("UPDATE task SET position = 99") }
         other.close()
         let position = try await store.write { try $0.task(id)?.position }

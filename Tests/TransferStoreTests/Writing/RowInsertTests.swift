@@ -7,7 +7,7 @@ struct RowInsertTests {
     private static let rows = RowInsert(into: "t", ["id", "number", "word"])
 
     private func database() throws -> Connection {
-        let connection = try Connection(":memory:", .memory)
+        let connection = try Connection(":memory:")
         try connection.execute(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, number REAL CHECK (number <> 13), word TEXT) STRICT")
         return connection

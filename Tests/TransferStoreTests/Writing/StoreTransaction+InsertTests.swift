@@ -38,7 +38,7 @@ struct StoreTransactionInsertTests {
         let fixture = Fixture()
         let store = try fixture.open()
         var task = newTask()
-        task.specText = try StoredSpec.text(task.spec)
+        task.specText = JSONColumn.encode(task.spec)
         let stored = try await store.write { [task] in try $0.insert(task) }
         #expect(try await store.read { try $0.task(stored.id) } == stored)
     }

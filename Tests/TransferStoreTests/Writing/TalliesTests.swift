@@ -71,7 +71,7 @@ import TransferModel
         let store = try fixture.open()
         let ids = try await store.write { try $0.insert((0..<4).map { _ in newTask() }) }
         #expect(try await store.write { try $0.hasUnfinishedTasks(.shared(of: alice)) })
-        let other = try Connection(fixture.database, .writing)
+        let other = try Connection(fixture.database)
         try other.execute(
             "UPDATE task SET state = 'paused', budget_mark = NULL WHERE id = 1; DELETE FROM task WHERE id = 2")
         try other.execute("UPDATE counter SET value = 9 WHERE name = 'task'")

@@ -137,7 +137,7 @@ struct Admission {
             case .data: break
             }
             if task.spec.body != nil { try await keepBody(of: &task, path: path) }
-            task.specText = try StoredSpec.text(task.spec)
+            task.writeSpec()
             task.end = answers?(task, url)
             // What the protocol's strategy refuses is refused now.
             if task.end == nil {

@@ -222,7 +222,7 @@ extension SessionController {
 
     /// Queues again the tasks that were claimed before the session was paused.
     private func stopRuns(of key: SessionKey) async throws {
-        let running = TaskSelector(owner: key.owner, session: key.identifier, states: [.running])
+        let running = TaskQuery(owner: key.owner, session: key.identifier, states: [.running])
         try await store.forEachPage {
             try $0.select(running, after: $1, limit: 256)
         } do: { ids in

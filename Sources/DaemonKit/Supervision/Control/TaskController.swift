@@ -28,12 +28,12 @@ struct TaskController: TaskControlling {
                 try await control(action, chunk, target, isNamed: true, into: &outcome)
             }
         case .range(let range):
-            try await control(action, TaskSelector(range: range), target, into: &outcome)
+            try await control(action, TaskQuery(range: range), target, into: &outcome)
         case .session(let identifier):
             try await control(
-                action, TaskSelector(range: target.range, session: identifier), target, into: &outcome)
+                action, TaskQuery(range: target.range, session: identifier), target, into: &outcome)
         case .all:
-            try await control(action, TaskSelector(), target, into: &outcome)
+            try await control(action, TaskQuery(), target, into: &outcome)
         }
         if !outcome.changed.isEmpty { signal.changed() }
         return outcome
@@ -46,7 +46,7 @@ struct TaskController: TaskControlling {
     private static let chunkSize = 256
 
     private func control(
-        _ action: TaskAction, _ selector: TaskSelector, _ target: ControlTarget, into outcome: inout ControlResult
+        _ action: TaskAction, _ selector: TaskQuery, _ target: ControlTarget, into outcome: inout ControlResult
     ) async throws {
         var selector = selector
         selector.owner = target.owner.owner

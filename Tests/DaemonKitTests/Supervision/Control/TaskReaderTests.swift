@@ -13,12 +13,12 @@ struct TaskReaderTests {
         let (fixture, home) = (try SupervisionFixture(), try ConfigurationFixture())
         let supervision = try fixture.supervision(in: home)
         let record = try await fixture.add(hosts: ["h"])[0]
-        fixture.store.health.began(.full, TransferError(.diskFull, "There is no room."))
+        fixture.store.health.note(.full, TransferError(.diskFull, "There is no room."))
         #expect(await supervision.reader.trouble(of: record) == nil)
         supervision.runs.insert(TransferRun(record, directHost: "h") { _ in })
         #expect(
             await supervision.reader.trouble(of: record) == "Its changes may not be stored. There is no room.")
-        fixture.store.health.ended(.full)
+        fixture.store.health.note(.full, nil)
         #expect(await supervision.reader.trouble(of: record)?.contains("stored") != true)
     }
 }
