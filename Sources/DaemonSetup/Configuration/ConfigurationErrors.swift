@@ -38,6 +38,17 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         case runtime
         /// No origin sets the value.
         case byDefault
+
+        var shown: String {
+            switch self {
+            case .file(let path, let line?): "\(path):\(line)"
+            case .file(let path, nil): path
+            case .environment(let variable): variable
+            case .flag(let flag): flag
+            case .runtime: "settings.set"
+            case .byDefault: "default"
+            }
+        }
     }
 
     package var place: Place
@@ -47,22 +58,10 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
 
     /// One line, in which characters that control a terminal are replaced.
     package var description: String {
-        let text = written
+        let text = "\(place.shown): " + (name.isEmpty ? message : "\(name): \(message)")
         guard text.unicodeScalars.contains(where: Self.isControl) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { Self.isControl($0) ? "\u{FFFD}" : $0 }))
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
-
-    private var written: String {
-        let subject = name.isEmpty ? message : "\(name): \(message)"
-        return switch place {
-        case .file(let path, let line?): "\(path):\(line): \(subject)"
-        case .file(let path, nil): "\(path): \(subject)"
-        case .environment(let variable): "\(variable): \(subject)"
-        case .flag(let flag): "\(flag): \(subject)"
-        case .runtime: "settings.set: \(subject)"
-        case .byDefault: "default: \(subject)"
-        }
-    }
 }

@@ -29,13 +29,13 @@ struct ConfigurationFile {
     /// - Parameter required: whether a missing file is a mistake (`--config`).
     /// - Returns: nil if the file does not exist.
     package func read(required: Bool) -> ConfigurationLayer? {
-        var layer = ConfigurationLayer(origin: origin)
+        var layer = ConfigurationLayer(origin: origin, path: path)
         switch FileText.read(path, limit: Self.sizeLimit) {
         case .missing:
             guard required else { return nil }
-            layer.note(problem("no such file; name an existing one with --config."))
+            layer.note("no such file; name an existing one with --config.", at: .file(path, line: nil))
         case .failed(let reason):
-            layer.note(problem("cannot be read: \(reason)."))
+            layer.note("cannot be read: \(reason).", at: .file(path, line: nil))
         case .text(let text):
             take(text, into: &layer)
         }
@@ -49,31 +49,29 @@ struct ConfigurationFile {
             guard let document = try YAMLDocument.parse(text) else { return }
             root = document
         } catch {
-            layer.note(problem("is not valid YAML: \(error.message).", line: error.line))
+            layer.note("is not valid YAML: \(error.message).", at: .file(path, line: error.line))
             return
         }
         switch root.content {
         case .mapping(let members): take(members, prefix: "", into: &layer)
         // A document with only comments is an empty scalar.
         case .scalar("", _): break
-        case .scalar, .sequence: layer.note(problem("is not a list of `name: value` lines.", line: root.line))
+        case .scalar, .sequence:
+            layer.note("is not a list of `name: value` lines.", at: .file(path, line: root.line))
         }
     }
 
     private func take(_ members: [YAMLNode.Member], prefix: String, into layer: inout ConfigurationLayer) {
         var first: [String: Int] = [:]
         for member in members {
+            let place = ConfigurationProblem.Place.file(path, line: member.key.line)
             guard let text = member.key.text else {
-                layer.note(problem("a name is expected here.", line: member.key.line))
+                layer.note("a name is expected here.", at: place)
                 continue
             }
             let name = prefix + text
-            let place = ConfigurationProblem.Place.file(path, line: member.key.line)
             if let line = first[name] {
-                layer.note(
-                    ConfigurationProblem(
-                        place: place, name: name,
-                        message: "is given twice (first on line \(line)); remove one of the two."))
+                layer.note("is given twice (first on line \(line)); remove one of the two.", of: name, at: place)
                 continue
             }
             first[name] = member.key.line
@@ -92,10 +90,7 @@ struct ConfigurationFile {
             if case .mapping(let section) = value.content {
                 take(section, prefix: name + ".", into: &layer)
             } else if !isEmpty(value), scope != .bindingUsers {
-                layer.note(
-                    ConfigurationProblem(
-                        place: place, name: name,
-                        message: "is a section; write its settings indented on the lines below it."))
+                layer.note("is a section; write its settings indented on the lines below it.", of: name, at: place)
             }
         } else if scope != .bindingUsers {
             layer.note(.unknown(name, at: place))
@@ -108,27 +103,17 @@ struct ConfigurationFile {
     ) {
         switch value.content {
         case .scalar(_, isPlain: true) where isEmpty(value):
-            layer.note(
-                ConfigurationProblem(
-                    place: place, name: setting.name,
-                    message: "has no value; give \(setting.kind.accepts), or remove the line."))
+            layer.note("has no value; give \(setting.kind.accepts), or remove the line.", of: setting.name, at: place)
         case .scalar(let text, _): layer.take(setting, text: text, at: place)
         case .sequence(let items):
             // An item that is not a scalar becomes null, which no list accepts.
             layer.take(setting, value: .array(items.map { $0.text.map(JSONValue.string) ?? .null }), at: place)
         case .mapping:
-            layer.note(
-                ConfigurationProblem(
-                    place: place, name: setting.name,
-                    message: "holds other settings, but takes \(setting.kind.accepts)."))
+            layer.note("holds other settings, but takes \(setting.kind.accepts).", of: setting.name, at: place)
         }
     }
 
     private func isEmpty(_ node: YAMLNode) -> Bool {
         node.text.map { ["", "~", "null"].contains($0) } ?? false
-    }
-
-    private func problem(_ message: String, line: Int? = nil) -> ConfigurationProblem {
-        ConfigurationProblem(place: .file(path, line: line), name: "", message: message)
     }
 }

@@ -3,12 +3,14 @@ import TransferModel
 /// The values of one origin: checked values by the name of the setting, and the mistakes in the others.
 struct ConfigurationLayer: Sendable {
     let origin: SettingOrigin
+    /// The file that they are from; nil for other origins.
+    let path: String?
     private(set) var values: [String: JSONValue] = [:]
     /// The place of each of `values`.
     private(set) var places: [String: ConfigurationProblem.Place] = [:]
     private(set) var problems: [ConfigurationProblem] = []
 
-    init(origin: SettingOrigin) { self.origin = origin }
+    init(origin: SettingOrigin, path: String? = nil) { (self.origin, self.path) = (origin, path) }
 
     /// Takes `text` as the value of `setting`, or notes why it is refused.
     mutating func take(_ setting: Setting, text: String, at place: ConfigurationProblem.Place) {
@@ -32,16 +34,17 @@ struct ConfigurationLayer: Sendable {
 
     mutating func note(_ problem: ConfigurationProblem) { problems.append(problem) }
 
+    mutating func note(_ message: String, of name: String = "", at place: ConfigurationProblem.Place) {
+        note(ConfigurationProblem(place: place, name: name, message: message))
+    }
+
     mutating func remove(_ name: String) { values[name] = nil }
 
     /// `shown` may differ from the value, because a proxy may contain a password.
     private mutating func refuse(_ setting: Setting, shown: String, at place: ConfigurationProblem.Place) {
         let unit = setting.kind.unit
         let article = unit == "none" ? "" : " (unit: \(unit))"
-        problems.append(
-            ConfigurationProblem(
-                place: place, name: setting.name,
-                message: "\(shown) is not accepted\(article); give \(setting.kind.accepts)."))
+        note("\(shown) is not accepted\(article); give \(setting.kind.accepts).", of: setting.name, at: place)
     }
 }
 

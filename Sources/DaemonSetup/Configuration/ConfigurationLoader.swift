@@ -3,12 +3,6 @@ import TransferModel
 /// Combines the layers, strongest first: flags, environment, settings.set, the user's file, the file in /etc, defaults.
 /// In a user's daemon, /etc is the strongest for the limits per user.
 package struct ConfigurationLoader: Sendable {
-    /// The values of one existing file.
-    struct FileLayer: Sendable {
-        package let path: String
-        let layer: ConfigurationLayer
-    }
-
     package let arguments: DaemonArguments
     package let environment: [String: String]
     /// Replaced in tests.
@@ -40,7 +34,7 @@ package struct ConfigurationLoader: Sendable {
     }
 
     /// The same with files that were read earlier.
-    func load(runtime: [String: JSONValue], files: [FileLayer]) throws(ConfigurationErrors) -> Configuration {
+    func load(runtime: [String: JSONValue], files: [ConfigurationLayer]) throws(ConfigurationErrors) -> Configuration {
         let (configuration, problems) = combined(runtime: runtime, files: files)
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return configuration
@@ -48,13 +42,12 @@ package struct ConfigurationLoader: Sendable {
 
     /// The correct values of the layers, and all mistakes in them.
     private func combined(
-        runtime: [String: JSONValue], files: [FileLayer]
+        runtime: [String: JSONValue], files: [ConfigurationLayer]
     ) -> (configuration: Configuration, problems: [ConfigurationProblem]) {
         let stored = ConfigurationLayer.runtime(runtime)
         // Weakest first, so that later ones overwrite.
         let layers =
-            files.map(\.layer)
-            + [stored, ConfigurationLayer.environment(environment), ConfigurationLayer.flags(arguments)]
+            files + [stored, ConfigurationLayer.environment(environment), ConfigurationLayer.flags(arguments)]
         var problems = layers.filter { $0.origin != .runtime }.flatMap(\.problems)
 
         var settings = DaemonSettings()
@@ -85,7 +78,7 @@ package struct ConfigurationLoader: Sendable {
             problems.append(ConfigurationProblem(place: place, name: "socket", message: fault))
         }
         let configuration = Configuration(
-            settings: settings, statements: statements, files: files.map(\.path).reversed(),
+            settings: settings, statements: statements, files: files.compactMap(\.path).reversed(),
             warnings: stored.problems + unheard + ConfigurationLayer.mistyped(environment) + passedOver(settings),
             paths: paths, stateDirectory: stateDirectory, socket: socket)
         return (configuration, problems)
@@ -96,7 +89,7 @@ package struct ConfigurationLoader: Sendable {
     package func tried() throws(ConfigurationErrors) -> Configuration {
         let files = readFiles()
         var (configuration, problems) = combined(runtime: [:], files: files)
-        let layers = files.map(\.layer) + [.environment(environment), .flags(arguments)]
+        let layers = files + [.environment(environment), .flags(arguments)]
         // A setting with a mistake has its default here.
         let wrong = Set(problems.map(\.name))
         for (name, message) in ConfigurationTrial(configuration: configuration, searchPath: environment["PATH"])
@@ -111,31 +104,24 @@ package struct ConfigurationLoader: Sendable {
     }
 
     /// The layers of the files that exist, weakest first.
-    func readFiles() -> [FileLayer] {
-        if let path = arguments.configFile {
-            let file = ConfigurationFile(path: path, origin: .userFile, scope: .everything)
-            let own = file.read(required: true).map { [FileLayer(path: path, layer: $0)] } ?? []
-            return arguments.system ? own : bindingFile() + own
+    func readFiles() -> [ConfigurationLayer] {
+        func read(
+            _ path: String, _ origin: SettingOrigin, _ scope: ConfigurationFile.Scope = .everything,
+            required: Bool = false
+        ) -> ConfigurationLayer? {
+            ConfigurationFile(path: path, origin: origin, scope: scope).read(required: required)
         }
-        var found: [FileLayer] = []
-        let shared = ConfigurationFile(
-            path: systemFile, origin: .systemFile, scope: arguments.system ? .everything : .allUsers)
-        if let layer = shared.read(required: false) { found.append(FileLayer(path: systemFile, layer: layer)) }
-        // The system daemon has no user, and so no user's file.
-        if !arguments.system {
-            let own = ConfigurationFile(path: paths.userFile, origin: .userFile, scope: .everything)
-            if let layer = own.read(required: false) { found.append(FileLayer(path: paths.userFile, layer: layer)) }
+        guard let path = arguments.configFile else {
+            let shared = read(systemFile, .systemFile, arguments.system ? .everything : .allUsers)
+            // The system daemon has no user, and so no user's file.
+            let own = arguments.system ? nil : read(paths.userFile, .userFile)
+            return [shared, own].compactMap(\.self)
         }
-        return found
-    }
-
-    /// The values of /etc that apply no matter which file a user names; empty if there are none.
-    private func bindingFile() -> [FileLayer] {
-        let shared = ConfigurationFile(path: systemFile, origin: .systemFile, scope: .bindingUsers)
-        guard let layer = shared.read(required: false), !layer.values.isEmpty || !layer.problems.isEmpty else {
-            return []
-        }
-        return [FileLayer(path: systemFile, layer: layer)]
+        let own = read(path, .userFile, required: true)
+        // The values of /etc that apply no matter which file a user names.
+        let binding = arguments.system ? nil : read(systemFile, .systemFile, .bindingUsers)
+        let isBinding = binding.map { !$0.values.isEmpty || !$0.problems.isEmpty } ?? false
+        return [isBinding ? binding : nil, own].compactMap(\.self)
     }
 
     /// The settings for which /etc takes precedence over everything.

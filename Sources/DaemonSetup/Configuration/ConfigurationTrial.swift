@@ -39,14 +39,14 @@ struct ConfigurationTrial {
         if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
             return "\(path) exists and is not a socket; move it away, or name another path."
         }
-        return folderFault(PathFolder.above(path))
+        return folderFault(Self.above(path))
     }
 
     private var stateFault: String? {
         let path = configuration.stateDirectory
         do {
             try TransferStore.check(folder: path)
-            return Self.kernelsFault(path, PathFolder.existing(path))
+            return Self.kernelsFault(path, Self.existing(path))
         } catch {
             return (error as? TransferError)?.message ?? "\(error)"
         }
@@ -155,19 +155,17 @@ struct ConfigurationTrial {
             guard errno == ENOENT, place.count > 1 else {
                 return "\(path) cannot be used (\(errorText(errno))); name another folder."
             }
-            place = PathFolder.above(place)
+            place = Self.above(place)
         }
     }
-}
 
-private enum PathFolder {
-    static func above(_ path: String) -> String {
+    private static func above(_ path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
     }
 
     /// The path itself, or else the nearest existing folder above it.
-    static func existing(_ path: String) -> String {
+    private static func existing(_ path: String) -> String {
         var place = path
         while access(place, F_OK) != 0, place.count > 1 { place = above(place) }
         return place

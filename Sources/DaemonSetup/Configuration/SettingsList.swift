@@ -70,16 +70,3 @@ package enum SettingsList {
         return .string(withoutPassword(text))
     }
 }
-
-extension ConfigurationProblem.Place {
-    fileprivate var shown: String {
-        switch self {
-        case .file(let path, let line?): "\(path):\(line)"
-        case .file(let path, nil): path
-        case .environment(let variable): variable
-        case .flag(let flag): flag
-        case .runtime: "settings.set"
-        case .byDefault: "default"
-        }
-    }
-}

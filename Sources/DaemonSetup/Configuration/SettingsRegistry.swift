@@ -15,7 +15,7 @@ package final class SettingsRegistry: Sendable {
     private struct State {
         var configuration: Configuration
         /// The files as they were at the start or the last reload. `settings.set` does not read them again.
-        var files: [ConfigurationLoader.FileLayer]
+        var files: [ConfigurationLayer]
         var runtime: [String: JSONValue]
         /// The change that set each of them last.
         var changes: [SettingName: SequenceNumber] = [:]

@@ -1,4 +1,5 @@
 import FileKit
+import Glibc
 import Logging
 import Threading
 import TransferCore
@@ -111,8 +112,17 @@ package final class LogDestination: Sendable {
     /// Standard error, in the form that `environment` asks for.
     package static func standardError(environment: [String: String], level: Logger.Level) -> LogDestination {
         let format: LogFormat =
-            JournalStream.isStandardError(environment: environment) ? .journal : .readable
+            isJournal(descriptor: STDERR_FILENO, environment: environment) ? .journal : .readable
         return LogDestination(sink: .standardError, format: format, level: level)
+    }
+
+    /// Whether the descriptor is the journal's own socket (systemd.exec(5), JOURNAL_STREAM). The variable is inherited by
+    /// children whose output goes elsewhere, so device and inode must match.
+    static func isJournal(descriptor: Int32, environment: [String: String]) -> Bool {
+        guard let stream = environment["JOURNAL_STREAM"] else { return false }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
     package var level: Logger.Level {

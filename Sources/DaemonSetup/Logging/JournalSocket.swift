@@ -1,6 +1,3 @@
-import FileKit
-import Glibc
-
 /// One entry of the journal with its own fields (systemd.journal-fields(7)).
 struct JournalEntry: Sendable {
     /// Names are upper case letters, digits and underscores.
@@ -33,34 +30,5 @@ struct JournalEntry: Sendable {
             }
         }
         return String(name.prefix(64))
-    }
-}
-
-/// The journal's socket, for entries with fields. Sending may block if the journal is slow, so only the log's thread
-/// sends.
-final class JournalSocket: Sendable {
-    package static let path = "/run/systemd/journal/socket"
-
-    private let descriptor: Int32
-    private let address: UnixAddress
-
-    init?(path: String = JournalSocket.path) {
-        guard let address = UnixAddress(path) else { return nil }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return nil }
-        self.descriptor = descriptor
-        self.address = address
-    }
-
-    deinit { close(descriptor) }
-
-    /// Returns false if the journal did not accept the entry. The line must then go to standard error.
-    func send(_ entry: JournalEntry) -> Bool {
-        let datagram = entry.datagram
-        return address.withSocketAddress { pointer, length in
-            retrying {
-                sendto(descriptor, datagram, datagram.count, Int32(MSG_NOSIGNAL), pointer, length)
-            }.result == datagram.count
-        }
     }
 }

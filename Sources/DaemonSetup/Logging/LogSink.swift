@@ -20,7 +20,8 @@ package final class LogSink: Sendable {
 
     private let descriptor: Int32
     private let limit: Int
-    private let journal: JournalSocket?
+    /// Sending may block if the journal is slow, so only the log's thread sends.
+    private let journal: DatagramSocket?
     private let state = ConditionLock(State())
 
     /// - Parameter limit: the most bytes that may wait to be written.
@@ -29,7 +30,7 @@ package final class LogSink: Sendable {
     }
 
     /// - Parameter journal: gets the records that have fields.
-    init(descriptor: Int32, limit: Int = 1 << 20, journal: JournalSocket?) {
+    init(descriptor: Int32, limit: Int = 1 << 20, journal: DatagramSocket?) {
         self.descriptor = descriptor
         self.limit = limit
         self.journal = journal
@@ -38,7 +39,8 @@ package final class LogSink: Sendable {
     }
 
     /// Standard error, for the whole life of the process.
-    package static let standardError = LogSink(descriptor: STDERR_FILENO, journal: JournalSocket())
+    package static let standardError = LogSink(
+        descriptor: STDERR_FILENO, journal: DatagramSocket("/run/systemd/journal/socket"))
 
     package func write(_ line: String) { write(LogRecord(line: line)) }
 
@@ -85,7 +87,7 @@ package final class LogSink: Sendable {
             if let entry = record.entry, let journal {
                 writeAll(bytes)
                 bytes.removeAll(keepingCapacity: true)
-                if journal.send(entry) { continue }
+                if journal.send(entry.datagram, waits: true) { continue }
             }
             bytes += record.line.utf8
         }

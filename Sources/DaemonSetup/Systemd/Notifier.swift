@@ -3,12 +3,12 @@ import Glibc
 
 /// Reports the daemon's state to the service manager, as sd_notify(3) does, without libsystemd.
 package final class Notifier: Sendable {
-    private let socket: NotifySocket?
+    private let socket: DatagramSocket?
 
     /// - Parameter environment: the process's environment. NOTIFY_SOCKET names the manager's socket. Without it,
     ///   nothing is sent.
     package init(environment: [String: String]) {
-        socket = environment["NOTIFY_SOCKET"].flatMap { NotifySocket(address: $0) }
+        socket = environment["NOTIFY_SOCKET"].flatMap { DatagramSocket($0) }
     }
 
     /// Whether there is a manager that listens.
@@ -34,19 +34,19 @@ package final class Notifier: Sendable {
     /// Replaces line breaks, because a line break in a value would begin another assignment.
     private func send(_ assignments: [String]) {
         let lines = assignments.map { $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
-        socket?.send(Array(lines.joined(separator: "\n").utf8))
+        socket?.send(Array(lines.joined(separator: "\n").utf8), waits: false)
     }
 }
 
-/// The manager's datagram socket: a path, or a name in the abstract namespace (`@…`).
-final class NotifySocket: Sendable {
+/// Sends datagrams to one address, of the service manager or the journal.
+final class DatagramSocket: Sendable {
     private let descriptor: Int32
     private let address: UnixAddress
 
-    /// nil if the address is neither, or if no socket can be created. Notification is optional.
-    init?(address: String) {
+    /// nil if the text is no address, or if no socket can be created.
+    init?(_ address: String) {
         guard let address = UnixAddress(address) else { return nil }
-        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
         self.address = address
@@ -54,12 +54,13 @@ final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Never waits. If the manager does not read, it misses the message.
-    func send(_ message: [UInt8]) {
-        address.withSocketAddress { pointer, length in
-            _ = sendto(
-                descriptor, message, message.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), pointer,
-                length)
+    /// - Parameter waits: false if a receiver that does not read misses the message.
+    /// - Returns: whether it was accepted.
+    @discardableResult
+    func send(_ message: [UInt8], waits: Bool) -> Bool {
+        let flags = Int32(MSG_NOSIGNAL) | (waits ? 0 : Int32(MSG_DONTWAIT))
+        return address.withSocketAddress { pointer, length in
+            retrying { sendto(descriptor, message, message.count, flags, pointer, length) }.result == message.count
         }
     }
 }

@@ -43,7 +43,7 @@ private struct StandingTime: TimeSource {
         let destination = LogDestination(
             sink: LogSink(
                 descriptor: pipe.fileHandleForWriting.fileDescriptor,
-                journal: JournalSocket(path: folder.file("journal"))),
+                journal: DatagramSocket(folder.file("journal"))),
             format: .journal, level: .info)
         let logger = destination.logger()
         logger.warning("failed", metadata: ["task": "7", "code": "http.status", "url": "https://a/\n\u{1b}[31m"])
@@ -64,7 +64,7 @@ private struct StandingTime: TimeSource {
         let pipe = Pipe()
         let destination = LogDestination(
             sink: LogSink(
-                descriptor: pipe.fileHandleForWriting.fileDescriptor, journal: JournalSocket(path: folder.file("none"))),
+                descriptor: pipe.fileHandleForWriting.fileDescriptor, journal: DatagramSocket(folder.file("none"))),
             format: .journal, level: .info)
         destination.logger().warning("failed", metadata: ["task": "7"])
         destination.sink.flush(milliseconds: 10000)
@@ -79,7 +79,7 @@ private struct StandingTime: TimeSource {
         let destination = LogDestination(
             sink: LogSink(
                 descriptor: pipe.fileHandleForWriting.fileDescriptor,
-                journal: JournalSocket(path: folder.file("journal"))),
+                journal: DatagramSocket(folder.file("journal"))),
             format: .journal, level: .info, time: StandingTime())
         for _ in 0..<15 { destination.logger().warning("failed", metadata: ["code": "network.dns", "owner": "7"]) }
         destination.writeLast()

@@ -12,9 +12,9 @@ import Testing
         var status = stat()
         try #require(fstat(descriptor, &status) == 0)
         let own = "\(status.st_dev):\(status.st_ino)"
-        #expect(JournalStream.isJournal(descriptor: descriptor, environment: ["JOURNAL_STREAM": own]))
-        #expect(!JournalStream.isJournal(descriptor: descriptor, environment: ["JOURNAL_STREAM": own + "1"]))
-        #expect(!JournalStream.isJournal(descriptor: descriptor, environment: [:]))
-        #expect(!JournalStream.isJournal(descriptor: -1, environment: ["JOURNAL_STREAM": own]))
+        #expect(LogDestination.isJournal(descriptor: descriptor, environment: ["JOURNAL_STREAM": own]))
+        #expect(!LogDestination.isJournal(descriptor: descriptor, environment: ["JOURNAL_STREAM": own + "1"]))
+        #expect(!LogDestination.isJournal(descriptor: descriptor, environment: [:]))
+        #expect(!LogDestination.isJournal(descriptor: -1, environment: ["JOURNAL_STREAM": own]))
     }
 }
