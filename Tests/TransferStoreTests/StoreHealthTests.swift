@@ -51,7 +51,7 @@ import TransferModel
         let health = StoreHealth()
         let heard = Guarded([String]())
         health.observe { news in
-            if case .began = news {
+            if news.error != nil {
                 #expect(health.damage == nil)
                 health.note(.full, nil)
             }

@@ -80,91 +80,56 @@ extension Setting {
 package typealias Place<Value> = WritableKeyPath<DaemonSettings, Value> & Sendable
 
 extension Setting.Column {
+    /// - Parameter value: nil if the setting stays as it is.
+    private init<Value: SendableMetatype>(
+        _ path: Place<Value>, _ json: @escaping @Sendable (Value) -> JSONValue,
+        _ value: @escaping @Sendable (JSONValue) -> Value?
+    ) {
+        read = { json($0[keyPath: path]) }
+        write = { json, settings in
+            if let value = value(json) { settings[keyPath: path] = value }
+        }
+    }
+
     static func integer(_ path: Place<Int>) -> Self {
-        Self(
-            read: { .integer(Int64($0[keyPath: path])) },
-            write: { value, settings in
-                if let number = value.integerValue { settings[keyPath: path] = Int(number) }
-            })
+        Self(path, { .integer(Int64($0)) }, { $0.integerValue.map { Int($0) } })
     }
 
     static func optionalInteger(_ path: Place<Int?>) -> Self {
-        Self(
-            read: { settings in settings[keyPath: path].map { .integer(Int64($0)) } ?? .null },
-            write: { value, settings in settings[keyPath: path] = value.integerValue.map { Int($0) } })
+        Self(path, { $0.map { .integer(Int64($0)) } ?? .null }, { .some($0.integerValue.map { Int($0) }) })
     }
 
     /// A limit for which 0 means none.
     static func limit(_ path: Place<Int?>) -> Self {
-        Self(
-            read: { .integer(Int64($0[keyPath: path] ?? 0)) },
-            write: { value, settings in
-                if let number = value.integerValue { settings[keyPath: path] = number == 0 ? nil : Int(number) }
-            })
+        Self(path, { .integer(Int64($0 ?? 0)) }, { $0.integerValue.map { $0 == 0 ? nil : Int($0) } })
     }
 
     static func size(_ path: Place<ByteCount>) -> Self {
-        Self(
-            read: { .integer($0[keyPath: path].rawValue) },
-            write: { value, settings in
-                if let number = value.integerValue { settings[keyPath: path] = ByteCount(number) }
-            })
+        Self(path, { .integer($0.rawValue) }, { $0.integerValue.map { ByteCount($0) } })
     }
 
     static func rate(_ path: Place<ByteRate>) -> Self {
-        Self(
-            read: { .integer($0[keyPath: path].rawValue) },
-            write: { value, settings in
-                if let number = value.integerValue { settings[keyPath: path] = ByteRate(number) }
-            })
+        Self(path, { .integer($0.rawValue) }, { $0.integerValue.map { ByteRate($0) } })
     }
 
     static func duration(_ path: Place<Seconds>) -> Self {
-        Self(
-            read: { .number($0[keyPath: path].rawValue) },
-            write: { value, settings in
-                if let number = value.numberValue { settings[keyPath: path] = Seconds(number) }
-            })
+        Self(path, { .number($0.rawValue) }, { $0.numberValue.map { Seconds($0) } })
     }
 
-    static func boolean(_ path: Place<Bool>) -> Self {
-        Self(
-            read: { .bool($0[keyPath: path]) },
-            write: { value, settings in
-                if let flag = value.boolValue { settings[keyPath: path] = flag }
-            })
-    }
+    static func boolean(_ path: Place<Bool>) -> Self { Self(path, { .bool($0) }, \.boolValue) }
 
-    static func text(_ path: Place<String>) -> Self {
-        Self(
-            read: { .string($0[keyPath: path]) },
-            write: { value, settings in
-                if let text = value.stringValue { settings[keyPath: path] = text }
-            })
-    }
+    static func text(_ path: Place<String>) -> Self { Self(path, { .string($0) }, \.stringValue) }
 
     static func optionalText(_ path: Place<String?>) -> Self {
-        Self(
-            read: { settings in settings[keyPath: path].map { .string($0) } ?? .null },
-            write: { value, settings in settings[keyPath: path] = value.stringValue })
+        Self(path, { $0.map { .string($0) } ?? .null }, { .some($0.stringValue) })
     }
 
     static func list(_ path: Place<[String]>) -> Self {
-        Self(
-            read: { .array($0[keyPath: path].map { .string($0) }) },
-            write: { value, settings in
-                settings[keyPath: path] = value.arrayValue?.compactMap(\.stringValue) ?? []
-            })
+        Self(path, { .array($0.map { .string($0) }) }, { $0.arrayValue?.compactMap(\.stringValue) ?? [] })
     }
 
     static func choice<Choice: RawRepresentable<String> & SendableMetatype>(_ path: Place<Choice>) -> Self {
-        Self(
-            read: { .string($0[keyPath: path].rawValue) },
-            write: { value, settings in
-                if let choice = value.stringValue.flatMap(Choice.init(rawValue:)) {
-                    settings[keyPath: path] = choice
-                }
-            })
+        Self(path, { .string($0.rawValue) }, { $0.stringValue.flatMap(Choice.init(rawValue:)) })
     }
 }
 
