@@ -34,12 +34,7 @@ package enum AbandonedParts {
     }
 
     private static func names(in folder: Folder) -> [String] {
-        let descriptor = openat(folder.fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        guard let stream = fdopendir(descriptor) else {
-            close(descriptor)
-            return []
-        }
+        guard let stream = folder.listing() else { return [] }
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {

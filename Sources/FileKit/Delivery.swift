@@ -49,7 +49,7 @@ package struct Delivery: Sendable {
         if let done = try recognised() { return (done, nil) }
         try folder.requireInPlace()
         let file = try openPart()
-        try stampAndSync(file)
+        try file.stampAndSync(modificationTime, durability, path: folder.path(of: partName))
         let final = try move()
         return (try delivered(file, as: final), durability.isSynced ? file : nil)
     }
@@ -67,17 +67,6 @@ package struct Delivery: Sendable {
             throw .targetAbsent(path, "the part file was replaced")
         }
         return file
-    }
-
-    private func stampAndSync(_ file: Descriptor) throws(TransferError) {
-        let path = folder.path(of: partName)
-        if let modificationTime {
-            // A file system that cannot store this time keeps its own. That is no reason to lose a download.
-            _ = dld_set_modification_time(file.rawValue, modificationTime)
-        }
-        guard durability.isSynced else { return }
-        let (result, code) = retrying { fsync(file.rawValue) }
-        if result != 0 { throw .destination(errno: code, "sync", path) }
     }
 
     private func move() throws(TransferError) -> String {
@@ -146,18 +135,12 @@ package struct Delivery: Sendable {
     /// - Parameter expected: the required size, if known.
     /// - Throws: `disk.*`, `destination.*` if that cannot be determined or made durable.
     package func recognised(expected: ByteCount? = nil) throws(TransferError) -> DeliveredFile? {
-        let directory = folder.fileDescriptor
         let left = try folder.status(of: partName).flatMap { FileIdentity($0) == part ? $0 : nil }
         if let left, left.st_nlink < 2 { return nil }
         guard let (found, present) = try finalName() else { return nil }
         if let expected, ByteCount(Int64(present.st_size)) != expected { return nil }
-        let (file, code) = retrying { openat(directory, found, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
-        guard file >= 0 else {
-            if let disk = TransferError.disk(errno: code, "open", folder.path(of: found)) { throw disk }
-            return nil
-        }
-        let descriptor = Descriptor(file)
-        if left != nil { unlinkat(directory, partName, 0) }
+        guard let descriptor = try folder.open(found) else { return nil }
+        if left != nil { unlinkat(folder.fileDescriptor, partName, 0) }
         if durability.isSynced { try folder.sync(besides: descriptor.rawValue) }
         return try delivered(descriptor, as: found)
     }
@@ -168,6 +151,17 @@ package struct Delivery: Sendable {
             if isRegular(present), FileIdentity(present) == part { return (candidate, present) }
         }
         return nil
+    }
+}
+
+extension Descriptor {
+    /// Gives a file that is to be delivered its time, if there is one, and makes it durable.
+    func stampAndSync(_ time: Int64?, _ durability: Durability, path: String) throws(TransferError) {
+        // A file system that cannot store this time keeps its own. That is no reason to lose a download.
+        if let time { _ = dld_set_modification_time(rawValue, time) }
+        guard durability.isSynced else { return }
+        let (result, code) = retrying { fsync(rawValue) }
+        if result != 0 { throw .destination(errno: code, "sync", path) }
     }
 }
 

@@ -14,7 +14,7 @@ package final class FileHasher {
         var contexts: [(DigestAlgorithm, OpaquePointer)] = []
         for algorithm in algorithms {
             let context = EVP_MD_CTX_new()
-            guard let context, let digest = Algorithms.all[algorithm], EVP_DigestInit_ex(context, digest, nil) == 1
+            guard let context, let digest = Self.known[algorithm], EVP_DigestInit_ex(context, digest, nil) == 1
             else {
                 EVP_MD_CTX_free(context)
                 for each in contexts { EVP_MD_CTX_free(each.1) }
@@ -28,6 +28,14 @@ package final class FileHasher {
     deinit {
         for each in contexts { EVP_MD_CTX_free(each.context) }
     }
+
+    /// libcrypto's digests, from a separate context. The machine's OpenSSL configuration may refuse MD5 and SHA-1 (FIPS
+    /// 140-3), but servers and users still use these to detect damage.
+    nonisolated(unsafe) private static let known: [DigestAlgorithm: OpaquePointer] = {
+        let library = OSSL_LIB_CTX_new()
+        OSSL_PROVIDER_load(library, "default")
+        return DigestAlgorithm.allCases.reduce(into: [:]) { $0[$1] = EVP_MD_fetch(library, $1.rawValue, nil) }
+    }()
 
     package func update(_ bytes: UnsafeRawBufferPointer) {
         for each in contexts { EVP_DigestUpdate(each.context, bytes.baseAddress, bytes.count) }
@@ -110,14 +118,4 @@ package func readAll(
         offset += off_t(count)
         left -= Int64(count)
     }
-}
-
-/// libcrypto's digests, from a separate context. The machine's OpenSSL configuration may refuse MD5 and SHA-1 (FIPS
-/// 140-3), but servers and users still use these to detect damage.
-private enum Algorithms {
-    nonisolated(unsafe) static let all: [DigestAlgorithm: OpaquePointer] = {
-        let library = OSSL_LIB_CTX_new()
-        OSSL_PROVIDER_load(library, "default")
-        return DigestAlgorithm.allCases.reduce(into: [:]) { $0[$1] = EVP_MD_fetch(library, $1.rawValue, nil) }
-    }()
 }

@@ -50,14 +50,29 @@ package final class Folder: Sendable {
         return nil
     }
 
+    /// Opens a file for reading, without following links; nil if that fails.
+    /// - Throws: `disk.*`.
+    func open(_ name: String) throws(TransferError) -> Descriptor? {
+        let (descriptor, code) = retrying {
+            openat(fileDescriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        if descriptor >= 0 { return Descriptor(descriptor) }
+        if let disk = TransferError.disk(errno: code, "open", path(of: name)) { throw disk }
+        return nil
+    }
+
+    /// The stream of its entries, which the caller closes; nil if it cannot be read.
+    func listing() -> OpaquePointer? {
+        let descriptor = openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        let stream = fdopendir(descriptor)
+        if stream == nil { close(descriptor) }
+        return stream
+    }
+
     /// Whether the folder has at most `most` entries, all of them files or symbolic links; false if that is not known.
     func hasOnlyFiles(atMost most: Int) -> Bool {
-        let descriptor = openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        guard let stream = fdopendir(descriptor) else {
-            close(descriptor)
-            return false
-        }
+        guard let stream = listing() else { return false }
         defer { closedir(stream) }
         var left = most + 2
         errno = 0

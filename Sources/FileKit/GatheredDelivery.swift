@@ -55,7 +55,7 @@ package struct GatheredDelivery: Sendable {
             boot: durability.isSynced ? nil : BootName.current)
         guard let file = try nameless(), mark.set(on: file.rawValue) else { return nil }
         try write(to: file)
-        try stampAndSync(file)
+        try file.stampAndSync(modificationTime, durability, path: path)
         guard let final = try link(file) else { return nil }
         return Placed(
             delivered: DeliveredFile(
@@ -101,13 +101,6 @@ package struct GatheredDelivery: Sendable {
             guard count > 0 else { throw .destination(errno: count == 0 ? ENOSPC : code, "write", path) }
             done += count
         }
-    }
-
-    private func stampAndSync(_ file: Descriptor) throws(TransferError) {
-        if let modificationTime { _ = dld_set_modification_time(file.rawValue, modificationTime) }
-        guard durability.isSynced else { return }
-        let (result, code) = retrying { fsync(file.rawValue) }
-        if result != 0 { throw .destination(errno: code, "sync", path) }
     }
 
     /// Returns the name that the file got; nil if it cannot be linked.
@@ -168,22 +161,16 @@ extension GatheredDelivery {
         for candidate in folder.candidates(for: name, policy) {
             guard let present = try folder.status(of: candidate) else { return nil }
             guard isRegular(present) else { continue }
-            let (opened, code) = retrying {
-                openat(folder.fileDescriptor, candidate, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-            }
-            guard opened >= 0 else {
-                if let disk = TransferError.disk(errno: code, "open", folder.path(of: candidate)) { throw disk }
-                continue
-            }
-            let file = Descriptor(opened)
-            guard let status = FileKit.status(of: opened), isRegular(status),
-                let isProven = DeliveryMark.proof(on: opened, store: store, task: task, size: Int(status.st_size))
+            guard let file = try folder.open(candidate), let status = FileKit.status(of: file.rawValue),
+                isRegular(status),
+                let isProven = DeliveryMark.proof(
+                    on: file.rawValue, store: store, task: task, size: Int(status.st_size))
             else { continue }
-            if durability.isSynced { try folder.sync(besides: opened) }
+            if durability.isSynced { try folder.sync(besides: file.rawValue) }
             let path = folder.path(of: candidate)
             let mark = FileMark(
                 inode: UInt64(status.st_ino), changed: nanoseconds(status.st_ctim),
-                checksum: try FileHasher.checksum(of: opened, path: path))
+                checksum: try FileHasher.checksum(of: file.rawValue, path: path))
             return Placed(
                 delivered: DeliveredFile(
                     path: path, name: candidate, bytes: ByteCount(Int64(status.st_size)), mark: mark),

@@ -60,8 +60,6 @@ final class Statement {
         note(sqlite3_bind_blob(handle, index, bytes, Int32(clamping: bytes.count), Self.copied))
     }
 
-    func bindNull(at index: Int32) { note(sqlite3_bind_null(handle, index)) }
-
     /// Binds all parameters in order.
     func bind<each Value: Bindable>(all values: repeat each Value) {
         var index: Int32 = 1
