@@ -227,7 +227,7 @@ package struct NewTask: Sendable {
     @BoxedOptional package var source: SourceIdentity?
     /// What the task sends, kept in the store.
     package var requestBody: [UInt8]?
-    /// What the store keeps of `spec`, if the caller has already encoded it: `writeSpec`.
+    /// `text(of: spec)`, if the caller has already written it outside the only thread that writes.
     package var specText: String?
     /// Of the client's request, if it gave a token: `ClientTokenUse.digest`.
     package var specDigest: [UInt8]?
@@ -266,6 +266,6 @@ package struct NewTask: Sendable {
         self.host = host
     }
 
-    /// Spares the only thread that writes to the store.
-    package mutating func writeSpec() { specText = JSONColumn.encode(spec) }
+    /// What the store keeps of a spec.
+    package static func text(of spec: TaskSpec) -> String { JSONColumn.encode(spec) }
 }

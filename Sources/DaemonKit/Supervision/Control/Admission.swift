@@ -137,7 +137,7 @@ struct Admission {
             case .data: break
             }
             if task.spec.body != nil { try await keepBody(of: &task, path: path) }
-            task.writeSpec()
+            task.specText = NewTask.text(of: task.spec)
             task.end = answers?(task, url)
             // What the protocol's strategy refuses is refused now.
             if task.end == nil {
