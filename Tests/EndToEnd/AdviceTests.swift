@@ -16,10 +16,11 @@ extension EndToEnd.Serving {
             let folder: TemporaryFolder
         }
 
-        private func failed(_ more: [String: JSONValue] = [:]) async throws -> Patient {
-            let scene = try await Scene()
-            scene.origin.serve("/file", .good(resource, cutAfter: Self.size / 2), .status(404), .good(resource))
-            let id = try await scene.add("/file", to: "file", more)
+        /// - Parameter name: of the file, and of the path at the server.
+        private func failed(_ scene: Scene, _ name: String) async throws -> Patient {
+            scene.origin.serve(
+                "/" + name, .good(resource, cutAfter: Self.size / 2), .status(404), .good(resource))
+            let id = try await scene.add("/" + name, to: name)
             try await scene.probe.wait(for: id, "failed")
             return try Patient(scene: scene, id: id, folder: TemporaryFolder())
         }
@@ -41,22 +42,19 @@ extension EndToEnd.Serving {
 
         // MARK: Doing it
 
-        /// Changes the task's row while no daemon runs.
-        private func altered(_ patient: Patient, _ assignment: String, _ value: String) async throws -> Patient {
+        /// Changes rows of tasks while no daemon runs.
+        private func altered(_ scene: Scene, _ assignment: String, _ values: [Int64: String]) async throws -> Scene {
             let script = """
                 import sqlite3, sys
                 database = sqlite3.connect(sys.argv[1])
-                database.execute("UPDATE task SET " + sys.argv[2] + " WHERE id = " + sys.argv[4], (sys.argv[3],))
+                rows = zip(sys.argv[3::2], sys.argv[4::2])
+                database.executemany("UPDATE task SET " + sys.argv[2] + " WHERE id = ?", rows)
                 database.commit()
                 """
-            var patient = patient
-            try await patient.scene.daemon.kill()
-            try await Program.require([
-                "python3", "-c", script, patient.scene.daemon.stateFolder + "/dld.sqlite", assignment, value,
-                "\(patient.id)",
-            ])
-            patient.scene = try await patient.scene.restarted()
-            return patient
+            try await scene.daemon.kill()
+            let command = ["python3", "-c", script, scene.daemon.stateFolder + "/dld.sqlite", assignment]
+            try await Program.require(command + values.flatMap { [$0.value, "\($0.key)"] })
+            return try await scene.restarted()
         }
 
         /// The advice of `explain` in one line; nil if there is nothing to do.
@@ -124,20 +122,29 @@ extension EndToEnd.Serving {
         // MARK: Causes
 
         /// Whatever the cause of a failure: the commands work, and a retried task resumes from its bytes.
-        @Test(.timeLimit(.minutes(1)), arguments: ErrorCode.allCases)
-        func adviceOnACauseCanBeFollowed(_ code: ErrorCode) async throws {
-            let error = "{\"code\":\"\(code.rawValue)\",\"message\":\"It failed.\"}"
-            let patient = try await altered(try await failed(), "error = ?", error)
-            let advice = try #require(try await advice(patient))
-            let commands = try await follow(advice, patient)
-            guard commands.contains(where: { $0.first == "retry" }) else {
-                // Nobody can do anything about this task, or another task is meant.
-                #expect(Self.withoutRetry.contains(code), "\(advice)")
-                return
+        @Test(.timeLimit(.minutes(5)))
+        func adviceOnACauseCanBeFollowed() async throws {
+            var scene = try await Scene()
+            var patients: [ErrorCode: Patient] = [:]
+            for code in ErrorCode.allCases { patients[code] = try await failed(scene, code.rawValue) }
+            var errors: [Int64: String] = [:]
+            for (code, patient) in patients {
+                errors[patient.id] = "{\"code\":\"\(code.rawValue)\",\"message\":\"It failed.\"}"
             }
-            #expect(!Self.withoutRetry.contains(code))
-            try await expectCompletion(patient)
-            #expect(try await patient.scene.restartCodes(patient.id) == [])
+            scene = try await altered(scene, "error = ?", errors)
+            for (code, var patient) in patients {
+                patient.scene = scene
+                let advice = try #require(try await advice(patient), "\(code)")
+                let commands = try await follow(advice, patient)
+                guard commands.contains(where: { $0.first == "retry" }) else {
+                    // Nobody can do anything about this task, or another task is meant.
+                    #expect(Self.withoutRetry.contains(code), "\(code): \(advice)")
+                    continue
+                }
+                #expect(!Self.withoutRetry.contains(code), "\(code)")
+                try await expectCompletion(patient)
+                #expect(try await scene.restartCodes(patient.id) == [], "\(code)")
+            }
         }
 
         /// Causes of refusals, which no task fails with; conditions that pass by themselves; and causes after which the
@@ -183,7 +190,9 @@ extension EndToEnd.Serving {
 
         @Test(.timeLimit(.minutes(1)), arguments: WaitReason.allCases)
         func adviceOnAWaitCanBeFollowed(_ reason: WaitReason) async throws {
-            let patient = try await altered(try await waiting(), "error = NULL, reason = ?", reason.rawValue)
+            var patient = try await waiting()
+            patient.scene = try await altered(
+                patient.scene, "error = NULL, reason = ?", [patient.id: reason.rawValue])
             guard let advice = try await advice(patient) else {
                 // Disk and network are available, and the daemon has noticed that.
                 #expect(reason == .disk || reason == .network)

@@ -4,7 +4,7 @@ import TransferModel
 
 extension EndToEnd.Downloading {
     /// A Content-Length that is too large is noticed, and the rest is not requested forever.
-    struct AnnouncedLength {
+    @Suite(.oneDaemon) struct AnnouncedLength {
         /// How the server answers a request beyond its end.
         enum Beyond: String, CaseIterable, Sendable {
             /// 416 with the true length, of the same version.
@@ -56,7 +56,7 @@ extension EndToEnd.Downloading {
             .timeLimit(.minutes(1)), arguments: Beyond.allCases,
             [(size: 300_000, extra: 1), (300_000, 1000), (3000, 10), (5 << 20, 8 << 20)])
         func isNoticed(_ beyond: Beyond, _ length: (size: Int, extra: Int)) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: length.size)
             scene.origin.serve("/file", Self.liar(resource, extra: length.extra, beyond))
             let id = try await scene.add()
@@ -77,7 +77,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func withoutAValidatorTwoBodiesAreEnough() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource(Content(seed: 1, size: 200_000))
             scene.origin.serve("/file", Self.liar(resource, extra: 5, .said))
             let task = try await scene.probe.wait(for: try await scene.add(), "failed")
@@ -103,7 +103,7 @@ extension EndToEnd.Downloading {
         /// download continues.
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func aConnectionThatBreaksIsNoLength(_ hasRanges: Bool) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource =
                 hasRanges ? Resource.version(1, size: 400_000) : Resource(Content(seed: 1, size: 400_000))
             let cuts = (1...10).map { Behaviour.good(resource, cutAfter: 20_000 + $0 * 111) }

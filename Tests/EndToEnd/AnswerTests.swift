@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// What a task's client learns about the answer.
     struct Answers {
         /// Nearly as many bytes of fields as libcurl accepts.

@@ -3,7 +3,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Whose answers the cache keeps, and for whom (docs/cache.md).
     struct CacheCookies {
         private func add(_ scene: Scene, _ path: String, session: String = "v") async throws -> Int64 {

@@ -4,7 +4,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// The cache of data tasks (docs/cache.md), observed by which tasks reach the server.
     struct Cache {
         private struct Answer {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// Files with client certificates and trusted authorities are read where a thread may block, shown to one origin
     /// only, and never confused with another file of the same name.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// The wall clock is set while a daemon runs, and while none runs: docs/time.md.
     @Suite(.enabled(if: Requirements.has("gcc"), "the library that sets the clock of one process is C"))
     struct Clock {

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Downloading {
+extension EndToEnd.Gathering {
     /// RFC 9110 section 8.4: when a body is decoded, and what ends a body that is not what it claims to be.
-    struct ContentCodings {
+    @Suite(.oneDaemon) struct ContentCodings {
         private static let codings = ["gzip", "deflate", "br", "zstd", "gzip, br"]
         private let plain = Content(bytes: Packing.text(400_000))
 
@@ -31,7 +31,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aDataTaskGetsTheDecodedBody() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             for coding in Self.codings {
                 let resource = try await coded(plain, coding)
                 scene.origin.serve("/length", .coded(resource, coding))
@@ -54,7 +54,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func whoAsksForACodingGetsTheBodyInIt() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = try await coded(plain, "br")
             scene.origin.serve("/page", .coded(resource, "br"))
             let id = try await ask(scene, "/page", ["headers": [["accept-encoding", "br"]]])
@@ -66,7 +66,7 @@ extension EndToEnd.Downloading {
         /// An answer without a body may still name a coding.
         @Test(.timeLimit(.minutes(1)))
         func nothingIsDecodedToNothing() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             for status in [200, 204, 304] {
                 scene.origin.serve("/\(status)", .status(status, [("Content-Encoding", "gzip")]))
                 try await scene.probe.wait(for: try await ask(scene, "/\(status)"), "completed")
@@ -80,7 +80,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func whatAServerSaysOfAnErrorIsReadable() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let why = try await coded(Content("There is no such page."), "gzip")
             scene.origin.serve(
                 "/page",
@@ -100,7 +100,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aPartOfABodyStaysAsItCame() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = try await coded(plain, "gzip")
             scene.origin.serve("/page", .coded(resource, "gzip"))
             let id = try await ask(scene, "/page", ["headers": [["Range", "bytes=10-19"]]])
@@ -112,7 +112,7 @@ extension EndToEnd.Downloading {
         /// The length is right, or the last chunk is there: only the coding shows that something is missing.
         @Test(.timeLimit(.minutes(1)))
         func aCutOrDamagedBodyIsNoAnswer() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             for coding in Self.codings {
                 let whole = try await coded(plain, coding).content.bytes
                 let cut = Resource(Content(bytes: Array(whole.dropLast(9))), etag: nil)
@@ -142,7 +142,7 @@ extension EndToEnd.Downloading {
         /// The same body comes again: a second try is enough, for a data task as for a download.
         @Test(.timeLimit(.minutes(1)), arguments: [("/other", "http.protocol"), ("/cut", "integrity.length")])
         func aBodyThatIsWrongTwiceEndsTheTask(path: String, code: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let cut = Array(try await coded(plain, "gzip").content.bytes.dropLast(9))
             scene.origin.serve("/other", .coded(Resource(Content(seed: 4, size: 3000)), "gzip"))
             scene.origin.serve("/cut", .coded(Resource(Content(bytes: cut)), "gzip"))
@@ -157,7 +157,7 @@ extension EndToEnd.Downloading {
         /// What came is kept until it can be delivered.
         @Test(.timeLimit(.minutes(1)), arguments: [3000, 400_000])
         func aDecodedFileThatCannotBeDeliveredIsNotFetchedAgain(size: Int) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let plain = Content(bytes: Packing.text(size))
             scene.origin.serve("/file", .coded(try await coded(plain, "gzip"), "gzip"))
             try Files.write(scene.file(), "mine")
@@ -175,7 +175,7 @@ extension EndToEnd.Downloading {
         /// Under a plain name there is plain content.
         @Test(.timeLimit(.minutes(1)))
         func theNameOfAFileTellsAnUnknownCoding() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource(Content(seed: 4, size: 3000))
             scene.origin.serve("/page", .coded(resource, "foo"))
             try await scene.probe.wait(for: try await scene.add("/page", to: "page"), "completed")
@@ -184,7 +184,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func anUnknownCodingIsSaidAndNotTakenForTheAnswer() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/page", .coded(Resource(Content(seed: 4, size: 3000)), "compress"))
             let task = try await scene.probe.wait(for: try await ask(scene, "/page", Scene.quickRetry), "failed")
             #expect(task.errorCode == "http.protocol" && task["attempts"] == 1)
@@ -194,7 +194,7 @@ extension EndToEnd.Downloading {
         /// Neither kind of task takes a body that is not decoded for the content.
         @Test(.timeLimit(.minutes(1)))
         func tooManyLayersFailEveryTask() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let codings = "gzip, gzip, gzip, gzip, gzip, gzip"
             scene.origin.serve("/page", .coded(Resource(Content(seed: 4, size: 3000)), codings))
             for id in [try await ask(scene, "/page"), try await scene.add("/page", to: "page")] {
@@ -238,7 +238,7 @@ extension EndToEnd.Downloading {
         /// Not a bomb, but longer than what is kept.
         @Test(.timeLimit(.minutes(1)))
         func aDecodedAnswerHasTheLimitOfAnyAnswer() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let long = try await coded(Content(bytes: Packing.text(Bounds.dataAnswer + 1)), "gzip")
             scene.origin.serve("/page", .coded(long, "gzip"))
             let task = try await scene.probe.wait(for: try await ask(scene, "/page"), "failed")
@@ -254,7 +254,7 @@ extension EndToEnd.Downloading {
         /// form is the file.
         @Test(.timeLimit(.minutes(1)), arguments: [3000, 400_000])
         func theFormThatFitsTheChecksumIsDelivered(size: Int) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let text = Content(bytes: Packing.text(size))
             let once = try await coded(text, "gzip")
             let twice = try await coded(once.content, "gzip")
@@ -277,7 +277,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aDownloadThatComesCodedIsDecoded() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             for (number, coding) in Self.codings.enumerated() {
                 for (name, content) in [("small", Content("hello\n")), ("large", plain)] {
                     let resource = try await coded(content, coding)
@@ -296,7 +296,7 @@ extension EndToEnd.Downloading {
         /// Servers that know files by their extensions call a `.tar.gz` both a gzip file and coded with gzip.
         @Test(.timeLimit(.minutes(1)), arguments: [("gzip", "x-gzip"), ("x-gzip", "gzip"), ("zstd", "zstd")])
         func aPackedFileStaysPacked(type: String, coding: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             var packed = try await coded(plain, coding == "zstd" ? "zstd" : "gzip")
             packed.contentType = "application/\(type)"
             scene.origin.serve(
@@ -336,7 +336,7 @@ extension EndToEnd.Downloading {
         func nginxCodesForDataTasksAlone() async throws {
             let server = try await Nginx.start(extra: "gzip on; gzip_min_length 1; gzip_types *;")
             try server.publish("page", plain)
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let asked = try await scene.probe.add([["kind": "data", "url": .string(server.url("page"))]])[0]
             let task = try await scene.probe.wait(for: asked, "completed")
             #expect(task["response", "headers"]?.arrayValue?.contains(["Content-Encoding", "gzip"]) == true, "\(task)")

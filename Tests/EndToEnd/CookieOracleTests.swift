@@ -4,7 +4,7 @@ import Testing
 import TransferCore
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Compares cookies with another implementation of the rules, Python's http.cookiejar, for fields and URLs on which
     /// both agree (no public suffixes, `Secure` over https only, paths that begin with a slash, no SameSite).
     struct CookieOracle {

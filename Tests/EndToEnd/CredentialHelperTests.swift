@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// Helpers that hang, fail or give wrong answers, and proxies that refuse CONNECT.
     struct CredentialHelpers {
         private static let right = Base64Text.encode(Array("anna:Zq7right7qZ".utf8))

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// Credentials of the user's store and of a helper, when no client is asked.
     struct Credentials {
         private static let right = Base64Text.encode(Array("anna:Zq7right7qZ".utf8))

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// Promises 2 and 3 for many slow transfers at a time, which are read, synced and stored together.
     struct Crowd {
         private static let count = 80

@@ -7,7 +7,7 @@ import TransferModel
 extension EndToEnd.Downloading {
     /// Other programs of the user change the part file of a running transfer. The delivered file is nevertheless what
     /// the server sent.
-    struct DamagedParts {
+    @Suite(.oneDaemon) struct DamagedParts {
         private static let resource = Resource.version(1, size: 300_000)
         private static let half = 150_000
         private let gate = Guarded(false)
@@ -55,7 +55,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(2)), arguments: Damage.allCases, [true, false])
         func whatSomebodyDidToAPartIsNotDelivered(_ damage: Damage, _ hasDigest: Bool) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.script("/file", halting())
             let id = try await scene.add(
                 "/file", to: "file",
@@ -74,7 +74,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func partsOfAFileThatWasCutComeAgain() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(3, size: 12 << 20)
             scene.origin.serve("/file", .good(resource, rate: 2 << 20))
             let id = try await scene.add("/file", to: "file", ["connections": 4])
@@ -88,7 +88,7 @@ extension EndToEnd.Downloading {
         /// As long as before, but empty: the download does not resume from it.
         @Test(.timeLimit(.minutes(1)))
         func aPartWithAHoleIsNotResumed() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.script("/file", halting())
             let id = try await scene.add("/file", to: "file", ["connections": 1])
             try await scene.probe.wait(for: id, bytes: Self.half)
@@ -104,7 +104,7 @@ extension EndToEnd.Downloading {
         /// A source with holes is copied as it is.
         @Test(.timeLimit(.minutes(1)))
         func holesOfASourceAreNoDamage() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             try Files.write(scene.file("source"), Self.resource.content.bytes)
             #expect(truncate(scene.file("source"), 4 << 20) == 0)
             let id = try await scene.probe.add("file://" + scene.file("source"), to: scene.file(), [:])
@@ -116,7 +116,7 @@ extension EndToEnd.Downloading {
         /// Zeros that the server sent are not a hole.
         @Test(.timeLimit(.minutes(1)))
         func zerosAreNoDamage() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let zeros = Resource(Content(bytes: [UInt8](repeating: 0, count: 4 << 20)), etag: "\"0\"")
             scene.origin.serve("/file", .good(zeros))
             let id = try await scene.add("/file", to: "file", ["connections": 3])
@@ -129,7 +129,7 @@ extension EndToEnd.Downloading {
         /// If somebody damages it again and again, the task finally fails.
         @Test(.timeLimit(.minutes(1)))
         func whatIsCutAgainAndAgainFails() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(Self.resource, rate: 200_000))
             let id = try await scene.add("/file", to: "file", ["connections": 1])
             let isOver = Guarded(false)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// Clients decide where answers are stored.
     struct DecisionCache {
         private func scene(_ kind: String = "default", _ more: [String: JSONValue] = [:]) async throws -> Scene {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// `asks`: a TLS server that wants a client certificate gets the one that its owner chooses, before it sees the
     /// request.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// `asks`: a server or a proxy that wants NTLM.
     @Suite(.enabled(if: Requirements.has("python3")))
     struct DecisionsOfNTLM {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// Redirects about which the client is asked.
     struct DecisionRedirects {
         private func scene(_ status: Int = 302) async throws -> Scene {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// Answers that a client is asked about at their headers.
     struct DecisionResponses {
         private func scene() async throws -> Scene {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// `asks`: trust in a TLS server, and the client certificate for it, are decided before it sees the request.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
     struct DecisionsOfTLS {
@@ -274,7 +274,7 @@ extension EndToEnd.Serving {
     }
 }
 
-extension EndToEnd.Serving.DecisionsOfTLS.House {
+extension EndToEnd.Asking.DecisionsOfTLS.House {
     fileprivate init(_ server: Nginx, _ scene: Scene) {
         self.server = server
         self.scene = scene

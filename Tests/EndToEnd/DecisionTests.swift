@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// `asks`: the client is asked about a server's challenge, and may be gone meanwhile.
     struct Decisions {
         private static let login = Base64Text.encode(Array("anna:right".utf8))

@@ -5,12 +5,12 @@ import TransferModel
 
 extension EndToEnd.Downloading {
     /// Promise 4: a file is complete, verified and under its name, or not there.
-    struct DeliveryOfFiles {
+    @Suite(.oneDaemon) struct DeliveryOfFiles {
         private let resource = Resource.version(1, size: 50_000)
 
         @Test(.timeLimit(.minutes(1)))
         func anExistingFileIsNeverReplacedUnlessAsked() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(resource))
             for name in ["a.tar.gz", "b", "c"] { try Files.write(scene.file(name), "mine") }
             let renamed = try await scene.add("/file", to: "a.tar.gz")
@@ -29,7 +29,7 @@ extension EndToEnd.Downloading {
         /// Another program of the user writes to the part file.
         @Test(.timeLimit(.minutes(1)))
         func aPartThatGrewIsFetchedAgain() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: 3 << 20)
             scene.origin.serve("/file", .good(resource))
             let id = try await scene.add("/file", to: "file", ["rateLimit": 250_000])
@@ -45,7 +45,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func theStateFolderIsNoDestination() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(resource))
             #expect(symlink(scene.daemon.stateFolder, scene.file("link")) == 0)
             for path in [scene.daemon.stateFolder + "/dld.sqlite", scene.file("link/dld.sqlite")] {
@@ -59,7 +59,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func nothingIsUnderTheFinalNameBeforeTheEnd() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .stalling(.version(1, size: 4 << 20), at: 2 << 20))
             let id = try await scene.add()
             try await scene.probe.wait(for: id, bytes: 1 << 20)
@@ -96,7 +96,7 @@ extension EndToEnd.Downloading {
                 ),
             ])
         func theServerNamesTheFileHarmlessly(field: String, expected: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(resource.with("Content-Disposition", field)))
             let id = try await scene.probe.add([
                 ["url": .string(scene.origin.url("/file")), "destination": ["directory": .string(scene.folder.path)]]
@@ -111,7 +111,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), arguments: ["..", ".", "....", "\\u0000", "a\\u0000b", "-rf", ".bashrc", ""])
         func hostileNamesStayInTheFolder(name: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let folder = try scene.folder.folder("inner")
             let field = "attachment; filename=\"\(name.replacing("\\u0000", with: "\u{1}"))\""
             scene.origin.serve("/file", .good(resource.with("Content-Disposition", field)))
@@ -127,7 +127,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aServersDigestIsCheckedAndOneMismatchForgiven() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let hex = try await sha256(of: resource.content)
             let right = "sha-256=:\(base64(hex: hex)):"
             let wrong = "sha-256=:\(base64(hex: String(hex.reversed()))):"
@@ -195,7 +195,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func theServersTimeIsKeptOnRequest() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             var dated = resource
             dated.lastModified = "Sun, 09 Sep 2001 01:46:40 GMT"
             scene.origin.serve("/file", .good(dated))

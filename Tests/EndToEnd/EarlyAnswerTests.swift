@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// A task that the cache answers when it is added looks like a task that ran and got the same stored answer.
     struct EarlyAnswers {
         /// What a client can see of a task, from its addition to its end.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// An ended task leaves no memory behind, however it was carried out.
     struct EndedTaskMemory {
         enum Way: String, CaseIterable {

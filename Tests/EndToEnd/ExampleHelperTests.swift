@@ -4,7 +4,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// The example helpers work as they are.
     struct ExampleHelpers {
         /// The program in docs/helpers.md.

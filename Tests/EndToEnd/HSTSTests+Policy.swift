@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 /// The transport policy of sessions beside HSTS: unencrypted transfers and versions of TLS.
-extension EndToEnd.Serving.HSTS {
+extension EndToEnd.Remembering.HSTS {
     /// HSTS comes before the session's rule about http, and a redirect is judged like a first request.
     @Test(.timeLimit(.minutes(1))) func plaintextIsRefusedUnlessHSTSMakesItHTTPS() async throws {
         let house = try await House()

@@ -4,7 +4,7 @@ import Testing
 import TransferCore
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Hosts that are reached over https only (RFC 6797), with nginx configured for that.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl", "curl")))
     struct HSTS {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// What a helper sends has the length that it announced, whether it becomes a file, is kept or is streamed.
     struct HelperLengths {
         @Test(.timeLimit(.minutes(1)), arguments: ["many", "single"], ["10", "-10"])

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving.Helpers {
+extension EndToEnd.Scheduling.Helpers {
     @Test(.timeLimit(.minutes(1)), arguments: kinds)
     func aChallengeIsAnsweredOrAsked(_ kind: String) async throws {
         let bench = try await HelperScene(kind)

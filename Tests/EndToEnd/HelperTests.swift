@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// The promises of docs/helpers.md, with scripted helpers of both kinds.
     struct Helpers {
         static let kinds = ["many", "single"]

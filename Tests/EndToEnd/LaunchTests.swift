@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// Programs that are started to learn what has finished, across deaths of daemons.
     struct Launches {
         private let resource = Resource.version(1, size: 1000)

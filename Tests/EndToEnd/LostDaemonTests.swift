@@ -5,7 +5,7 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Surviving {
-    /// What happens to clients whose daemon dies or hangs, and to a daemon whose state folder goes.
+    /// What happens to clients whose daemon dies, and to a daemon whose state folder goes.
     struct LostDaemon {
         private static let followers: [[String]] = [["add", "-w"], ["wait"], ["watch"], ["watch", "--json"]]
 
@@ -40,29 +40,6 @@ extension EndToEnd.Surviving {
             #expect(try await house.dlctl(nil, ["stop"]).status == 0)
         }
 
-        /// A user who stops a daemon does not want it restarted because a client still waits.
-        @Test(.timeLimit(.minutes(3))) func aDaemonThatIsStoppedStaysStopped() async throws {
-            let house = try UserHouse()
-            let origin = try MisbehavingOrigin()
-            origin.serve("/file", .good(Resource(Content(seed: 5, size: 1 << 20)), rate: 1000))
-            let adding = ["add", "-o", house.folder.file("file"), origin.url("/file")]
-            #expect(try await house.dlctl(nil, adding).status == 0)
-            let first = try #require(house.holder)
-            let output = house.folder.file("output")
-            let follower = try Program(
-                [try Binaries.path("dlctl"), "wait", "1"], environment: house.environment(nil), output: output)
-            let isFollowing = await eventually(within: 30) {
-                guard let text = try? Files.text(output) else { return false }
-                return text.contains("1 file: running") || !follower.isRunning
-            }
-            #expect(isFollowing)
-            #expect(try await house.dlctl(nil, ["stop"]).status == 0)
-            #expect(try await follower.waitForEnd(within: 120) == 3)
-            let text = try Files.text(output)
-            #expect(text.contains("waiting 60 s for it") && text.contains("dlctl start"), "\(text)")
-            #expect(house.holder == first && !text.contains("starting dld"), "\(text)")
-        }
-
         /// No number is missing or occurs twice.
         private func expectEveryEvent(_ text: String) throws {
             let events = try text.split(separator: "\n").filter { $0.hasPrefix("{") }.map {
@@ -71,51 +48,6 @@ extension EndToEnd.Surviving {
             let numbers = events.compactMap { $0["sequence"]?.integerValue }
             #expect(numbers.count > 2 && zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(text)")
             #expect(events.last?["type"] == "task.completed")
-        }
-
-        /// The daemon accepts connections and answers none.
-        @Test(.timeLimit(.minutes(2))) func aDaemonThatHangsIsNamed() async throws {
-            let house = try UserHouse()
-            let daemon = try await house.start(nil)
-            daemon.signal(SIGSTOP)
-            defer { daemon.signal(SIGCONT) }
-            try await withThrowingTaskGroup(of: (status: Int32, output: String).self) { group in
-                for command in [["list"], ["stop"], ["wait", "1"], ["watch"], ["events", "--follow"]] {
-                    group.addTask { try await house.dlctl(nil, command) }
-                }
-                for try await (status, output) in group {
-                    #expect(status == 3, "\(output)")
-                    #expect(output.contains("The daemon at \(house.stateSocket) accepts connections"), "\(output)")
-                    #expect(output.contains("for 30 s"), "\(output)")
-                }
-            }
-            daemon.signal(SIGCONT)
-            let stopped = try await house.dlctl(nil, ["stop"])
-            #expect(stopped.status == 0 && stopped.output.contains("until process \(daemon.pid) "), "\(stopped.output)")
-        }
-
-        /// The daemon hangs while clients follow, and sends nothing more.
-        @Test(.timeLimit(.minutes(3))) func aDaemonThatHangsLaterIsNamedToo() async throws {
-            let house = try UserHouse()
-            let daemon = try await house.start(nil)
-            defer { daemon.signal(SIGCONT) }
-            let origin = try MisbehavingOrigin()
-            origin.serve("/file", .good(Resource(Content(seed: 5, size: 1 << 20)), rate: 1000))
-            let adding = ["add", "-o", house.folder.file("file"), origin.url("/file")]
-            #expect(try await house.dlctl(nil, adding).status == 0)
-            let output = house.folder.file("output")
-            let followers = try [["wait", "1"], ["watch"], ["events", "--follow"]].map {
-                try Program([try Binaries.path("dlctl")] + $0, environment: house.environment(nil), output: output)
-            }
-            let areFollowing = await eventually(within: 30) {
-                let text = (try? Files.text(output)) ?? ""
-                return text.ranges(of: "1 file: running").count >= 2 && text.contains("task.progress")
-            }
-            #expect(areFollowing)
-            daemon.signal(SIGSTOP)
-            for follower in followers { #expect(try await follower.waitForEnd(within: 120) == 3) }
-            let text = try Files.text(output)
-            #expect(text.ranges(of: "accepts connections but has not answered").count == followers.count, "\(text)")
         }
 
         enum Fate: CaseIterable { case moved, removed, replaced, served }
@@ -221,6 +153,80 @@ extension EndToEnd.Surviving {
             let (status, output) = try await house.program("dld", as: Self.stranger, [])
             #expect(status == 1)
             #expect(output.contains("\(house.home)/.local above the state folder is closed to user 54321"), "\(output)")
+        }
+    }
+}
+
+extension EndToEnd {
+    /// Clients wait as long as they say before they give up a daemon that hangs or was stopped. These tests do nothing but
+    /// wait, so they run side by side.
+    struct PatientClients {
+        /// A user who stops a daemon does not want it restarted because a client still waits.
+        @Test(.timeLimit(.minutes(3))) func aDaemonThatIsStoppedStaysStopped() async throws {
+            let house = try UserHouse()
+            let origin = try MisbehavingOrigin()
+            origin.serve("/file", .good(Resource(Content(seed: 5, size: 1 << 20)), rate: 1000))
+            let adding = ["add", "-o", house.folder.file("file"), origin.url("/file")]
+            #expect(try await house.dlctl(nil, adding).status == 0)
+            let first = try #require(house.holder)
+            let output = house.folder.file("output")
+            let follower = try Program(
+                [try Binaries.path("dlctl"), "wait", "1"], environment: house.environment(nil), output: output)
+            let isFollowing = await eventually(within: 30) {
+                guard let text = try? Files.text(output) else { return false }
+                return text.contains("1 file: running") || !follower.isRunning
+            }
+            #expect(isFollowing)
+            #expect(try await house.dlctl(nil, ["stop"]).status == 0)
+            #expect(try await follower.waitForEnd(within: 120) == 3)
+            let text = try Files.text(output)
+            #expect(text.contains("waiting 60 s for it") && text.contains("dlctl start"), "\(text)")
+            #expect(house.holder == first && !text.contains("starting dld"), "\(text)")
+        }
+
+        /// The daemon accepts connections and answers none.
+        @Test(.timeLimit(.minutes(2))) func aDaemonThatHangsIsNamed() async throws {
+            let house = try UserHouse()
+            let daemon = try await house.start(nil)
+            daemon.signal(SIGSTOP)
+            defer { daemon.signal(SIGCONT) }
+            try await withThrowingTaskGroup(of: (status: Int32, output: String).self) { group in
+                for command in [["list"], ["stop"], ["wait", "1"], ["watch"], ["events", "--follow"]] {
+                    group.addTask { try await house.dlctl(nil, command) }
+                }
+                for try await (status, output) in group {
+                    #expect(status == 3, "\(output)")
+                    #expect(output.contains("The daemon at \(house.stateSocket) accepts connections"), "\(output)")
+                    #expect(output.contains("for 30 s"), "\(output)")
+                }
+            }
+            daemon.signal(SIGCONT)
+            let stopped = try await house.dlctl(nil, ["stop"])
+            #expect(stopped.status == 0 && stopped.output.contains("until process \(daemon.pid) "), "\(stopped.output)")
+        }
+
+        /// The daemon hangs while clients follow, and sends nothing more.
+        @Test(.timeLimit(.minutes(3))) func aDaemonThatHangsLaterIsNamedToo() async throws {
+            let house = try UserHouse()
+            let daemon = try await house.start(nil)
+            defer { daemon.signal(SIGCONT) }
+            let origin = try MisbehavingOrigin()
+            origin.serve("/file", .good(Resource(Content(seed: 5, size: 1 << 20)), rate: 1000))
+            let adding = ["add", "-o", house.folder.file("file"), origin.url("/file")]
+            #expect(try await house.dlctl(nil, adding).status == 0)
+            let output = house.folder.file("output")
+            let followers = try [["wait", "1"], ["watch"], ["events", "--follow"]].map {
+                try Program([try Binaries.path("dlctl")] + $0, environment: house.environment(nil), output: output)
+            }
+            let areFollowing = await eventually(within: 30) {
+                let text = (try? Files.text(output)) ?? ""
+                return text.ranges(of: "1 file: running").count >= 2 && text.contains("task.progress")
+            }
+            #expect(areFollowing)
+            daemon.signal(SIGSTOP)
+            for follower in followers { #expect(try await follower.waitForEnd(within: 120) == 3) }
+            let text = try Files.text(output)
+            #expect(text.ranges(of: "accepts connections but has not answered").count == followers.count, "\(text)")
         }
     }
 }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Downloading.Mirrors {
+extension EndToEnd.Gathering.Mirrors {
     /// Mirrors with protocols other than http, on servers in real use.
     struct RealServers {
         private static let size = 4 << 20
@@ -26,7 +26,7 @@ extension EndToEnd.Downloading.Mirrors {
         func anFTPServerGoesOnWithTheBytes() async throws {
             let server = try await FTPServer.start()
             try server.publish("copy", content)
-            try await goesOn(try await Scene(), at: server.url("copy"))
+            try await goesOn(try await Scene.shared(), at: server.url("copy"))
         }
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("sshd", "ssh-keygen")))
@@ -40,7 +40,7 @@ extension EndToEnd.Downloading.Mirrors {
             .timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("vsftpd")), arguments: [1, 4])
         func aWebServerHasWhatAnFTPServerHasNot(connections: Int64) async throws {
             let server = try await FTPServer.start()
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/copy", .good(Resource(content, etag: "\"a\"")))
             let id = try await scene.probe.add(
                 server.url("missing"), to: scene.file(),
@@ -58,7 +58,7 @@ extension EndToEnd.Downloading.Mirrors {
             let server = try await FTPServer.start()
             let other = Content(seed: 22, size: Self.size)
             try server.publish("copy", other)
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(Resource(content, etag: "\"a\""), cutAfter: Self.size / 2), .status(410))
             let id = try await scene.probe.add(
                 scene.origin.url("/file"), to: scene.file(),

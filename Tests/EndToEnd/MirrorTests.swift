@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Downloading {
+extension EndToEnd.Gathering {
     /// A file with several mirrors. Without a digest, they are used one after the other and never mixed.
-    struct Mirrors {
+    @Suite(.oneDaemon) struct Mirrors {
         private static let size = 4 << 20
 
         private func add(
@@ -18,7 +18,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), arguments: ["dead", "404", "silent", "cut"])
         func anotherPlaceIsAskedWhereOneFails(_ trouble: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let mirror = try MisbehavingOrigin()
             let resource = Resource.version(1, size: Self.size)
             mirror.serve("/copy", .good(resource))
@@ -49,7 +49,7 @@ extension EndToEnd.Downloading {
 
         /// Not those of an earlier attempt whose bytes were dropped; and the task's own URL is no mirror.
         @Test(.timeLimit(.minutes(1))) func onlyMirrorsThatBroughtBytesAreNamed() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let (mirror, other) = (try MisbehavingOrigin(), try MisbehavingOrigin())
             let resource = Resource.version(1, size: Self.size)
             scene.origin.serve("/file", .status(404))
@@ -67,7 +67,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aTaskFailsWhereNoPlaceHasTheFile() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serveEverything(.status(404))
             let id = try await add(scene, [scene.origin.url("/a"), scene.origin.url("/b")])
             let task = try await scene.probe.wait(for: id, "failed")
@@ -79,7 +79,7 @@ extension EndToEnd.Downloading {
         /// The first mirror breaks in the middle, permanently. The other one has another version of the same length.
         @Test(.timeLimit(.minutes(1)))
         func withoutADigestNothingIsMixed() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let mirror = try MisbehavingOrigin()
             let (one, other) = (Resource.version(1, size: Self.size), Resource.version(2, size: Self.size))
             scene.origin.serve("/file", .good(one, cutAfter: Self.size / 2), .status(410))
@@ -93,7 +93,7 @@ extension EndToEnd.Downloading {
         /// Bytes are not given up for another mirror because a connection broke once.
         @Test(.timeLimit(.minutes(1)))
         func whatIsHeldIsContinuedWhereItIsFrom() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let mirror = try MisbehavingOrigin()
             let resource = Resource.version(1, size: Self.size)
             scene.origin.serve("/file", .good(resource, cutAfter: Self.size / 2), .good(resource))
@@ -124,7 +124,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func underADigestAnotherPlaceGoesOnWithTheBytes() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let mirror = try MisbehavingOrigin()
             let content = Content(seed: 1, size: Self.size)
             scene.origin.serve("/file", .good(Resource(content, etag: "\"a\""), cutAfter: Self.size / 2), .status(410))
@@ -141,7 +141,7 @@ extension EndToEnd.Downloading {
         /// The digest shows that the first mirror has other bytes. The second supplies the whole file.
         @Test(.timeLimit(.minutes(1)))
         func aWrongDigestIsTriedAtEachPlace() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let mirror = try MisbehavingOrigin()
             let (wrong, right) = (Resource.version(1, size: Self.size), Resource.version(2, size: Self.size))
             scene.origin.serve("/file", .good(wrong))
@@ -162,7 +162,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aPlaceWithAnotherLengthIsNotUsed() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let mirror = try MisbehavingOrigin()
             let (long, right) = (Resource.version(1, size: Self.size + 1), Resource.version(2, size: Self.size))
             scene.origin.serve("/file", .good(long))
@@ -181,7 +181,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func secretsStayWithTheirOrigin() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let mirror = try MisbehavingOrigin()
             let resource = Resource.version(1, size: 10_000)
             scene.origin.serve("/file", .status(404))

@@ -95,11 +95,11 @@ struct MisbehaviourRow: Sendable, CustomTestStringConvertible {
 }
 
 extension EndToEnd.Downloading {
-    struct Misbehaviour {
+    @Suite(.oneDaemon) struct Misbehaviour {
         /// aria2, wget2 and curl deliver corrupt files for several of these rows.
         @Test(.timeLimit(.minutes(1)), arguments: MisbehaviourRow.all)
         func noWrongFileIsDeliveredAndTheRightOneIsInTheEnd(row: MisbehaviourRow) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let first = Behaviour.good(MisbehaviourRow.resource, cutAfter: MisbehaviourRow.held)
             scene.origin.script("/file", [first] + row.answers)
             let id = try await scene.add("/file", to: "file", ["timeoutIntervalForRequest": 1])
@@ -114,7 +114,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func twoDifferentLengthsBreakTheProtocol() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: 100_000)
             scene.origin.serve("/file", .twoLengths(resource, other: 99_000), .good(resource))
             let id = try await scene.add()
@@ -131,7 +131,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aBodyThatOnlyTheCloseEndsIsUnverified() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: 300_000)
             scene.origin.serve("/file", .closeDelimited(resource))
             let task = try await scene.probe.wait(for: try await scene.add(), "completed")
@@ -141,7 +141,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aCodedBodyIsDecodedAtTheEndUnlessItsNameSaysTheCoding() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let plain = Content("hello hello hello")
             let coded: [UInt8] = [
                 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0xc8, 0x40, 0x90, 0, 0x80, 0x88,
@@ -162,7 +162,7 @@ extension EndToEnd.Downloading {
         /// A coded file never has a plain name, whether the user or the server names it.
         @Test(.timeLimit(.minutes(1)))
         func whatCannotBeDecodedHasANameThatSaysSo() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let coded = Resource(Content(seed: 9, size: 300_000), etag: "\"coded\"")
             let small = Resource(Content(seed: 8, size: 300), etag: "\"small\"")
             let folder: JSONValue = ["directory": .string(scene.folder.path)]
@@ -187,7 +187,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func whatWasPackedTwiceIsUnpackedTwice() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let plain = MisbehaviourRow.resource.content
             let once = try await gzipped(plain)
             scene.origin.serve("/page", .coded(Resource(try await gzipped(once), etag: "\"a\""), "gzip, gzip"))
@@ -226,7 +226,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aCodedBodyIsResumedInItsCoding() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let plain = MisbehaviourRow.resource.content
             let coded = Resource(try await gzipped(plain), etag: "\"coded\"")
             let half = coded.content.size / 2
@@ -239,7 +239,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aPartInAnotherCodingThanWhatIsHeldStartsOver() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let plain = MisbehaviourRow.resource
             let coded = Resource(try await gzipped(plain.content), etag: plain.etag)
             scene.origin.serve(
@@ -255,7 +255,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func permanentErrorsFailAtOnceAndARetryCompletes() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: 1000)
             scene.origin.serve("/file", .status(404), .good(resource))
             let id = try await scene.add()

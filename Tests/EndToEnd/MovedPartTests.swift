@@ -5,7 +5,7 @@ import TransferModel
 
 extension EndToEnd.Downloading {
     /// When a destination changes, what exists of the file moves with it, until it is delivered.
-    struct MovedPart {
+    @Suite(.oneDaemon) struct MovedPart {
         private static let size = 4 << 20
         private static let cut = 3 << 20
         private let resource = Resource.version(1, size: MovedPart.size)
@@ -31,7 +31,7 @@ extension EndToEnd.Downloading {
 
         /// A scene with a stalled download that has most of its file.
         private func held() async throws -> (scene: Scene, id: Int64) {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .stalling(resource, at: Self.cut), .good(resource))
             let id = try await scene.add()
             try await scene.probe.wait(for: id, bytes: Self.cut)

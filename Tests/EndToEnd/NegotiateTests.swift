@@ -3,16 +3,18 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
-    /// Negotiate against Apache and a realm of their own (RFC 4559).
-    @Suite(.enabled(if: Requirements.has("apache2", "krb5kdc", "kdb5_util", "kadmin.local", "kinit")))
+extension EndToEnd.Asking {
+    /// Negotiate against Apache servers of one realm (RFC 4559).
+    @Suite(
+        .enabled(if: Requirements.has("apache2", "krb5kdc", "kdb5_util", "kadmin.local", "kinit")),
+        SharedServer { try await KerberosRealm.start() })
     struct Negotiates {
         let realm: KerberosRealm
         let server: KerberosApache
         let content = Content(seed: 4, size: 100_000)
 
         init() async throws {
-            realm = try await KerberosRealm.start()
+            realm = try SharedServer<KerberosRealm>.current
             server = try await KerberosApache.start(in: realm)
             try server.publish("file", content)
         }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Downloading.Mirrors {
+extension EndToEnd.Gathering.Mirrors {
     /// Digests of pieces show which bytes are wrong, and only those are fetched again.
     struct Pieces {
         private static let size = 8 << 20
@@ -46,7 +46,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)), arguments: [0, 4, last], [true, false])
         func onlyTheBadPieceIsFetchedFromAnotherMirror(_ piece: Int, _ hasChecksum: Bool) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(Resource(damaged(piece), etag: "\"own\"")))
             mirror.serve("/copy", .good(Resource(right, etag: "\"copy\"")))
             let id = try await add(scene, hasChecksum ? [:] : ["checksum": .null])
@@ -65,7 +65,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)))
         func theOnlyPlaceIsAskedAgain() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve(
                 "/file", .good(Resource(damaged(3, 7), etag: "\"own\"")), .good(Resource(right, etag: "\"own\"")))
             let id = try await add(scene, mirrored: false)
@@ -77,7 +77,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)))
         func resumeDataKeepsThem() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve(
                 "/file", .good(Resource(damaged(7), etag: "\"own\"")), .good(Resource(right, etag: "\"own\"")))
             let size = JSONValue.integer(Int64(Self.size))
@@ -92,7 +92,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func whatStaysWrongIsNotDelivered(_ mirrored: Bool) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(Resource(damaged(2), etag: "\"own\"")))
             mirror.serve("/copy", .good(Resource(damaged(2), etag: "\"copy\"")))
             let id = try await add(scene, mirrored: mirrored)
@@ -108,7 +108,7 @@ extension EndToEnd.Downloading.Mirrors {
         /// Everything from the mirror is another version. The other bytes stay.
         @Test(.timeLimit(.minutes(2)))
         func whatABadMirrorGaveComesFromTheOther() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             // The first mirror is slow and supplies no further segment until the other one has supplied some.
             let own = Resource(right, etag: "\"own\"")
             scene.origin.script(
@@ -128,7 +128,7 @@ extension EndToEnd.Downloading.Mirrors {
         /// turn.
         @Test(.timeLimit(.minutes(2)))
         func aPieceThatTwoFilledTogetherComesWholeFromEach() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             var bytes = right.bytes
             for index in stride(from: 0, to: Self.size, by: 4096) { bytes[index] ^= 1 }
             let own = Resource(Content(bytes: bytes), etag: "\"own\"")
@@ -168,7 +168,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)))
         func piecesOfAnotherLengthFail() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(Resource(Content(seed: 1, size: Self.size / 2), etag: "\"own\"")))
             let id = try await add(scene, mirrored: false, ["checksum": .null])
             #expect(try await scene.probe.wait(for: id, "failed").errorCode == "integrity.checksum")
@@ -179,7 +179,7 @@ extension EndToEnd.Downloading.Mirrors {
         /// A body that fits into memory is checked too.
         @Test(.timeLimit(.minutes(1)))
         func smallFilesHavePiecesToo() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let small = Content(seed: 5, size: 20_000)
             var bytes = small.bytes
             bytes[17_000] ^= 1

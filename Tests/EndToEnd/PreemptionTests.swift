@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// A stop that would lose everything done so far is avoided or reported.
     struct Preemption {
         private let resource = Resource.version(1, size: 4 << 20)

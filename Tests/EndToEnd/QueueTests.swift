@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     struct Queue {
         @Test(.timeLimit(.minutes(1)))
         func slotsAreKeptForEachHostAndInAll() async throws {

@@ -3,10 +3,10 @@ import Testing
 import TransferModel
 
 extension EndToEnd.Downloading {
-    struct Redirects {
+    @Suite(.oneDaemon) struct Redirects {
         @Test(.timeLimit(.minutes(1)))
         func anExpiredSignedAddressIsResolvedAgainFromTheOriginalOne() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: 1 << 20)
             scene.origin.serve("/file", .redirect { "/signed?token=\($0)" })
             scene.origin.serve(
@@ -21,7 +21,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func otherOriginsGetNoCredentialsAndNoHeadersOfTheCaller() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let other = try MisbehavingOrigin()
             let resource = Resource.version(1, size: 1000)
             other.serve("/file", .good(resource))
@@ -43,7 +43,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), arguments: ["file:///etc/passwd", "ftp://127.0.0.1/x", "gopher://127.0.0.1/"])
         func otherSchemesAreNotFollowed(location: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .redirect(to: location))
             let task = try await scene.probe.wait(for: try await scene.add(), "failed")
             #expect(task.errorCode != nil)
@@ -52,7 +52,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), arguments: [300, 304, 305, 306])
         func otherStatusesAreNotFollowed(status: Int) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .redirect(to: "/elsewhere", status: status))
             let task = try await scene.probe.wait(for: try await scene.add(), "failed")
             #expect(task.errorCode == "http.status", "\(task)")
@@ -81,7 +81,7 @@ extension EndToEnd.Downloading {
                 (302, "HEAD", "HEAD"), (302, "PUT", "PUT"), (307, "POST", "POST"), (308, "HEAD", "HEAD"),
             ])
         func aRedirectChoosesTheMethod(status: Int, method: String, followed: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/first", .redirect(to: "/second", status: status))
             scene.origin.serve("/second", .status(200))
             var spec: [String: JSONValue] = [
@@ -97,7 +97,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aLoopEndsAtTheLimit() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .redirect(to: "/file"))
             let task = try await scene.probe.wait(for: try await scene.add(), "failed")
             #expect(task.errorCode == "http.redirect_limit")

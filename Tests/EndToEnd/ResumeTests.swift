@@ -5,7 +5,7 @@ import TransferModel
 
 extension EndToEnd.Downloading {
     /// Promises 2 and 3: a killed daemon resumes where it was, and never mixes two versions.
-    struct Resume {
+    @Suite(.oneDaemon) struct Resume {
         /// 64 MB, or the number of megabytes that `make check` sets.
         private static let large = (getenv("DLD_TEST_LARGE").flatMap { Int(String(cString: $0)) } ?? 64) << 20
 
@@ -61,7 +61,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aDateIsAValidatorOnlyWhereItIsStrong() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let content = Content(seed: 3, size: 1 << 20)
             let modified = "Thu, 01 Jan 2026 11:00:00 GMT"
             let strong = Resource(content, lastModified: modified, date: "Thu, 01 Jan 2026 12:00:00 GMT")
@@ -82,7 +82,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aTrustedDigestAllowsResumingWithoutAValidator() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let content = Content(seed: 4, size: 1 << 20)
             let resource = Resource(content)
             scene.origin.serve("/file", .good(resource, cutAfter: 400_000), .good(resource))
@@ -96,7 +96,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aSplicedFileIsFoundOutByItsDigestAndFetchedAgain() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let size = 1 << 20
             let old = Resource(Content(seed: 5, size: size))
             let new = Resource(Content(seed: 6, size: size))

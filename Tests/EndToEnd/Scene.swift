@@ -9,10 +9,22 @@ struct Scene {
     let folder: TemporaryFolder
 
     init(_ arguments: [String] = [], environment: [String: String] = [:]) async throws {
+        try await self.init(of: try await .started(arguments, environment: environment))
+    }
+
+    private init(of daemon: DaemonProcess) async throws {
         folder = try TemporaryFolder()
         origin = try MisbehavingOrigin()
-        daemon = try await DaemonProcess.started(arguments, environment: environment)
+        self.daemon = daemon
         probe = try await daemon.probe()
+    }
+
+    /// A scene with the suite's daemon (`oneDaemon`), for a test that looks only at tasks of its own and ends them.
+    static func shared() async throws -> Scene {
+        let daemon = try SharedServer<DaemonProcess>.current
+        // If one test ended it, only that test fails.
+        if !daemon.isRunning { try await daemon.start() }
+        return try await Scene(of: daemon)
     }
 
     private init(_ other: Scene, probe: RPCProbe) {

@@ -4,9 +4,9 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd.Downloading {
+extension EndToEnd.Gathering {
     /// Downloads of several segments at once: one version, complete, and nothing fetched twice.
-    struct Segments {
+    @Suite(.oneDaemon) struct Segments {
         private static let size = 32 << 20
 
         private func add(_ scene: Scene, connections: Int64 = 16, _ more: [String: JSONValue] = [:]) async throws
@@ -17,7 +17,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func partsComeSideBySide() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: Self.size)
             let isSeen = Guarded(false)
             // Half of each segment.
@@ -75,7 +75,7 @@ extension EndToEnd.Downloading {
         /// The answer that is fetched as a whole is one version; parts that do not say theirs are not mixed into it.
         @Test(.timeLimit(.minutes(1)))
         func partsOfAnotherVersionWithoutAValidatorAreNotTaken() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: Self.size)
             let parts = Behaviour.unproven(.version(2, size: Self.size))
             scene.origin.serve(
@@ -87,7 +87,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), arguments: [403, 501])
         func aServerThatRefusesRangesGivesTheWhole(_ status: Int) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: Self.size)
             let parts = Behaviour.status(status)
             scene.origin.serve(
@@ -99,7 +99,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), arguments: [Int64(1), 5])
         func aPausedDownloadFillsItsGapsOverAnyNumberOfConnections(_ connections: Int64) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: Self.size)
             scene.origin.serve("/file", .stalling(resource, after: Self.size / 8 / 2, rate: 1 << 20))
             let id = try await add(scene, connections: 8)
@@ -163,7 +163,7 @@ extension EndToEnd.Downloading {
         /// From the k-th request on, something is wrong with every segment.
         @Test(.timeLimit(.minutes(2)), arguments: troubles, [2, 4])
         func neverMixesVersions(_ trouble: Trouble, _ first: Int) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let size = 8 << 20
             let (old, new) = (Resource.version(1, size: size), Resource.version(2, size: size))
             let good = (1..<first).map { _ in Behaviour.good(old, rate: 4 << 20) }
@@ -179,7 +179,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aTagForEachConnectionEndsInOneStream() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let content = Content(seed: 1, size: 8 << 20)
             scene.origin.serve(
                 "/file",
@@ -192,7 +192,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)))
         func aSilentConnectionIsReplacedWhileOthersGoOn() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let resource = Resource.version(1, size: 8 << 20)
             scene.origin.serve(
                 "/file", .good(resource, rate: 1 << 20), .stalling(resource, after: 100_000),
@@ -205,7 +205,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx")))
         func aServerThatTakesFourConnectionsKeepsThem() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let nginx = try await Nginx.start(
                 http: "limit_conn_zone $server_port zone=few:1m;", extra: "limit_conn few 4; limit_rate 500k;")
             let content = Content(seed: 3, size: 12 << 20)
@@ -221,7 +221,7 @@ extension EndToEnd.Downloading {
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx")))
         func overTLSEachPartHasAConnectionOfItsOwn() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let nginx = try await Nginx.start(tls: true, extra: "limit_rate 2m;")
             let content = Content(seed: 4, size: Self.size)
             try Files.write(nginx.folder.file("www/file"), content.bytes)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     struct Sessions {
         private let resource = Resource.version(1, size: 5000)
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Downloading.Mirrors {
+extension EndToEnd.Gathering.Mirrors {
     /// Segments of one file from several mirrors, with a digest of the whole.
     struct Shared {
         private static let size = 16 << 20
@@ -42,7 +42,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(2)))
         func partsComeFromBoth() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             serveSlowly(scene, own())
             mirror.serve("/copy", .good(copy))
             let id = try await add(scene)
@@ -58,7 +58,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)))
         func withoutADigestOnlyOnePlaceIsAsked() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(own(), rate: 8 << 20))
             mirror.serve("/copy", .good(copy))
             let id = try await add(scene, ["checksum": .null])
@@ -69,7 +69,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)), arguments: ["dead", "404", "weak", "longer", "whole", "cut"])
         func aMirrorThatDoesNotServeIsLeft(_ trouble: String) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(own(), rate: 4 << 20))
             switch trouble {
             case "dead": mirror.stop()
@@ -92,7 +92,7 @@ extension EndToEnd.Downloading.Mirrors {
         /// It answers, sends some bytes, and then nothing more: the rest of its segment comes from another mirror.
         @Test(.timeLimit(.minutes(2)))
         func aMirrorThatHangsIsLeft() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(own(), rate: 8 << 20))
             mirror.serve("/copy", .stalling(copy, after: 100_000))
             let id = try await add(scene, connections: 2, ["timeoutIntervalForRequest": 3600])
@@ -110,7 +110,7 @@ extension EndToEnd.Downloading.Mirrors {
         /// The mirror where the download began goes away in the middle.
         @Test(.timeLimit(.minutes(1)))
         func theFirstPlaceMayGoAway() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(own(), cutAfter: 1 << 20), .status(410))
             mirror.serve("/copy", .good(copy, rate: 8 << 20))
             let id = try await add(scene)
@@ -122,7 +122,7 @@ extension EndToEnd.Downloading.Mirrors {
         /// The digest detects another version of the same length, and nothing of it is delivered.
         @Test(.timeLimit(.minutes(1)))
         func aMirrorWithOtherBytesIsFoundOut() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             scene.origin.serve("/file", .good(own(), rate: 4 << 20))
             mirror.serve("/copy", .good(Resource(Content(seed: 2, size: Self.size), etag: "\"old\"")))
             let id = try await add(scene)
@@ -158,7 +158,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(2)), arguments: [true, false])
         func linksOfTheAnswerAddMirrors(_ isServersDigest: Bool) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             var headers = [(name: "Link", value: "<\(mirror.url("/copy"))>; rel=duplicate; pri=1")]
             if isServersDigest { headers.append((name: "Repr-Digest", value: "sha-256=:\(content.base64Digest):")) }
             serveSlowly(scene, own(headers))
@@ -171,7 +171,7 @@ extension EndToEnd.Downloading.Mirrors {
 
         @Test(.timeLimit(.minutes(1)))
         func linksWithoutADigestAddNothing() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let link = (name: "Link", value: "<\(mirror.url("/copy"))>; rel=duplicate")
             scene.origin.serve("/file", .good(own([link]), rate: 8 << 20))
             mirror.serve("/copy", .good(copy))

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// One server for all tests of a suite, started before the first and stopped after the last, because some servers take
+/// One server or daemon for all tests of a suite, started before the first and stopped after the last, because some take
 /// long to start.
-struct SharedServer<Server: ServerProcess>: SuiteTrait, TestScoping {
+struct SharedServer<Server: Sendable>: SuiteTrait, TestScoping {
     let start: @Sendable () async throws -> Server
 
     func provideScope(
@@ -18,6 +18,11 @@ struct SharedServer<Server: ServerProcess>: SuiteTrait, TestScoping {
     }
 }
 
+extension Trait where Self == SharedServer<DaemonProcess> {
+    /// One daemon for those tests of a suite that begin with `Scene.shared()`.
+    static var oneDaemon: Self { SharedServer { try await DaemonProcess.started() } }
+}
+
 private enum SharedServers {
-    @TaskLocal static var current: ServerProcess?
+    @TaskLocal static var current: (any Sendable)?
 }

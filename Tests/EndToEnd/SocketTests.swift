@@ -4,7 +4,7 @@ import TransferModel
 
 extension EndToEnd.Serving {
     /// Whatever comes through the socket, the daemon survives and serves the others.
-    struct Socket {
+    @Suite(.oneDaemon) struct Socket {
         private func stillServes(_ scene: Scene) async throws {
             #expect(scene.daemon.isRunning)
             let probe = try await scene.daemon.probe()
@@ -23,7 +23,7 @@ extension EndToEnd.Serving {
                 ("an old version", Array("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"daemon.info\"}\n".utf8)),
             ] as [(String, [UInt8])])
         func junkGetsAnErrorAndTheConnectionGoesOn(name: String, bytes: [UInt8]) async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let probe = try await scene.daemon.probe()
             try await probe.send(bytes)
             #expect(try await probe.nextMessage()["error", "code"]?.integerValue != nil)
@@ -48,7 +48,7 @@ extension EndToEnd.Serving {
 
         @Test(.timeLimit(.minutes(1)))
         func halfALineThatNeverEndsHindersNobody() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let probe = try await scene.daemon.probe()
             try await probe.send(Array("{\"jsonrpc\":\"2.0\",".utf8))
             try await stillServes(scene)
@@ -85,7 +85,7 @@ extension EndToEnd.Serving {
 
         @Test(.timeLimit(.minutes(1)))
         func batchesAreAnsweredAsOne() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             try await scene.probe.send(
                 line: [
                     ["jsonrpc": "2.0", "id": 1, "method": "daemon.info"],
@@ -97,7 +97,7 @@ extension EndToEnd.Serving {
 
         @Test(.timeLimit(.minutes(1)))
         func unknownFieldsAndUnbuiltNamesAreRefusedByName() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let cases: [(String, JSONValue, String)] = [
                 ("no.such", [:], "rpc.unknown_method"),
                 ("task.get", ["id": 1, "colour": "red"], "request.unknown_field"),
@@ -124,7 +124,7 @@ extension EndToEnd.Serving {
 
         @Test(.timeLimit(.minutes(1)))
         func theProtocolDescribesItself() async throws {
-            let scene = try await Scene()
+            let scene = try await Scene.shared()
             let document = try await scene.probe.call("rpc.discover")
             #expect(document["openrpc"]?.stringValue != nil)
             let methods = (document["methods"]?.arrayValue ?? []).compactMap { $0["name"]?.stringValue }

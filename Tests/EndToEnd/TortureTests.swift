@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-extension EndToEnd.Surviving {
+extension EndToEnd.Simulating {
     /// The promises under the short form of `make torture`: docs/reliability.md.
     @Suite(.enabled(if: Requirements.has("python3", "gcc", "openssl"), "the harness is Python, what it preloads is C"))
     struct Torture {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Asking {
     /// Servers that a user trusts for good: the answer `trust` with `persistence: permanent`.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
     struct Trust {

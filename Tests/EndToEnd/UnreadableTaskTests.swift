@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// A row that a disk or another program has damaged: all other tasks continue.
     struct UnreadableTasks {
         private let resource = Resource.version(1, size: 5000)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Sessions that live as long as the connection that opened them.
     struct VolatileSessions {
         private static let marker = "Zq7volatile7qZ"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     @Suite(.enabled(if: Requirements.mayAdministrate, "mounts and network namespaces need root"))
     struct WaitingForTheMachine {
         @Test(.timeLimit(.minutes(2)), arguments: [true, false])

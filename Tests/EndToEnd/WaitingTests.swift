@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Scheduling {
     /// Promise 7: tasks wait for conditions that clear themselves.
     struct Waiting {
         /// Background sessions wait, whatever task and session say.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Promise 6: credentials of a task are sent to its server and to nobody else.
     struct Secrets {
         @Test(.timeLimit(.minutes(2)))

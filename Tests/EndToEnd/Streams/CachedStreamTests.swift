@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Streams fill the cache and are answered from it.
     struct CachedStreams {
         private let body = (0..<14_000).map { "\(100_000_000 + $0)\n" }.joined()

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// A body resumes where it stopped, in the same version, or not at all.
     struct ContinuedStreams {
         private let resource = Resource.version(1, size: 1 << 20)

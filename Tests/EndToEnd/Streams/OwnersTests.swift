@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Volatile sessions of two users of one system daemon, with one name.
     @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
     struct VolatileOwners {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Serving {
+extension EndToEnd.Remembering {
     /// Bodies that go to a client as they arrive, within its credit.
     struct Streams {
         private let resource = Resource.version(1, size: 3 << 20)

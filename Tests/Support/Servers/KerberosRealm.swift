@@ -1,6 +1,6 @@
 import Glibc
 
-/// A Kerberos realm of one test: a server of its own for the users `anna` and `ben`, and for HTTP at 127.0.0.1 and localhost.
+/// A Kerberos realm: a server of its own for the users `anna` and `ben`, and for HTTP at 127.0.0.1 and localhost.
 ///
 /// Two more realms are known: one whose server says nothing, and one whose server is not there.
 package final class KerberosRealm: ServerProcess, @unchecked Sendable {
