@@ -56,8 +56,10 @@ import Testing
             let target = file.split(separator: "/")[1]
             var current: (name: String, stores: Bool)?
             for line in try Checkout.text(file).split(separator: "\n", omittingEmptySubsequences: false) {
-                if let found = line.prefixMatch(
-                    of: #/(?:[a-z@]\S* )*?(struct|class|enum|actor|extension|protocol) (\w+)/#)
+                // Only lines without indentation, which are few.
+                if line.utf8.first.map({ $0 > UInt8(ascii: " ") }) == true,
+                    let found = line.prefixMatch(
+                        of: #/(?:[a-z@]\S* )*?(struct|class|enum|actor|extension|protocol) (\w+)/#)
                 {
                     let kind = found.1
                     current = ("\(target).\(found.2)", ["struct", "class", "actor"].contains(kind))
@@ -72,7 +74,8 @@ import Testing
     }
 
     private static func isStored(_ line: Substring) -> Bool {
-        line.prefixMatch(of: #/ {4}(?:@\S+ )*(?:[a-z]+(?:\(\w+\))? )*?(?:var|let) /#) != nil
+        (line.contains("var ") || line.contains("let "))
+            && line.prefixMatch(of: #/ {4}(?:@\S+ )*(?:[a-z]+(?:\(\w+\))? )*?(?:var|let) /#) != nil
             && !line.contains(" static ") && !line.hasSuffix("{") && !line.hasSuffix("}")
     }
 

@@ -89,10 +89,18 @@ import Testing
             "struct", "class", "enum", "protocol", "typealias", "func", "let", "var", "case",
         ]
         let files = ["Sources", "Tests/Simulation"].flatMap { Checkout.files(below: $0) }
+        func isPartOfName(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 128...:
+                true
+            default: false
+            }
+        }
         var declared = Set(files.flatMap { $0.split(separator: "/") }.map { String($0.prefix { $0 != "." }) })
         for file in files where file.hasSuffix(".swift") {
             let text = (try? Checkout.text(file)) ?? ""
-            let words = text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+            let words = text.utf8.split { !isPartOfName($0) }.map { Substring($0) }
             for (keyword, name) in zip(words, words.dropFirst()) where keywords.contains(keyword) {
                 declared.insert(String(name))
             }

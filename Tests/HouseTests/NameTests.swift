@@ -18,14 +18,15 @@ import Testing
 
     /// Finds names like `protocol.md` and `docs/states.md`.
     static func documentNames(in text: String) -> [String] {
-        text.matches(of: #/(?:^|[^\w./\-])((?:[\w.\-]+/)*[\w\-]+\.md)\b/#.anchorsMatchLineEndings()).map {
-            String($0.1)
-        }
+        text.lines(with: ".md").matches(
+            of: #/(?:^|[^\w./\-])((?:[\w.\-]+/)*[\w\-]+\.md)\b/#.anchorsMatchLineEndings()
+        )
+        .map { String($0.1) }
     }
 
     /// Finds paths like `Tests/Fuzz/run` and `docs/decisions/0006`, but none with a placeholder.
     static func paths(in text: String) -> [String] {
-        text.matches(
+        text.lines(with: "Sources/", "Tests/", "Benchmarks/", "scripts/", "docs/", "config/", "systemd/").matches(
             of: #/(?:^|[^\w./\-$"{}])((?:Sources|Tests|Benchmarks|scripts|docs|config|systemd)/[\w.+/\-]*[\w+])/#
                 .anchorsMatchLineEndings()
         )

@@ -4,8 +4,16 @@ import TestSupport
 /// The programs that Swift and Python sources start under a literal name. Names that are built at run time are checked
 /// against the table when they are started: by `Program` in Tests/Support, and by `bench.programs` in Python.
 enum ProgramReaders {
+    /// What every text has that starts a program. Most sources do not.
+    private static let marks = [
+        "Program(", "Program.", "startServer(", "ChildProcess.spawn(", "wrapper: [", "command: [", "launcher: [",
+        "bin/",
+        "lib/openssh/", ": [\"", "systemctl: String", "Requirements.has(", "\"-c\",", "install(", "#!/bin/sh",
+    ]
+
     /// - Parameter file: In dlctlTests `Program` is dlctl with these arguments.
     static func swift(_ text: String, in file: String = "") -> Set<String> {
+        guard marks.contains(where: text.contains) else { return [] }
         let code = text.split(separator: "\n", omittingEmptySubsequences: false)
             .filter { !$0.drop(while: \.isWhitespace).hasPrefix("//") }.joined(separator: "\n")
         let call =
@@ -28,6 +36,7 @@ enum ProgramReaders {
     /// Returns the texts that a shell gets: after `-c`, as a program of a test's own, or in a variable that goes to `sh
     /// -c`.
     private static func scripts(in code: String) -> [String] {
+        guard ["\"-c\",", "install(", "#!/bin/sh"].contains(where: code.contains) else { return [] }
         // Interpolated values are unknown, and their quotes would end the literal.
         let plain = code.replacing(#/\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/#, with: "$x")
         var scripts = plain.matches(of: #/(?:"-c",|\binstall\(|"#!\/bin\/sh\\n" \+)\s*"((?:[^"\\]|\\.)*)"/#).map {

@@ -38,7 +38,9 @@ package final class Content: Sendable {
     }
 }
 
-/// In a build that is not optimized, `==` compares element by element, which takes seconds for megabytes.
+/// In a build that is not optimized, the library's `==` compares element by element, which takes seconds for megabytes.
+package func == (one: [UInt8], other: [UInt8]) -> Bool { identical(one, other) }
+
 package func identical(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     one.count == other.count
         && one.withUnsafeBytes { one in
