@@ -99,8 +99,8 @@ package protocol TransferObserver: Sendable {
     func transferSends(cookies: String?)
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
     /// The part file is open and receives bytes from the checkpoint's offset on; not called for a body that stays in
-    /// memory. Until `proceed` is called, from any thread, at most 1 MiB is written: a file that the store does not
-    /// know would be lost with the daemon.
+    /// memory. Until `proceed` is called, from any thread, at most `CheckpointPace.mostLost` is written: a file
+    /// that the store does not know would be lost with the daemon.
     func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
     /// The exchange has lasted for a second and continues; called again now and then.
     func transferLingers()

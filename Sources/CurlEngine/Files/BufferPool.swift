@@ -62,7 +62,8 @@ final class BufferPool: Sendable {
     static let scrapSize = 2 << 10
     static let tinySize = 8 << 10
     static let smallSize = 64 << 10
-    static let largeSize = 512 << 10
+    /// The buffer that fills and those that the writer has die with the daemon.
+    static let largeSize = Int(CheckpointPace.mostLost) / (1 + PartSink.buffersInFlight)
 
     private struct State {
         /// Free buffers, by size.

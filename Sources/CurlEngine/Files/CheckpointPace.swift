@@ -8,6 +8,10 @@ struct CheckpointPace: Sendable {
         case sync
     }
 
+    /// The most bytes of a running download that die with the daemon, as docs/reliability.md promises: those on their way
+    /// to the file (`BufferPool`), and those in a file that the store does not know (`PartSink`).
+    static let mostLost: Int64 = 1 << 20
+
     static let interval: Int64 = 1_000_000_000
     static let bytes: Int64 = 64 << 20
     /// With more bytes that are not durable, reading stops until a checkpoint is done: the next one then takes no

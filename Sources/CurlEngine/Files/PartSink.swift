@@ -75,7 +75,7 @@ package final class PartSink: @unchecked Sendable {
     /// Buffers that the writer has while the next one fills.
     static let buffersInFlight = 1
     /// The most that a file unknown to the store may hold, less one buffer.
-    static let unknownBytes = Int64((1 << 20) - BufferPool.largeSize)
+    static let unknownBytes = CheckpointPace.mostLost - Int64(BufferPool.largeSize)
     private static let reserveThreshold: Int64 = 256 << 10
 
     let board: PartBoard
