@@ -166,7 +166,6 @@ package final class Daemon: Sendable {
             defaults: { settings.current.settings.session })
         let (slots, exchanges) = (SharedSlots(time: time), engine)
         let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
-        let cookies = CookieKeeper(store: store, time: time)
         let cache = CacheKeeper(
             disk: CacheStore(
                 path: first.stateDirectory + "/cache", ownersMost: Bounds.cacheDiskOfOwner, boot: BootName.current
@@ -178,18 +177,15 @@ package final class Daemon: Sendable {
             isSystem
             ? nil
             : CredentialHelper(environment: environment, logger: logger) { settings.current.settings.credentialHelper }
-        let credentials = CredentialKeeper(
-            store: store, helper: helper, kerberos: kerberos, logger: logger, time: time)
-        let hsts = HSTSKeeper(store: store, time: time)
-        let trust = TrustKeeper(store: store)
+        let keepers = Keepers(store: store, helper: helper, kerberos: kerberos, logger: logger, time: time)
         func makeSupervision(
             of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
         ) -> Supervision {
             Supervision(
                 store: store, engine: exchanges, access: access, pool: pool,
                 conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
-                slots: slots, cookies: cookies, cache: cache, credentials: credentials, hsts: hsts,
-                trust: trust, helpers: helperFolders, configuration: { settings.current }, time: time, logger: logger)
+                slots: slots, keepers: keepers, cache: cache, helpers: helperFolders,
+                configuration: { settings.current }, time: time, logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
@@ -214,17 +210,15 @@ package final class Daemon: Sendable {
             try? await Task.sleep(for: .milliseconds(100))
             Footprint.shrink()
         }
-        store.onCommit { [weak credentials, weak cookies, weak rates = supervision.rates] events in
-            credentials?.follow(events, isVolatile: false)
-            cookies?.follow(events)
+        store.onCommit { [weak keepers, weak rates = supervision.rates] events in
+            keepers?.follow(events, isVolatile: false)
             rates?.follow(events)
             feed.committed(events)
             footprint.note(events: events.count)
         }
-        inMemory.onCommit { [weak credentials, weak hsts, weak rates = volatileSupervision.rates] events in
+        inMemory.onCommit { [weak keepers, weak rates = volatileSupervision.rates] events in
             rates?.follow(events)
-            credentials?.follow(events, isVolatile: true)
-            hsts?.follow(events)
+            keepers?.follow(events, isVolatile: true)
             feed.committedVolatile(events)
             streams.committed(events)
         }
@@ -234,8 +228,7 @@ package final class Daemon: Sendable {
 
         let listening = Guarded<[String]>([])
         let services = Services(
-            durable: TaskServices(supervision), volatile: volatile, cookies: cookies, cache: cache,
-            credentials: credentials, hsts: hsts, trust: trust, feed: feed,
+            durable: TaskServices(supervision), volatile: volatile, keepers: keepers, cache: cache, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
                 volatileSupervision.settingsChanged()
@@ -341,7 +334,7 @@ package final class Daemon: Sendable {
         await cache.close()
         feed.stop()
         await server.stop()
-        supervision.flush()
+        supervision.keepers.flush()
         store.close()
         supervision.tellOfUnstored()
         volatileSupervision.store.close()

@@ -1,7 +1,6 @@
 import CurlEngine
 import TransferCore
 import TransferModel
-import TransferRPC
 
 /// Prepares a line of libcurl's for the log at `trace`: it masks the secrets and leaves the rest.
 enum TraceLine {

@@ -1,5 +1,3 @@
-import TransferModel
-
 extension TaskSpec {
     /// The spec without what only its owner may see, and only on request.
     public var withoutSecrets: TaskSpec {
@@ -64,7 +62,7 @@ extension ResponseInfo {
     package struct Shareable: Sendable {
         package let members: JSONMembers
         /// The values from which other members of a task are computed.
-        let figures: ResponseInfo
+        package let figures: ResponseInfo
 
         /// nil if `withoutSecrets` would change something, or might.
         package init?(_ text: String) {

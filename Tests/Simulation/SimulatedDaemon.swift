@@ -69,9 +69,8 @@ final class SimulatedDaemon: @unchecked Sendable {
         let streams = BodyStreams(bindings: bindings)
         volatileSupervision = Supervision(
             store: volatileStore, engine: network, access: access, pool: pool, conditions: conditions,
-            launches: NoLaunches(), streams: streams, slots: slots, cookies: supervision.cookies, cache: cache,
-            credentials: supervision.credentials, trust: supervision.trust, configuration: { configuration },
-            logger: logger)
+            launches: NoLaunches(), streams: streams, slots: slots, keepers: supervision.keepers, cache: cache,
+            configuration: { configuration }, logger: logger)
         volatileSessions = VolatileSessions(
             services: TaskServices(volatileSupervision), streams: streams, bindings: bindings, logger: logger)
         log = SimulatedLog(store, world)

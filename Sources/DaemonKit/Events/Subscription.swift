@@ -13,7 +13,7 @@ final class Subscription: Sendable {
         /// Volatile events that came before `begin`.
         var early: [TailEvent] = []
         var waiter: CheckedContinuation<Bool, Never>?
-        var lastProgress: [TaskID: TaskView.Live] = [:]
+        var lastProgress: [TaskID: LiveFigures] = [:]
         var nextProgressAt: ContinuousClock.Instant?
     }
 
@@ -141,7 +141,7 @@ final class Subscription: Sendable {
             let (head, ended) = moment()
             guard own.cursor >= head else { return }
             own.nextProgressAt = now + progressInterval
-            var last: [TaskID: TaskView.Live] = [:]
+            var last: [TaskID: LiveFigures] = [:]
             for event in progress where !ended.contains(event.figures.task) && filter.matches(event.event.record) {
                 last[event.figures.task] = event.figures.live
                 if own.lastProgress[event.figures.task] != event.figures.live { send(event.event.text) }

@@ -12,7 +12,7 @@ struct CookieHandlers {
         let services = services
         table.add(ListCookies.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            let cookies = services.cookies.list(place).filter { Self.isWithin($0, parameters.domain) }
+            let cookies = services.keepers.cookies.list(place).filter { Self.isWithin($0, parameters.domain) }
             return ListCookies.Result(
                 cookies: cookies.map { CookieView($0, secrets: parameters.secrets ?? false) })
         }
@@ -22,12 +22,15 @@ struct CookieHandlers {
                 throw TransferError.bad("cookies", "at most \(Bounds.cookies) in one call.")
             }
             try SpecRules(path: "").check(parameters.cookies)
-            return try await services.cookies.set(parameters.cookies, in: place)
+            let done = try await services.keepers.cookies.set(parameters.cookies, in: place)
+            return SetCookies.Result(
+                set: parameters.cookies.count, replaced: done.replaced, unchanged: done.unchanged,
+                expired: done.expired, evicted: done.evicted)
         }
         table.add(RemoveCookies.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             return RemoveCookies.Result(
-                removed: try await services.cookies.remove(in: place) { cookie in
+                removed: try await services.keepers.cookies.remove(in: place) { cookie in
                     Self.isWithin(cookie, parameters.domain) && parameters.path.map { $0 == cookie.path } ?? true
                         && parameters.name.map { $0 == cookie.name } ?? true
                 })
@@ -44,7 +47,7 @@ struct CookieHandlers {
     ///   session without a jar.
     private static func place(
         _ session: String?, _ context: RequestContext, _ services: Services
-    ) async throws -> CookieKeeper.Place {
+    ) async throws -> OwnedPlace {
         guard let session else { return .shared(context.peer.uid) }
         let record = try await services.session(session, of: context)
         let key = record.key

@@ -12,13 +12,14 @@ struct CredentialHandlers {
         let services = services
         table.add(ListCredentials.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            return ListCredentials.Result(credentials: services.credentials.list(place).map(CredentialView.init))
+            return ListCredentials.Result(
+                credentials: services.keepers.credentials.list(place).map(CredentialView.init))
         }
         table.add(SetCredential.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             let credential = try Self.credential(parameters)
-            try await services.credentials.set(credential, isDefault: parameters.isDefault, in: place)
-            let stored = services.credentials.list(place).last {
+            try await services.keepers.credentials.set(credential, isDefault: parameters.isDefault, in: place)
+            let stored = services.keepers.credentials.list(place).last {
                 $0.space == credential.space && $0.username == credential.username
             }
             return SetCredential.Result(credential: CredentialView(stored ?? credential))
@@ -27,14 +28,15 @@ struct CredentialHandlers {
             let place = try await Self.place(parameters.session, context, services)
             let space = try parameters.protectionSpace.normalized("protectionSpace")
             return RemoveCredentials.Result(
-                removed: try await services.credentials.remove(at: space, username: parameters.username, in: place))
+                removed: try await services.keepers.credentials.remove(
+                    at: space, username: parameters.username, in: place))
         }
     }
 
     /// - Throws: `session.not_found`, also if the session has ended; `session.in_use`.
     private static func place(
         _ session: String?, _ context: RequestContext, _ services: Services
-    ) async throws -> CredentialKeeper.Place {
+    ) async throws -> OwnedPlace {
         guard let session else { return .shared(context.peer.uid) }
         let key = try await services.session(session, of: context).key
         return try services.volatile.owns(key, context.connection.id) ? .volatile(key) : .session(key)

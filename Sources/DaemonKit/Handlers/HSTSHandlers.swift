@@ -13,14 +13,15 @@ struct HSTSHandlers {
         table.add(ListHSTS.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             let wanted = try Self.domain(parameters)
-            let hosts = services.hsts.list(place).filter { host in
+            let hosts = services.keepers.hsts.list(place).filter { host in
                 wanted.map { HostName.matches(host.domain, domain: $0) } ?? true
             }
             return ListHSTS.Result(hosts: hosts)
         }
         table.add(RemoveHSTS.self) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            return RemoveHSTS.Result(removed: try await services.hsts.forget(Self.domain(parameters), in: place))
+            return RemoveHSTS.Result(
+                removed: try await services.keepers.hsts.forget(Self.domain(parameters), in: place))
         }
     }
 
@@ -39,7 +40,7 @@ struct HSTSHandlers {
     /// - Throws: `session.not_found`, also if the session has ended; `session.in_use`.
     private static func place(
         _ session: String?, _ context: RequestContext, _ services: Services
-    ) async throws -> HSTSKeeper.Place {
+    ) async throws -> OwnedPlace {
         guard let session else { return .shared(context.peer.uid) }
         let record = try await services.session(session, of: context)
         return record.kind == .ephemeral ? .volatile(record.key) : .shared(record.key.owner)

@@ -1,4 +1,3 @@
-import Logging
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -39,11 +38,8 @@ package struct TaskServices: Sendable {
 package struct Services: Sendable {
     package var durable: TaskServices
     package var volatile: VolatileSessions
-    package var cookies: CookieKeeper
+    package var keepers: Keepers
     package var cache: CacheKeeper
-    package var credentials: CredentialKeeper
-    package var hsts: HSTSKeeper
-    package var trust: TrustKeeper
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
@@ -51,20 +47,15 @@ package struct Services: Sendable {
     package var userFolder: @Sendable (UserID) async -> String?
 
     package init(
-        durable: TaskServices, volatile: VolatileSessions, cookies: CookieKeeper? = nil,
-        cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil, hsts: HSTSKeeper? = nil,
-        trust: TrustKeeper? = nil,
+        durable: TaskServices, volatile: VolatileSessions, keepers: Keepers, cache: CacheKeeper? = nil,
         feed: EventFeed,
         settings: any SettingsServing,
         facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
         self.durable = durable
         self.volatile = volatile
-        self.cookies = cookies ?? CookieKeeper(store: durable.store)
+        self.keepers = keepers
         self.cache = cache ?? CacheKeeper(disk: nil)
-        self.credentials = credentials ?? CredentialKeeper(store: durable.store, logger: Logger(label: "dld"))
-        self.hsts = hsts ?? HSTSKeeper(store: durable.store)
-        self.trust = trust ?? TrustKeeper(store: durable.store)
         self.feed = feed
         self.settings = settings
         self.facts = facts

@@ -145,7 +145,7 @@ struct TaskHandlers {
         return ListedTaskView(task.record, members: members, response: response, live: live(task.record, services))
     }
 
-    private static func live(_ record: TaskRecord, _ services: TaskServices) -> TaskView.Live? {
+    private static func live(_ record: TaskRecord, _ services: TaskServices) -> LiveFigures? {
         record.status.state == .running ? services.reader.live(record.id) : nil
     }
 

@@ -7,7 +7,7 @@ struct TrustHandlers {
     let services: Services
 
     func register(in table: inout HandlerTable) {
-        let trust = services.trust
+        let trust = services.keepers.trust
         table.add(ListTrust.self) { parameters, context in
             let wanted = try Self.host(parameters)
             return ListTrust.Result(servers: trust.list(context.peer.uid).filter { wanted == nil || $0.host == wanted })

@@ -36,10 +36,7 @@ package struct Supervision: Sendable {
     private let alarms: Alarms
     private let dispatcher: Dispatcher
     private let network: NetworkFollower
-    package let cookies: CookieKeeper
-    package let credentials: CredentialKeeper
-    package let hsts: HSTSKeeper
-    package let trust: TrustKeeper
+    package let keepers: Keepers
     private let time: any TimeSource
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
@@ -48,8 +45,7 @@ package struct Supervision: Sendable {
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
-        cookies: CookieKeeper? = nil, cache: CacheKeeper? = nil, credentials: CredentialKeeper? = nil,
-        hsts: HSTSKeeper? = nil, trust: TrustKeeper? = nil, helpers: HelperFolders? = nil,
+        keepers: Keepers? = nil, cache: CacheKeeper? = nil, helpers: HelperFolders? = nil,
         configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
@@ -73,14 +69,9 @@ package struct Supervision: Sendable {
         }
         let leftParts = LeftParts(
             patience: patience, files: files, runs: runs, moves: moves, time: time, signal: signal, logger: logger)
-        let cookies = cookies ?? CookieKeeper(store: store, time: time)
-        self.cookies = cookies
-        let credentials = credentials ?? CredentialKeeper(store: store, logger: logger)
-        self.credentials = credentials
-        let hsts = hsts ?? HSTSKeeper(store: store, time: time)
-        self.hsts = hsts
-        let trust = trust ?? TrustKeeper(store: store)
-        self.trust = trust
+        let keepers = keepers ?? Keepers(store: store, logger: logger, time: time)
+        self.keepers = keepers
+        let (cookies, credentials, hsts, trust) = (keepers.cookies, keepers.credentials, keepers.hsts, keepers.trust)
         let followUp = FollowUp(leftParts: leftParts, launches: launches, cookies: cookies, logger: logger)
         (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
 
@@ -130,8 +121,7 @@ package struct Supervision: Sendable {
             followUp: followUp, hsts: hsts, configuration: configuration, time: time, signal: signal, logger: logger)
         sessionController = SessionController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
-            schedules: schedules, rates: rates, launches: launches, cookies: cookies, cache: cache,
-            credentials: credentials, time: time,
+            schedules: schedules, rates: rates, launches: launches, keepers: keepers, cache: cache, time: time,
             signal: signal, logger: logger)
         decisions = DecisionService(
             store: store, runs: runs, stops: stops, transitions: transitions, files: files, leftParts: leftParts,
@@ -174,13 +164,7 @@ package struct Supervision: Sendable {
     }
 
     /// Something that has happened could not be stored. The next daemon must find it out again, if it can.
-    package var hasGivenUp: Bool { patience.hasGivenUp || !unstored.isEmpty }
-
-    /// How many changes of what tasks learned from servers are not stored, by kind; empty if all are.
-    private var unstored: [String: Int] {
-        ["cookies": cookies.unstoredCount, "knownHosts": hsts.unstoredCount, "credentials": credentials.unstoredCount]
-            .filter { $0.value > 0 }
-    }
+    package var hasGivenUp: Bool { patience.hasGivenUp || !keepers.unstored.isEmpty }
 
     // MARK: Life
 
@@ -190,10 +174,7 @@ package struct Supervision: Sendable {
     /// Must be called once, before any client is answered. Otherwise a client could change a run that does not exist.
     package func recover() async throws {
         try await clock.begin()
-        try await cookies.load()
-        try await credentials.load()
-        try await hsts.load()
-        try await trust.load()
+        try await keepers.load()
         try await sessionController.recallPauses()
         let interrupted = try await store.read { try $0.runningIDs() }
         for chunk in interrupted.chunked(500) {
@@ -249,16 +230,9 @@ package struct Supervision: Sendable {
         for run in active { await run.waitForEnd(atMost: max(.zero, deadline - .now)) }
     }
 
-    /// Hands the store what a failing disk kept out of it, because it is about to close.
-    func flush() {
-        cookies.flush()
-        credentials.flush()
-        hsts.flush()
-    }
-
     /// Logs what is lost because the store could not take it until the end.
     func tellOfUnstored() {
-        let unstored = unstored
+        let unstored = keepers.unstored
         guard !unstored.isEmpty else { return }
         logger.error(
             "changes are lost, because the state folder was full or failing until the end",

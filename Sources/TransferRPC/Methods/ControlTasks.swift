@@ -88,31 +88,6 @@ public struct ControlResult: WireObject, Hashable {
     }
 }
 
-/// What happened to the file of a removed task.
-public struct RemovedFile: WireObject, Hashable {
-    public enum Fate: String, Word {
-        case deleted, kept, absent
-    }
-
-    public var id: TaskID
-    public var fate: Fate
-    public var reason: String?
-
-    public init(id: TaskID, fate: Fate, reason: String? = nil) {
-        self.id = id
-        self.fate = fate
-        self.reason = reason
-    }
-
-    public static let shape = Shape("RemovedFile", Self(id: TaskID(0), fate: .absent)) { row in
-        row("id", \.id, "The task.")
-        row(
-            "fate", \.fate,
-            "`deleted`; `kept`: it is not the file that the task delivered; `absent`: it was already gone.")
-        row("reason", \.reason, "Why the file was kept.")
-    }
-}
-
 public enum PauseTasks: RPCMethod {
     public typealias Parameters = ControlSelection
     public typealias Result = ControlResult

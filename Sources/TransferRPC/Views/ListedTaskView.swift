@@ -13,7 +13,7 @@ package struct ListedTaskView: Sendable {
     ///   - members: its spec.
     ///   - response: its answer, if it has one.
     package init(
-        _ record: TaskRecord, members: JSONMembers, response: ResponseInfo.Shareable?, live: TaskView.Live? = nil
+        _ record: TaskRecord, members: JSONMembers, response: ResponseInfo.Shareable?, live: LiveFigures? = nil
     ) {
         var record = record
         record.response = response?.figures

@@ -44,47 +44,13 @@ public struct TaskView: Hashable, Sendable {
     /// Only in `task.get` with `secrets`.
     public var currentRequest: TaskRequest?
 
-    /// What only the memory has about a running task.
-    public struct Live: Hashable, Sendable {
-        public var phase: TaskPhase
-        public var bytesReceived: Int64
-        /// -1 if unknown.
-        public var bytesExpected: Int64
-        /// Over about the last second.
-        public var rate: ByteRate
-        /// Time left at that rate, if rate and length are known.
-        public var eta: Seconds?
-        public var resumedFrom: Int64?
-        /// Offset in the source, or in the body if that is larger.
-        public var bytesSent: Int64
-        /// 0 if nothing is sent.
-        public var bytesToSend: Int64
-        /// nil unless it decodes.
-        public var bytesDecoded: Int64?
-
-        public init(
-            phase: TaskPhase, bytesReceived: Int64, bytesExpected: Int64, rate: ByteRate, eta: Seconds? = nil,
-            resumedFrom: Int64? = nil, bytesSent: Int64 = 0, bytesToSend: Int64 = 0, bytesDecoded: Int64? = nil
-        ) {
-            self.phase = phase
-            self.bytesReceived = bytesReceived
-            self.bytesExpected = bytesExpected
-            self.rate = rate
-            self.eta = eta
-            self.resumedFrom = resumedFrom
-            self.bytesSent = bytesSent
-            self.bytesToSend = bytesToSend
-            self.bytesDecoded = bytesDecoded
-        }
-    }
-
     /// What a client may see of a stored task, with `live` while it runs.
-    public init(_ record: TaskRecord, live: Live? = nil) {
+    public init(_ record: TaskRecord, live: LiveFigures? = nil) {
         self.init(record, showing: Boxed(wrappedValue: record.spec.withoutSecrets), live: live)
     }
 
     /// - Parameter spec: contains no secrets.
-    init(_ record: TaskRecord, showing spec: Boxed<TaskSpec>, live: Live?) {
+    init(_ record: TaskRecord, showing spec: Boxed<TaskSpec>, live: LiveFigures?) {
         let status = record.status
         _spec = spec
         id = record.id
@@ -126,20 +92,6 @@ public struct TaskView: Hashable, Sendable {
         if status.state == .failed, record.keepsPart { error?.resumable = true }
     }
 
-    /// What a queued task waits for.
-    public struct Queueing: Hashable, Sendable {
-        public var reason: QueueReason
-        public var explanation: String
-        /// When the daemon next tries its host.
-        public var nextAttemptAt: Timestamp?
-
-        public init(reason: QueueReason, explanation: String, nextAttemptAt: Timestamp? = nil) {
-            self.reason = reason
-            self.explanation = explanation
-            self.nextAttemptAt = nextAttemptAt
-        }
-    }
-
     public func with(_ queueing: Queueing?) -> TaskView {
         guard let queueing, state == .queued else { return self }
         var view = self
@@ -160,9 +112,16 @@ public struct TaskView: Hashable, Sendable {
     /// With the parts that are being fetched or, if none are, those that are held.
     public func with(segments live: [SegmentView], of record: TaskRecord) -> TaskView {
         var view = self
-        let segments = live.isEmpty && !record.status.state.isFinal ? SegmentView.held(record.checkpoint) : live
+        let segments = live.isEmpty && !record.status.state.isFinal ? Self.held(record.checkpoint) : live
         view.segments = segments.isEmpty ? nil : segments
         return view
+    }
+
+    /// The parts that a stored task holds; empty if it holds only the beginning of the file.
+    private static func held(_ checkpoint: Checkpoint?) -> [SegmentView] {
+        guard let checkpoint, !checkpoint.ranges.isEmpty else { return [] }
+        let ranges = [ByteRange(.zero, checkpoint.offset)] + checkpoint.ranges
+        return ranges.filter { !$0.isEmpty }.map { SegmentView($0, received: $0.count, active: false) }
     }
 
     public func with(_ metrics: TaskMetrics) -> TaskView {
@@ -173,7 +132,7 @@ public struct TaskView: Hashable, Sendable {
         return view
     }
 
-    private static func expected(_ record: TaskRecord, live: Live?) -> Int64 {
+    private static func expected(_ record: TaskRecord, live: LiveFigures?) -> Int64 {
         if let live, live.bytesExpected >= 0 { return live.bytesExpected }
         return record.checkpoint?.total?.rawValue ?? record.response?.expectedLength ?? -1
     }

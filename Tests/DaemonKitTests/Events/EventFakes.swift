@@ -162,7 +162,7 @@ enum Sample {
     static func figures(_ task: Int64, received: Int64 = 0) -> ProgressFigures {
         ProgressFigures(
             task: TaskID(task), session: session,
-            live: TaskView.Live(phase: .transferring, bytesReceived: received, bytesExpected: -1, rate: 0))
+            live: LiveFigures(phase: .transferring, bytesReceived: received, bytesExpected: -1, rate: 0))
     }
 }
 

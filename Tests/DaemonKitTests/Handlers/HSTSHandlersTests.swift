@@ -13,7 +13,7 @@ struct HSTSHandlersTests {
     private func learn(_ host: String, as peer: UserID = Bench.user.uid) throws {
         let session = SessionKey(owner: peer, identifier: "shared")
         let policy = EffectivePolicy(session: SessionConfiguration(), kind: .default)
-        try #require(bench.hsts.hosts(of: session, policy)).receive("max-age=1000", from: host)
+        try #require(bench.keepers.hsts.hosts(of: session, policy)).receive("max-age=1000", from: host)
     }
 
     @Test func listsAndForgets() async throws {

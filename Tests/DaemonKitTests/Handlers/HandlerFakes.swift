@@ -15,7 +15,7 @@ import TransferStore
 final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskReading, SessionServing {
     private struct State {
         var controls: [(TaskAction, ControlTarget)] = []
-        var live: [TaskID: TaskView.Live] = [:]
+        var live: [TaskID: LiveFigures] = [:]
         var progress: [ProgressFigures] = []
         var updates: [UpdateTask.Parameters] = []
         var removed: Set<TaskID> = []
@@ -37,7 +37,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
     func noteListed(_ sessions: [String]?) { state.withLock { $0.listed.append(sessions ?? []) } }
     var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
     var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
-    func show(_ figures: TaskView.Live, of task: TaskID) { state.withLock { $0.live[task] = figures } }
+    func show(_ figures: LiveFigures, of task: TaskID) { state.withLock { $0.live[task] = figures } }
     /// Removes a task between two looks.
     func remove(_ id: TaskID) { state.withLock { _ = $0.removed.insert(id) } }
     func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
@@ -64,10 +64,10 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         return record
     }
 
-    func live(_ id: TaskID) -> TaskView.Live? { state.withLock { $0.live[id] } }
+    func live(_ id: TaskID) -> LiveFigures? { state.withLock { $0.live[id] } }
     func segments(_ id: TaskID) -> [SegmentView] { [] }
-    func queueing(of record: TaskRecord) async -> TaskView.Queueing? {
-        TaskView.Queueing(reason: .host, explanation: "It does not answer.", nextAttemptAt: Sample.time)
+    func queueing(of record: TaskRecord) async -> Queueing? {
+        Queueing(reason: .host, explanation: "It does not answer.", nextAttemptAt: Sample.time)
     }
 
     func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
@@ -188,8 +188,7 @@ final class Bench {
     let volatile: FakeSupervision
     let sessions: VolatileSessions
     let feed: EventFeed
-    let hsts: HSTSKeeper
-    let trust: TrustKeeper
+    let keepers: Keepers
     let router: RequestRouter
 
     static let user = Peer(uid: UserID(1000), gid: 1000, pid: 1, isAdmin: false)
@@ -220,11 +219,10 @@ final class Bench {
         let facts = DaemonFacts(
             version: "9.9", mode: mode, sockets: { ["/run/dld.sock", "/state/dld.sock"] }, stateDirectory: folder,
             startedAt: SystemTime().reading(), libcurl: "8", sqlite: "3")
-        hsts = HSTSKeeper(store: store)
-        trust = TrustKeeper(store: store)
+        keepers = Keepers(store: store, logger: logger)
         router = RequestRouter(
             services: Services(
-                durable: supervision.services, volatile: sessions, hsts: hsts, trust: trust, feed: feed,
+                durable: supervision.services, volatile: sessions, keepers: keepers, feed: feed,
                 settings: FakeSettings(), facts: facts),
             peers: PeerDirectory(adminGroup: nil), logger: logger)
     }

@@ -12,7 +12,7 @@ struct TrustHandlersTests {
     private func trust(_ hosts: String...) async throws {
         for host in hosts {
             let server = TrustedServer(host: host, port: 443, keys: ["k"], trusted: Timestamp(milliseconds: 1))
-            try await bench.trust.trust(server, of: Bench.user.uid)
+            try await bench.keepers.trust.trust(server, of: Bench.user.uid)
         }
     }
 

@@ -6,7 +6,7 @@ import TransferStore
 
 @testable import DaemonKit
 
-@Suite struct UnstoredChangesTests {
+@Suite struct OwnedTests {
     private static let (anna, bert) = (UserID(7), UserID(8))
 
     /// A disk that fails until it is mended, and what was written to it.
@@ -20,7 +20,7 @@ import TransferStore
         var written: [Set<String>] { state.withLock { $0.written } }
         var tries: Int { state.withLock { $0.tries } }
 
-        @Sendable func write(_ changes: Set<String>, _: StoreTransaction) throws {
+        func write(_ changes: Set<String>) throws {
             try state.withLock { state in
                 state.tries += 1
                 if let failure = state.failure { throw failure }
@@ -31,17 +31,29 @@ import TransferStore
 
     private let folder: TemporaryFolder
     private let store: TransferStore
-    private let unstored: UnstoredChanges<String>
+    private let owned: Owned<Int, String>
     private let disk = Disk()
     private let pauses = Guarded<[Int64]>([])
+    private let reads = Guarded(0)
 
     init() throws {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
-        unstored = UnstoredChanges(store: store) { [pauses] pause in
-            pauses.withLock { $0.append(pause.components.seconds) }
-            await Task.yield()
-        }
+        owned = Owned(
+            store: store,
+            sleep: { [pauses] pause in
+                pauses.withLock { $0.append(pause.components.seconds) }
+                await Task.yield()
+            },
+            reading: { [reads] _ in
+                [
+                    .shared(Self.anna): reads.withLock { reads in
+                        reads += 1
+                        return reads
+                    }
+                ]
+            },
+            writing: { [disk] changes, _, _, _ in try disk.write(changes) })
     }
 
     /// The store tells of its writes in their order.
@@ -50,7 +62,7 @@ import TransferStore
     /// - Parameter isLater: the refused change is said to be stored later.
     private func fails(_ changes: Set<String>, isLater: Bool = true) async {
         let error = await #expect(throws: TransferError.self) {
-            try await unstored.write(changes, of: Self.anna, disk.write)
+            try await owned.write(changes, of: .shared(Self.anna))
         }
         let promise = "The change is in force, and is stored when the disk works again."
         #expect(error?.message.hasSuffix(promise) == isLater)
@@ -85,18 +97,18 @@ import TransferStore
         try await settle()
         #expect(pauses.withLock { $0.isEmpty } && disk.tries <= 2)
         disk.failure = nil
-        try await unstored.write(["b"], of: Self.anna, disk.write)
+        try await owned.write(["b"], of: .shared(Self.anna))
         #expect(disk.written == [["a", "b"]])
     }
 
     @Test func theNextChangeStoresItToo() async throws {
         disk.failure = TransferError(.internal, "A body fails.")
-        unstored.store(["a"], of: Self.anna, disk.write)
+        owned.store(["a"], of: .shared(Self.anna))
         try await settle()
         disk.failure = nil
-        try await unstored.write(["x"], of: Self.bert, disk.write)
-        try await unstored.write(["b"], of: Self.anna, disk.write)
-        try await unstored.write([], of: Self.anna, disk.write)
+        try await owned.write(["x"], of: .shared(Self.bert))
+        try await owned.write(["b"], of: .shared(Self.anna))
+        try await owned.write([], of: .shared(Self.anna))
         #expect(disk.written == [["x"], ["a", "b"]])
     }
 
@@ -104,21 +116,49 @@ import TransferStore
     @Test func whatIsLeftIsHandedOverAtTheEnd() async throws {
         disk.failure = TransferError(.internal, "A body fails.")
         for owner in [Self.anna, Self.bert] {
-            unstored.store(["of \(owner)"], of: owner, disk.write)
+            owned.store(["of \(owner)"], of: .shared(owner))
             try await settle()
         }
         disk.failure = nil
-        #expect(unstored.count == 2)
-        unstored.flush()
+        #expect(owned.unstoredCount == 2)
+        owned.flush()
         store.close()
-        #expect(Set(disk.written) == [["of \(Self.anna)"], ["of \(Self.bert)"]] && unstored.count == 0)
+        #expect(Set(disk.written) == [["of \(Self.anna)"], ["of \(Self.bert)"]] && owned.unstoredCount == 0)
     }
 
     @Test func whatCannotBeStoredAtTheEndIsCounted() async throws {
         disk.failure = TransferError(.internal, "A body fails.")
-        unstored.store(["a", "b"], of: Self.anna, disk.write)
-        unstored.flush()
+        owned.store(["a", "b"], of: .shared(Self.anna))
+        owned.flush()
         store.close()
-        #expect(unstored.count == 2)
+        #expect(owned.unstoredCount == 2)
+    }
+
+    // MARK: In memory
+
+    @Test func whatIsHereIsReadAgainOnlyOnDemand() async throws {
+        let place = OwnedPlace.shared(Self.anna)
+        #expect(owned[place] == nil)
+        try await owned.load()
+        try await owned.load()
+        #expect(owned[place] == 1)
+        try await owned.load(again: true)
+        #expect(owned[place] == 2)
+    }
+
+    @Test func aValueIsMadeOnceAndDropped() {
+        let place = OwnedPlace.session(SessionKey(owner: Self.anna, identifier: "s"))
+        #expect(owned.value(at: place, 5) == 5 && owned.value(at: place, 6) == 5)
+        owned.forget(place)
+        #expect(owned[place] == nil)
+    }
+
+    /// A volatile session may have the name of a durable one.
+    @Test func whatIsVolatileIsNotStored() async throws {
+        let place = OwnedPlace.volatile(SessionKey(owner: Self.anna, identifier: "s"))
+        owned.store(["a"], of: place)
+        try await owned.write(["b"], of: place)
+        try await settle()
+        #expect(disk.tries == 0)
     }
 }

@@ -64,7 +64,7 @@ struct TaskViewTests {
             uploadProtocol: .tus, offset: 40, source: record.source, createdAt: record.status.createdAt)
         let stored = TaskView(record)
         #expect(stored.bytesSent == 40 && stored.bytesToSend == 100 && stored.bytesExpected == -1)
-        let live = TaskView.Live(
+        let live = LiveFigures(
             phase: .transferring, bytesReceived: 0, bytesExpected: -1, rate: 5, bytesSent: 70, bytesToSend: 130)
         let running = TaskView(record, live: live)
         #expect(running.bytesSent == 70 && running.bytesToSend == 130)
@@ -80,7 +80,7 @@ struct TaskViewTests {
         record.checkpoint = Checkpoint(offset: 100, total: 1000, partPath: "/p", device: 1, inode: 2)
         let stored = TaskView(record)
         #expect(stored.bytesReceived == 100 && stored.bytesExpected == 1000 && stored.phase == .connecting)
-        let live = TaskView.Live(
+        let live = LiveFigures(
             phase: .transferring, bytesReceived: 500, bytesExpected: -1, rate: 50, eta: 10, resumedFrom: 100)
         let view = TaskView(record, live: live)
         #expect(view.bytesReceived == 500 && view.bytesExpected == 1000 && view.phase == .transferring)

@@ -72,7 +72,7 @@ struct WaitingRemarksTests {
 
     /// `explain` gives the same reason.
     @Test func aQueuedTaskIsExplainedByTheDaemon() {
-        let queueing = TaskView.Queueing(
+        let queueing = Queueing(
             reason: .host,
             explanation: "https://a:443 asked for fewer requests (Retry-After). dlctl retry 1 tries now.")
         for view in [Sample.view(1, .queued).with(queueing), Sample.view(1, .running)] {

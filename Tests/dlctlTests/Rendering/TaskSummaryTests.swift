@@ -28,7 +28,7 @@ import TransferRPC
     // MARK: Queued
 
     @Test func queuedBehindSlots() {
-        let queueing = TaskView.Queueing(
+        let queueing = Queueing(
             reason: .slots, explanation: "All 32 slots of the daemon are taken (maximumConcurrentTasks).")
         let view = view(.queued) { $0.bytesReceived = 0 }.with(queueing)
         #expect(
@@ -48,7 +48,7 @@ import TransferRPC
     }
 
     @Test func queuedForAHostThatDoesNotAnswer() {
-        let queueing = TaskView.Queueing(
+        let queueing = Queueing(
             reason: .host,
             explanation: "https://a:443 does not answer; one task at a time probes it. dlctl retry 7 probes now.",
             nextAttemptAt: inTwentySeconds)
@@ -60,7 +60,7 @@ import TransferRPC
     }
 
     @Test func queuedInAPausedSession() {
-        let queueing = TaskView.Queueing(reason: .sessionPaused, explanation: "so it is")
+        let queueing = Queueing(reason: .sessionPaused, explanation: "so it is")
         let said = lines(view(.queued) { ($0.bytesReceived, $0.session) = (0, "it's night") }.with(queueing))
         #expect(said[1] == #"Now:  queued for 12s. Its session "it's night" is paused."#)
         #expect(said[3] == #"        dlctl session resume 'it'\''s night'"#)
@@ -71,7 +71,7 @@ import TransferRPC
         (.session, "dlctl session set shared maximumConcurrentTasks=N"), (.hostSlots, "dlctl limit --per-host N"),
     ])
     func queuedBehindAnyLimitNamesTheCommandThatRaisesIt(_ reason: QueueReason, _ command: String) {
-        let queueing = TaskView.Queueing(reason: reason, explanation: "The only slot is taken.")
+        let queueing = Queueing(reason: reason, explanation: "The only slot is taken.")
         let said = lines(view(.queued).with(queueing))
         #expect(said[2].hasPrefix("Do:   Nothing. It starts when another task of its "))
         #expect(said[3] == "        " + command)

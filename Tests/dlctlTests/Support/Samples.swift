@@ -81,7 +81,7 @@ enum Sample {
         record.response = ResponseInfo(
             url: "https://cdn.example.org/f", status: 200, statusText: "ok",
             headers: [HeaderField("ETag", "\"x\"")], mimeType: "application/octet-stream", expectedLength: 5_000_000)
-        let live = TaskView.Live(
+        let live = LiveFigures(
             phase: .transferring, bytesReceived: 1_000_000, bytesExpected: 5_000_000, rate: 250_000, eta: 16)
         return TaskView(record, live: state == .running ? live : nil)
     }

@@ -2,7 +2,6 @@ import CurlEngine
 import Threading
 import TransferCore
 import TransferModel
-import TransferRPC
 
 /// One running task as the rest of the daemon sees it: its figures, and the means to stop it.
 ///
@@ -370,14 +369,14 @@ final class TransferRun: Sendable {
 
     var rate: Int64 { state.withLock { $0.figures.rate } }
 
-    func figures() -> TaskView.Live {
+    func figures() -> LiveFigures {
         let received = counters.bytesReceived.rawValue
         let expected = counters.bytesExpected
         let (sent, toSend) = (counters.bytesSent.rawValue, counters.bytesToSend)
         return state.withLock { state in
             let rate = state.figures.rate
             let (whole, done) = isUpload ? (toSend, sent) : (expected, received)
-            return TaskView.Live(
+            return LiveFigures(
                 phase: state.figures.phase ?? counters.phase,
                 bytesReceived: received, bytesExpected: expected, rate: ByteRate(rate),
                 eta: whole >= 0 && rate > 0 ? Seconds(Double(max(0, whole - done)) / Double(rate)) : nil,

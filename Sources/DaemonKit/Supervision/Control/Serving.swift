@@ -98,7 +98,7 @@ package struct Throughput: Sendable, Hashable {
 package struct ProgressFigures: Sendable, Hashable {
     package var task: TaskID
     package var session: SessionKey
-    package var live: TaskView.Live
+    package var live: LiveFigures
 }
 
 /// What `task.add` needs.
@@ -132,9 +132,9 @@ package struct KeptExchange: Sendable, Hashable {
 package protocol TaskReading: Sendable {
     /// - Throws: `task.not_found`, also for a task of a user whom the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
-    func live(_ id: TaskID) -> TaskView.Live?
+    func live(_ id: TaskID) -> LiveFigures?
     /// What a queued task waits for; nil if it runs as soon as the tasks before it have run.
-    func queueing(of record: TaskRecord) async -> TaskView.Queueing?
+    func queueing(of record: TaskRecord) async -> Queueing?
     /// A sentence about a running task whose disk does not answer, or whose helper waits for another task; otherwise nil.
     func trouble(of record: TaskRecord) async -> String?
     /// The segments of a running download, in order; empty if there is only one stream.

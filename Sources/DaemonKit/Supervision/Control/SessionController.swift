@@ -17,9 +17,8 @@ struct SessionController: SessionServing {
     let schedules: ScheduleKeeper
     let rates: RateLimits
     let launches: any LaunchServing
-    let cookies: CookieKeeper
+    let keepers: Keepers
     var cache: CacheKeeper?
-    let credentials: CredentialKeeper
     let time: any TimeSource
     let signal: SupervisionSignal
     let logger: Logger
@@ -29,7 +28,7 @@ struct SessionController: SessionServing {
     ) async throws -> SessionRecord {
         if let configuration { try await check(configuration, of: key.owner) }
         let now = time.reading().wall
-        let (launches, cookies, credentials) = (launches, cookies, credentials)
+        let (launches, keepers) = (launches, keepers)
         let (place, isOnDisk) = (place(of: key), !store.isInMemory)
         let session = try await notingClock(of: key) { transaction in
             let known = try transaction.session(key)
@@ -42,8 +41,7 @@ struct SessionController: SessionServing {
             if known == nil || reopens {
                 // A session that ended by itself left its cookies and credentials. They go before a client can set new
                 // ones.
-                cookies.drop(place)
-                credentials.forget(place)
+                keepers.forget(place)
                 if isOnDisk { try transaction.removeCookiesOfEndedSessions() }
             }
             let new = SessionRecord(key: key, kind: kind, createdAt: now)
@@ -111,14 +109,13 @@ struct SessionController: SessionServing {
             target.range = TaskID(1)...last
             _ = try await tasks.control(.cancel(keepPartial: false), target)
         }
-        let (cookies, cache, credentials, place) = (cookies, cache, credentials, place(of: key))
+        let (keepers, cache, place) = (keepers, cache, place(of: key))
         let isInMemory = store.isInMemory
         return try await store.write { transaction in
             guard let session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
             guard session.state == .invalidated else { return session }
             // Its last task may have ended it.
-            cookies.drop(place)
-            credentials.forget(place)
+            keepers.forget(place)
             // Durable sessions have no cache of their own.
             if isInMemory { cache?.forget(key) } else { try transaction.removeCookiesOfEndedSessions() }
             return session
@@ -126,7 +123,7 @@ struct SessionController: SessionServing {
     }
 
     /// The session's own storage. A session of the other store may have the same name.
-    private func place(of key: SessionKey) -> CookieKeeper.Place { store.isInMemory ? .volatile(key) : .session(key) }
+    private func place(of key: SessionKey) -> OwnedPlace { store.isInMemory ? .volatile(key) : .session(key) }
 
     /// Refuses new tasks from now on. A session without unfinished tasks ends at once.
     /// - Parameter endsLaunches: ends launches until `session.open` asks for them again. Otherwise tasks that end later
@@ -138,7 +135,7 @@ struct SessionController: SessionServing {
         guard key.identifier != SessionKey.sharedIdentifier else {
             throw TransferError.bad("id", "the session \"shared\" always exists; cancel its tasks instead.")
         }
-        let (transitions, credentials, place) = (transitions, credentials, place(of: key))
+        let (transitions, credentials, place) = (transitions, keepers.credentials, place(of: key))
         let now = time.reading().wall
         return try await store.write { transaction in
             guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
@@ -150,7 +147,7 @@ struct SessionController: SessionServing {
             let last = try transaction.lastTask()
             guard wasActive, try !transaction.hasUnfinishedTasks(key) else { return (session, last) }
             try transitions.endSession(session, at: now, in: transaction)
-            credentials.forget(place)
+            credentials.kept.forget(place)
             session.state = .invalidated
             return (session, last)
         }

@@ -136,19 +136,7 @@ extension TaskStatus {
 }
 
 extension UpdateTask.Parameters {
-    var changedFields: [String] {
-        [
-            ("priority", priority != nil), ("rateLimit", rateLimit != nil), ("url", url != nil),
-            ("s3", s3 != nil),
-            ("mirrors", mirrors != nil), ("headers", headers != nil), ("username", username != nil),
-            ("password", password != nil), ("bearer", bearer != nil), ("netrc", netrc != nil),
-            ("proxy", proxy != nil), ("caFile", caFile != nil), ("checksum", checksum != nil),
-            ("destination", destination != nil), ("conflictPolicy", conflictPolicy != nil),
-            ("description", description != nil),
-            ("earliestBeginAt", earliestBeginAt != nil), ("deadlineAt", deadlineAt != nil),
-            ("position", position != nil),
-        ].filter(\.1).map(\.0)
-    }
+    var changedFields: [String] { Self.shape.present(in: self).map(\.name).filter { $0 != "id" } }
 
     /// The spec with every change except that of the destination.
     func applied(to spec: TaskSpec) -> TaskSpec {

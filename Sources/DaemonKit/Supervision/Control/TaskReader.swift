@@ -13,7 +13,7 @@ struct TaskReader: TaskReading {
     let disks: DiskWaits
     let reason: QueueingReason
 
-    func queueing(of record: TaskRecord) async -> TaskView.Queueing? { await reason.queueing(of: record) }
+    func queueing(of record: TaskRecord) async -> Queueing? { await reason.queueing(of: record) }
 
     /// Asks the store and the disk of a running task that makes no progress.
     func trouble(of record: TaskRecord) async -> String? {
@@ -41,7 +41,7 @@ struct TaskReader: TaskReading {
         return record
     }
 
-    func live(_ id: TaskID) -> TaskView.Live? { runs[id]?.figures() }
+    func live(_ id: TaskID) -> LiveFigures? { runs[id]?.figures() }
     func segments(_ id: TaskID) -> [SegmentView] { runs[id]?.segments ?? [] }
 
     func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }

@@ -2,7 +2,6 @@ import DaemonSetup
 import Threading
 import TransferCore
 import TransferModel
-import TransferRPC
 import TransferStore
 
 /// All cookies: the stored ones of owners and their sessions and, in memory, those of volatile sessions and of tasks
@@ -11,67 +10,51 @@ import TransferStore
 /// Cookies that a server sets are handed to the store before the response's body is read. So they are stored no later
 /// than the end of their task.
 package final class CookieKeeper: Sendable {
-    private struct Waiting {
-        /// Grows with each new entry.
-        var number: Int64
-        var owner: UserID
-        var jar: CookieJar
-        var bytes: Int
-    }
-
-    private struct State {
-        var owners: [UserID: CookieStorage] = [:]
-        var volatile: [SessionKey: CookieStorage] = [:]
-        var waiting: [TaskID: Waiting] = [:]
-        /// The number of the newest entry in `waiting`.
-        var number: Int64 = 0
-    }
-
     /// A cookie of an owner.
-    private struct Key: Hashable {
+    struct Key: Hashable {
         /// Empty for the jar that all sessions of the owner share.
         var session: String
         var cookie: Cookie.Identity
     }
 
-    private let state = Guarded(State())
-    private let unstored: UnstoredChanges<Key>
-    private let store: TransferStore
+    /// The storage of an owner also has the jars of the owner's durable sessions.
+    let kept: Owned<CookieStorage, Key>
+    /// Of tasks between two attempts. The number grows with each new entry.
+    private let waiting = Guarded<[TaskID: (number: Int, owner: UserID, jar: CookieJar, bytes: Int)]>([:])
     private let time: any TimeSource
 
     /// - Parameter store: the store on the disk.
     package init(store: TransferStore, time: any TimeSource = SystemTime()) {
-        self.store = store
         self.time = time
-        unstored = UnstoredChanges(store: store)
-    }
-
-    /// Reads the stored cookies. Must be called before any other function.
-    func load() async throws {
-        guard state.withLock({ $0.owners.isEmpty }) else { return }
-        let now = time.reading().wall
-        let stored = try await store.write { transaction in
-            try transaction.removeCookies(endedAt: now)
+        kept = Owned(store: store) { transaction in
+            try transaction.removeCookies(endedAt: time.reading().wall)
             try transaction.removeCookiesOfEndedSessions()
-            return try transaction.cookies()
+            return try transaction.cookies().reduce(into: [:]) { storages, one in
+                let storage = storages[.shared(one.owner)] ?? CookieStorage()
+                storage.restore(one.cookie, created: one.created, in: one.session)
+                storages[.shared(one.owner)] = storage
+            }
+        } writing: { keys, owner, kept, transaction in
+            let storage = kept[.shared(owner)]
+            for key in keys {
+                if let (cookie, created) = storage?.entry(key.session, key.cookie) {
+                    try transaction.put(
+                        StoredCookie(owner: owner, session: key.session, cookie: cookie, created: created))
+                } else {
+                    try transaction.removeCookie(key.cookie, owner: owner, session: key.session)
+                }
+            }
         }
-        for one in stored { storage(of: one.owner).restore(one.cookie, created: one.created, in: one.session) }
     }
 
-    private func storage(of owner: UserID) -> CookieStorage {
-        state.withLock { state in
-            let storage = state.owners[owner] ?? CookieStorage()
-            state.owners[owner] = storage
-            return storage
-        }
+    /// Returns the storage of a place, and the name of its jar there.
+    private func find(_ place: OwnedPlace) -> (storage: CookieStorage, name: String) {
+        let storage = kept.value(at: place.isStored ? .shared(place.owner) : place, CookieStorage())
+        return if case .session(let key) = place { (storage, key.identifier) } else { (storage, "") }
     }
 
-    private func storage(ofVolatile session: SessionKey) -> CookieStorage {
-        state.withLock { state in
-            let storage = state.volatile[session] ?? CookieStorage()
-            state.volatile[session] = storage
-            return storage
-        }
+    private static func keys(_ changed: [String: [Cookie.Identity]]) -> Set<Key> {
+        Set(changed.flatMap { session, cookies in cookies.map { Key(session: session, cookie: $0) } })
     }
 
     // MARK: Tasks
@@ -83,19 +66,21 @@ package final class CookieKeeper: Sendable {
         case .none: return nil
         case .task:
             let isFirst = record.status.attempts <= 1
-            let left = isFirst ? nil : state.withLock { $0.waiting.removeValue(forKey: record.id)?.jar }
+            let left = isFirst ? nil : waiting.withLock { $0.removeValue(forKey: record.id)?.jar }
             let storage = CookieStorage(left.map { ["": $0] } ?? [:], most: Bounds.cookiesOfTask)
             if left == nil, let own = record.spec.cookies {
                 let now = time.reading().wall
                 _ = storage.change("", at: now) { jar in own.flatMap { Self.put($0, into: &jar, at: now) } }
             }
             return TaskCookies(storage, "", policy, url: url, time: time)
-        case .session where record.id.isVolatile:
-            return TaskCookies(storage(ofVolatile: record.session), "", policy, url: url, time: time)
         case .session, .shared:
-            let (owner, name) = (record.session.owner, policy.storage == .shared ? "" : record.session.identifier)
-            return TaskCookies(storage(of: owner), name, policy, url: url, time: time) { [weak self] in
-                self?.store($0, of: owner)
+            let place: OwnedPlace =
+                if policy.storage == .shared { .shared(record.session.owner) } else {
+                    record.id.isVolatile ? .volatile(record.session) : .session(record.session)
+                }
+            let (storage, name) = find(place)
+            return TaskCookies(storage, name, policy, url: url, time: time) { [weak kept] in
+                kept?.store(Self.keys($0), of: place)
             }
         }
     }
@@ -105,14 +90,14 @@ package final class CookieKeeper: Sendable {
     func keep(_ cookies: TaskCookies, of task: TaskID, _ owner: UserID) {
         guard let jar = cookies.leftover else { return }
         let bytes = jar.bytes
-        state.withLock { state in
-            state.number += 1
-            state.waiting[task] = Waiting(number: state.number, owner: owner, jar: jar, bytes: bytes)
-            var sum = state.waiting.values.reduce(0) { $0 + ($1.owner == owner ? $1.bytes : 0) }
+        waiting.withLock { waiting in
+            let number = (waiting.values.lazy.map { $0.number }.max() ?? 0) + 1
+            waiting[task] = (number, owner, jar, bytes)
+            var sum = waiting.values.reduce(0) { $0 + ($1.owner == owner ? $1.bytes : 0) }
             guard sum > Bounds.waitingCookies else { return }
-            let own = state.waiting.filter { $0.value.owner == owner }.sorted { $0.value.number < $1.value.number }
+            let own = waiting.filter { $0.value.owner == owner }.sorted { $0.value.number < $1.value.number }
             for (task, oldest) in own where sum > Bounds.waitingCookies {
-                state.waiting[task] = nil
+                waiting[task] = nil
                 sum -= oldest.bytes
             }
         }
@@ -120,77 +105,25 @@ package final class CookieKeeper: Sendable {
 
     /// Drops the cookies of an ended task.
     func forget(_ task: TaskID) {
-        state.withLock { if !$0.waiting.isEmpty { $0.waiting[task] = nil } }
-    }
-
-    /// Watches the committed events of durable sessions, because they also end by themselves with their last tasks. The
-    /// stored cookies go when a session is opened, or when the daemon starts.
-    func follow(_ events: [EventRecord]) {
-        for event in events where event.type == .sessionInvalidated { drop(.session(event.session)) }
+        waiting.withLock { if !$0.isEmpty { $0[task] = nil } }
     }
 
     /// Drops a session's cookies in memory only.
-    func drop(_ place: Place) {
+    func forget(_ place: OwnedPlace) {
         switch place {
         case .shared: break
-        case .volatile(let session): state.withLock { $0.volatile[session] = nil }
+        case .volatile: kept.forget(place)
         case .session(let session):
-            guard let durable = state.withLock({ $0.owners[session.owner] }), !durable.isEmpty(session.identifier)
-            else { return }
+            guard let durable = kept[.shared(session.owner)], !durable.isEmpty(session.identifier) else { return }
             _ = durable.change(session.identifier, at: time.reading().wall) { $0.remove { _ in true } }
         }
     }
 
-    // MARK: The store
-
-    /// Hands changes to the store and does not wait.
-    private func store(_ changed: [String: [Cookie.Identity]], of owner: UserID) {
-        guard !changed.isEmpty else { return }
-        unstored.store(Self.keys(changed), of: owner, storing(of: owner))
-    }
-
-    private static func keys(_ changed: [String: [Cookie.Identity]]) -> Set<Key> {
-        Set(changed.flatMap { session, cookies in cookies.map { Key(session: session, cookie: $0) } })
-    }
-
-    private func storing(of owner: UserID) -> UnstoredChanges<Key>.Body {
-        let storage = storage(of: owner)
-        return { keys, transaction in
-            for key in keys {
-                if let (cookie, created) = storage.entry(key.session, key.cookie) {
-                    try transaction.put(
-                        StoredCookie(owner: owner, session: key.session, cookie: cookie, created: created))
-                } else {
-                    try transaction.removeCookie(key.cookie, owner: owner, session: key.session)
-                }
-            }
-        }
-    }
-
-    /// Hands the store what a failing disk kept out of it.
-    func flush() { unstored.flush() }
-    var unstoredCount: Int { unstored.count }
-
     // MARK: Clients
 
-    /// Identifies the jar that a client means.
-    package enum Place: Hashable, Sendable {
-        case shared(UserID)
-        case session(SessionKey)
-        case volatile(SessionKey)
-    }
-
-    private func find(_ place: Place) -> (storage: CookieStorage, name: String, owner: UserID?) {
-        switch place {
-        case .shared(let owner): (storage(of: owner), "", owner)
-        case .session(let key): (storage(of: key.owner), key.identifier, key.owner)
-        case .volatile(let key): (storage(ofVolatile: key), "", nil)
-        }
-    }
-
     /// The cookies that have not expired, in the order in which they were set.
-    package func list(_ place: Place) -> [Cookie] {
-        let (storage, name, _) = find(place)
+    package func list(_ place: OwnedPlace) -> [Cookie] {
+        let (storage, name) = find(place)
         let now = time.reading().wall
         return storage.jar(name).all.filter { $0.expires.map { $0 > now } ?? true }
     }
@@ -198,8 +131,10 @@ package final class CookieKeeper: Sendable {
     /// Sets cookies. Each replaces the one with its name, domain and path. They are stored when this returns.
     /// - Returns: what became of them.
     @discardableResult
-    package func set(_ cookies: [Cookie], in place: Place) async throws -> SetCookies.Result {
-        let (storage, name, owner) = find(place)
+    package func set(
+        _ cookies: [Cookie], in place: OwnedPlace
+    ) async throws -> (replaced: Int, unchanged: Int, expired: Int, evicted: Int) {
+        let (storage, name) = find(place)
         let now = time.reading().wall
         var keys: [String: [Cookie.Identity]] = [:]
         var (replaced, unchanged, expired) = (0, 0, 0)
@@ -226,9 +161,8 @@ package final class CookieKeeper: Sendable {
             let gone = Set(changed.value).subtracting(changed.key == name ? ended : [])
             return count + gone.count { storage.entry(changed.key, $0) == nil }
         }
-        try await write(keys, of: owner)
-        return SetCookies.Result(
-            set: cookies.count, replaced: replaced, unchanged: unchanged, expired: expired, evicted: evicted)
+        try await kept.write(Self.keys(keys), of: place)
+        return (replaced, unchanged, expired, evicted)
     }
 
     private static let piece = 50
@@ -241,22 +175,15 @@ package final class CookieKeeper: Sendable {
 
     /// Removes the cookies that satisfy the condition. The removal is stored when this returns.
     /// - Returns: how many.
-    package func remove(in place: Place, where isMeant: @Sendable (Cookie) -> Bool) async throws -> Int {
-        let (storage, name, owner) = find(place)
+    package func remove(in place: OwnedPlace, where isMeant: @Sendable (Cookie) -> Bool) async throws -> Int {
+        let (storage, name) = find(place)
         var count = 0
         let keys = storage.change(name, at: time.reading().wall) { jar in
             let changes = jar.remove(where: isMeant)
             count = changes.count
             return changes
         }
-        try await write(keys, of: owner)
+        try await kept.write(Self.keys(keys), of: place)
         return count
-    }
-
-    /// Stores changes, and those of the owner that are left.
-    /// - Parameter owner: nil if they are not stored.
-    private func write(_ changed: [String: [Cookie.Identity]], of owner: UserID?) async throws {
-        guard let owner else { return }
-        try await unstored.write(Self.keys(changed), of: owner, storing(of: owner))
     }
 }

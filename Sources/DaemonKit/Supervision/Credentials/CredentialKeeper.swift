@@ -10,8 +10,6 @@ import TransferStore
 ///
 /// Only this class decides which credential answers a challenge if no client is asked.
 package final class CredentialKeeper: Sendable {
-    package typealias Place = CookieKeeper.Place
-
     /// Whose credentials a task may use.
     struct User: Sendable {
         var session: SessionKey
@@ -29,16 +27,14 @@ package final class CredentialKeeper: Sendable {
             hasOwners = policy.usesOwnersStores
         }
 
-        var own: Place { isVolatile ? .volatile(session) : .session(session) }
-        var shared: Place { .shared(session.owner) }
-        var places: [Place] { hasOwners ? [own, shared] : [own] }
+        var own: OwnedPlace { isVolatile ? .volatile(session) : .session(session) }
+        var shared: OwnedPlace { .shared(session.owner) }
+        var places: [OwnedPlace] { hasOwners ? [own, shared] : [own] }
     }
 
-    private let lists = Guarded<[Place: CredentialList]>([:])
+    let kept: Owned<CredentialList, OwnedPlace>
     /// Credentials that helpers gave and servers refused. As long as the daemon runs, no task sends them again.
     private let refusedGifts = Guarded<[UserID: CredentialMarks]>([:])
-    private let unstored: UnstoredChanges<Place>
-    private let store: TransferStore
     let helper: CredentialHelper?
     let kerberos: Kerberos?
     private let logger: Logger
@@ -52,27 +48,30 @@ package final class CredentialKeeper: Sendable {
         store: TransferStore, helper: CredentialHelper? = nil, kerberos: Kerberos? = nil, logger: Logger,
         time: any TimeSource = SystemTime()
     ) {
-        self.store = store
         self.helper = helper
         self.kerberos = Kerberos.isInstalled ? kerberos : nil
         self.logger = logger
         self.time = time
-        unstored = UnstoredChanges(store: store)
-    }
-
-    /// Reads the stored credentials. Must be called before any other function.
-    func load() async throws {
-        guard lists.withLock({ $0.isEmpty }) else { return }
-        let stored = try await store.write { transaction in
+        kept = Owned(store: store) { transaction in
             try transaction.removeCredentialsOfEndedSessions()
-            return try transaction.credentials()
+            return Dictionary(grouping: try transaction.credentials()) { owner, session, _ in
+                session.isEmpty ? .shared(owner) : .session(SessionKey(owner: owner, identifier: session))
+            }.mapValues { CredentialList($0.map(\.credential)) }
+        } writing: { places, _, kept, transaction in
+            for place in places {
+                let all = kept[place]?.all ?? []
+                switch place {
+                case .shared(let owner):
+                    // Credentials that last as long as the daemon stay in memory only.
+                    try transaction.setCredentials(
+                        all.filter { $0.persistence == .permanent }, owner: owner, session: "")
+                case .session(let key):
+                    guard let session = try transaction.session(key), session.state != .invalidated else { continue }
+                    try transaction.setCredentials(all, owner: key.owner, session: key.identifier)
+                case .volatile: break
+                }
+            }
         }
-        var found: [Place: [StoredCredential]] = [:]
-        for (owner, session, credential) in stored {
-            let key = SessionKey(owner: owner, identifier: session)
-            found[session.isEmpty ? .shared(owner) : .session(key), default: []].append(credential)
-        }
-        lists.withLock { [found] in $0 = found.mapValues { CredentialList($0) } }
     }
 
     // MARK: Tasks
@@ -80,7 +79,7 @@ package final class CredentialKeeper: Sendable {
     /// Tells whether a challenge could be answered without asking a client.
     func mayAnswer(_ user: User) -> Bool {
         if user.hasOwners, helper?.isSet == true { return true }
-        return lists.withLock { lists in
+        return kept.withAll { lists in
             !lists.isEmpty && user.places.contains { lists[$0]?.all.contains { !$0.isRefused } == true }
         }
     }
@@ -97,8 +96,8 @@ package final class CredentialKeeper: Sendable {
     /// - Parameters:
     ///   - places: the lists to search.
     ///   - username: whose credential it must be; nil for the default.
-    func found(for demand: ProtectionSpace, in places: [Place], of username: String? = nil) -> FoundCredential? {
-        let choice = lists.withLock { lists in
+    func found(for demand: ProtectionSpace, in places: [OwnedPlace], of username: String? = nil) -> FoundCredential? {
+        let choice = kept.withAll { lists in
             for place in places {
                 if let choice = lists[place]?.choice(for: demand, of: username) { return choice as StoredCredential? }
             }
@@ -141,8 +140,8 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// Tells whether a stored credential would answer the challenge if it had not been refused.
-    func isRefused(_ demand: ProtectionSpace, in places: [Place], of username: String?) -> Bool {
-        lists.withLock { lists in
+    func isRefused(_ demand: ProtectionSpace, in places: [OwnedPlace], of username: String?) -> Bool {
+        kept.withAll { lists in
             places.flatMap { lists[$0]?.all ?? [] }.contains { one in
                 one.isRefused && one.space.covers(demand) && username.map { one.username == $0 } ?? true
             }
@@ -161,8 +160,8 @@ package final class CredentialKeeper: Sendable {
 
     func note(refused username: String, _ password: String, by demand: ProtectionSpace, _ user: User) {
         for place in user.places {
-            let isNew = lists.withLock { $0[place]?.refuse(username, password, by: demand) } ?? false
-            if isNew { write(place) }
+            let isNew = kept.withAll { $0[place]?.refuse(username, password, by: demand) } ?? false
+            if isNew { kept.store([place], of: place) }
         }
     }
 
@@ -177,7 +176,7 @@ package final class CredentialKeeper: Sendable {
             if space.source == .helper, !GitCredential.isExpired(attributes, at: time.reading().wall) {
                 Task { [helper] in await helper?.store(username, password, for: demand, attributes: attributes) }
             }
-            var places: [Place] = []
+            var places: [OwnedPlace] = []
             switch space.persistence {
             case .session: places = [user.own]
             case .permanent: places = user.places
@@ -189,22 +188,13 @@ package final class CredentialKeeper: Sendable {
                     space: CredentialSpace(demand), username: username, password: password,
                     persistence: isOwn ? .session : .permanent)
                 do {
-                    if try keep(credential, isDefault: true, in: place, after: space) { write(place) }
+                    if try keep(credential, isDefault: true, in: place, after: space) {
+                        kept.store([place], of: place)
+                    }
                 } catch {
                     logger.warning("a credential that worked is not kept", metadata: ["error": "\(error)"])
                 }
             }
-        }
-    }
-
-    /// Drops the credentials that an ended session had for itself.
-    func forget(_ place: Place) { lists.withLock { $0[place] = nil } }
-
-    /// Watches committed events, because sessions also end by themselves with their last tasks.
-    /// - Parameter isVolatile: the events are those of volatile sessions. A durable session may have the same name.
-    func follow(_ events: [EventRecord], isVolatile: Bool) {
-        for event in events where event.type == .sessionInvalidated {
-            forget(isVolatile ? .volatile(event.session) : .session(event.session))
         }
     }
 
@@ -215,10 +205,10 @@ package final class CredentialKeeper: Sendable {
     /// - Throws: `limit.reached`.
     @discardableResult
     private func keep(
-        _ credential: StoredCredential, isDefault: Bool?, in place: Place, after use: SettledDecisions.Space? = nil
+        _ credential: StoredCredential, isDefault: Bool?, in place: OwnedPlace, after use: SettledDecisions.Space? = nil
     ) throws(TransferError) -> Bool {
         let now = time.reading().boot
-        let isKept = lists.withLock { lists -> Bool? in
+        let isKept = kept.withAll { lists -> Bool? in
             var list = lists[place] ?? CredentialList()
             if let use, let demand = use.demand,
                 list.hasRemoved(credential.username, credential.password, for: demand, since: use.answeredAt)
@@ -237,45 +227,19 @@ package final class CredentialKeeper: Sendable {
             "You have \(Bounds.credentials) credentials, which is the most; remove some with credentials.remove.")
     }
 
-    /// Hands a change to the store and does not wait.
-    private func write(_ place: Place) {
-        guard place.isStored else { return }
-        unstored.store([place], of: place.owner, storing)
-    }
-
-    /// Hands the store what a failing disk kept out of it.
-    func flush() { unstored.flush() }
-    var unstoredCount: Int { unstored.count }
-
-    @Sendable private func storing(_ places: Set<Place>, _ transaction: StoreTransaction) throws {
-        for place in places {
-            let all = list(place)
-            switch place {
-            case .shared(let owner):
-                // Credentials that last as long as the daemon stay in memory only.
-                try transaction.setCredentials(
-                    all.filter { $0.persistence == .permanent }, owner: owner, session: "")
-            case .session(let key):
-                guard let session = try transaction.session(key), session.state != .invalidated else { continue }
-                try transaction.setCredentials(all, owner: key.owner, session: key.identifier)
-            case .volatile: break
-            }
-        }
-    }
-
     // MARK: Clients
 
     /// In the order in which they were stored.
-    package func list(_ place: Place) -> [StoredCredential] { lists.withLock { $0[place]?.all ?? [] } }
+    package func list(_ place: OwnedPlace) -> [StoredCredential] { kept[place]?.all ?? [] }
 
     /// Stores a credential, which replaces the one with the same space and user name. It is durable when this returns.
     /// - Parameter isDefault: nil to make it the default unless its space has another one.
     /// - Throws: `limit.reached`, and what the store throws. In the latter case the credential is in use, and is stored
     ///   later.
-    package func set(_ credential: StoredCredential, isDefault: Bool?, in place: Place) async throws {
+    package func set(_ credential: StoredCredential, isDefault: Bool?, in place: OwnedPlace) async throws {
         try keep(credential, isDefault: isDefault, in: place)
         allowGifts(at: credential.space, of: place.owner)
-        if place.isStored { try await unstored.write([place], of: place.owner, storing) }
+        try await kept.write([place], of: place)
     }
 
     /// A change of the stored credentials for a space also allows the helper's to be tried again.
@@ -285,24 +249,13 @@ package final class CredentialKeeper: Sendable {
 
     /// Removes the credentials of a server or proxy. The removal is durable when this returns.
     /// - Returns: how many.
-    package func remove(at space: CredentialSpace, username: String?, in place: Place) async throws -> Int {
+    package func remove(at space: CredentialSpace, username: String?, in place: OwnedPlace) async throws -> Int {
         allowGifts(at: space, of: place.owner)
         let now = time.reading().boot
-        let count = lists.withLock { $0[place]?.remove(at: space, username: username, time: now) } ?? 0
+        let count = kept.withAll { $0[place]?.remove(at: space, username: username, time: now) } ?? 0
         // An earlier removal may not be stored yet.
-        if place.isStored { try await unstored.write(count > 0 ? [place] : [], of: place.owner, storing) }
+        try await kept.write(count > 0 ? [place] : [], of: place)
         return count
-    }
-}
-
-extension CookieKeeper.Place {
-    fileprivate var isStored: Bool { if case .volatile = self { false } else { true } }
-
-    fileprivate var owner: UserID {
-        switch self {
-        case .shared(let owner): owner
-        case .session(let key), .volatile(let key): key.owner
-        }
     }
 }
 

@@ -2,7 +2,6 @@ import CLinux
 import FileKit
 import Glibc
 import TransferModel
-import TransferRPC
 import TransferStore
 
 /// Removes the files of ended tasks.

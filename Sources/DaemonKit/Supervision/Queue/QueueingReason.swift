@@ -2,7 +2,6 @@ import DaemonSetup
 import FileKit
 import TransferCore
 import TransferModel
-import TransferRPC
 import TransferStore
 
 /// Explains what a queued task waits for.
@@ -14,7 +13,7 @@ struct QueueingReason: Sendable {
     let configuration: @Sendable () -> Configuration
     let time: any TimeSource
 
-    func queueing(of record: TaskRecord) async -> TaskView.Queueing? {
+    func queueing(of record: TaskRecord) async -> Queueing? {
         let session = try? await store.read { try $0.session(record.session) }
         if session?.pause.since != nil {
             return .init(
@@ -60,7 +59,7 @@ struct QueueingReason: Sendable {
 
     private func queueing(
         _ hold: HostGates.Hold, of record: TaskRecord, through proxy: String?
-    ) -> TaskView.Queueing {
+    ) -> Queueing {
         switch hold {
         case .silent(let next):
             .init(

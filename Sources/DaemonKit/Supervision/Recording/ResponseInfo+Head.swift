@@ -1,6 +1,5 @@
 import TransferCore
 import TransferModel
-import TransferRPC
 
 extension ResponseInfo {
     init(_ head: ResponseHead, requested: String, verdict: Verdict) {

@@ -1,6 +1,5 @@
 import TransferCore
 import TransferModel
-import TransferRPC
 import TransferStore
 
 /// Questions to clients. They are asked, closed and answered by default in the transaction that changes the task's
@@ -236,7 +235,7 @@ extension TaskTransitions {
         }
         var payload = JSONMembers()
         payload.add("decision", decision.rawValue)
-        let told = WireCoding.encode(question)
+        let told = JSONCoding.encode(question)
         payload.add(try JSONMembers(stored: String(decoding: told, as: UTF8.self)))
         return .asked(reason, error?.asking(question), until: question.deadline, payload: payload)
     }

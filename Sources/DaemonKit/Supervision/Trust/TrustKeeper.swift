@@ -1,24 +1,22 @@
-import Threading
 import TransferCore
 import TransferModel
 import TransferStore
 
 /// The TLS servers that users trust for good. They are in the store on the disk and, for attempts that begin, in memory.
 package final class TrustKeeper: Sendable {
-    private let servers = Guarded<[UserID: [TrustedServer]]>([:])
+    private let kept: Owned<[TrustedServer], Never>
     private let store: TransferStore
 
     /// - Parameter store: the store on the disk.
-    package init(store: TransferStore) { self.store = store }
-
-    /// Reads what is stored, on the thread that writes it: so the last of several readings has the last change. Must follow
-    /// each change of the store, and precede any other function.
-    func load() async throws {
-        try await store.write { [servers] transaction in
-            let stored = Dictionary(grouping: try transaction.trustedServers(), by: \.owner)
-            servers.withLock { $0 = stored.mapValues { $0.map(\.server) } }
+    package init(store: TransferStore) {
+        self.store = store
+        kept = Owned(store: store) { transaction in
+            Dictionary(grouping: try transaction.trustedServers()) { .shared($0.owner) }.mapValues { $0.map(\.server) }
         }
     }
+
+    /// Must follow each change of the store, and precede any other function.
+    func load() async throws { try await kept.load(again: true) }
 
     // MARK: Tasks
 
@@ -41,7 +39,7 @@ package final class TrustKeeper: Sendable {
     // MARK: Clients
 
     /// By name.
-    package func list(_ owner: UserID) -> [TrustedServer] { servers.withLock { $0[owner] ?? [] } }
+    package func list(_ owner: UserID) -> [TrustedServer] { kept[.shared(owner)] ?? [] }
 
     /// Trusts a server's key for good. This is durable when it returns.
     /// - Throws: `limit.reached`, and what the store throws.

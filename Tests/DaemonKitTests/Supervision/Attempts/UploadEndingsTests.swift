@@ -67,7 +67,7 @@ struct UploadEndingsTests {
         #expect(await eventually { ended.withLock { $0 } == 1 })
     }
 
-    private func store(in place: CredentialKeeper.Place) async throws {
+    private func store(in place: OwnedPlace) async throws {
         let space = CredentialSpace(host: "127.0.0.1", port: Int(origin.port), protocol: "http")
         try await credentials.set(
             StoredCredential(space: space, username: "anna", password: "p", persistence: .session), isDefault: nil,

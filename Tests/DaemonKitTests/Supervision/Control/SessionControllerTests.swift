@@ -47,7 +47,7 @@ struct SessionControllerTests {
     @Test func aSessionThatIsOpenedAgainHasNoneOfItsCookies() async throws {
         let key = SessionKey(owner: fixture.key.owner, identifier: "again")
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
-        let cookies = supervision.cookies
+        let cookies = supervision.keepers.cookies
         _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
         try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
         _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
@@ -61,7 +61,7 @@ struct SessionControllerTests {
     @Test func oldCookiesAreGoneBeforeTheSessionIsThere() async throws {
         let key = SessionKey(owner: fixture.key.owner, identifier: "again")
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
-        let cookies = supervision.cookies
+        let cookies = supervision.keepers.cookies
         try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
         let found = Guarded<Int?>(nil)
         fixture.store.onCommit { events in
@@ -76,7 +76,7 @@ struct SessionControllerTests {
     @Test func aSessionThatIsFinishedHasNoneOfItsCredentials() async throws {
         let key = SessionKey(owner: fixture.key.owner, identifier: "over")
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
-        let credentials = supervision.credentials
+        let credentials = supervision.keepers.credentials
         _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
         try await credentials.set(credential, isDefault: nil, in: .session(key))
         let found = count(of: credentials, in: key, at: .sessionInvalidated)
@@ -87,7 +87,7 @@ struct SessionControllerTests {
 
     /// It ended with its last task. Another connection may set credentials as soon as the session is there again.
     @Test func oldCredentialsAreGoneBeforeTheSessionIsThere() async throws {
-        let (key, credentials) = (fixture.key, supervision.credentials)
+        let (key, credentials) = (fixture.key, supervision.keepers.credentials)
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
         let task = try await fixture.add(hosts: ["h"])[0].id
         try await credentials.set(credential, isDefault: nil, in: .session(key))
@@ -121,7 +121,7 @@ struct SessionControllerTests {
 
     /// It ended with its last task while one client invalidated it, and another client opened it again.
     @Test func aSessionThatIsOpenedAgainIsNotEndedTwice() async throws {
-        let (key, claims, cookies) = (fixture.key, supervision.runs.claims, supervision.cookies)
+        let (key, claims, cookies) = (fixture.key, supervision.runs.claims, supervision.keepers.cookies)
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
         let old = try await fixture.add(hosts: ["h"])[0].id
         #expect(claims.enter([old]) == [old])
@@ -141,7 +141,7 @@ struct SessionControllerTests {
     }
 
     @Test func aSessionThatIsInvalidatedHasNoneOfItsCookies() async throws {
-        let (key, cookies) = (fixture.key, supervision.cookies)
+        let (key, cookies) = (fixture.key, supervision.keepers.cookies)
         _ = try await fixture.add(hosts: ["h"])
         try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
         #expect(try await supervision.sessions.invalidate(key).state == .invalidated)

@@ -1,4 +1,5 @@
 import DaemonSetup
+import Logging
 import TestSupport
 import Testing
 import TransferCore
@@ -10,12 +11,13 @@ import TransferStore
 struct CookieKeeperTests {
     private let folder: TemporaryFolder
     private let store: TransferStore
-    private let keeper: CookieKeeper
+    private let keepers: Keepers
+    private var keeper: CookieKeeper { keepers.cookies }
 
     init() throws {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
-        keeper = CookieKeeper(store: store)
+        keepers = Keepers(store: store, logger: Logger(label: "test"))
     }
 
     private func record(_ id: Int64, owner: UInt32 = 1, attempts: Int = 2) -> TaskRecord {
@@ -109,16 +111,16 @@ struct CookieKeeperTests {
         try await store.write { _ in }
         #expect(try await stored() == ["1  a=b"])
         let next = CookieKeeper(store: store)
-        try await next.load()
+        try await next.kept.load()
         #expect(try field(next.cookies(of: record(2), shared)) == "a=b")
     }
 
     @Test func aReplacedCookieStaysInItsPlace() async throws {
-        let place = CookieKeeper.Place.shared(Self.anna)
+        let place = OwnedPlace.shared(Self.anna)
         let cookies = ["one", "two", "one"].enumerated().map { Cookie(name: $1, value: "\($0)", domain: "a.org") }
         try await keeper.set(cookies, in: place)
         let next = CookieKeeper(store: store)
-        try await next.load()
+        try await next.kept.load()
         #expect(next.list(place).map { $0.name + $0.value } == ["one2", "two1"])
         #expect(try await next.remove(in: place) { $0.name == "one" } == 1)
         #expect(try await stored() == ["7  two=1"])
@@ -144,16 +146,16 @@ struct CookieKeeperTests {
         try await keeper.set([cookie], in: .session(key))
         #expect(keeper.list(.shared(Self.anna)).isEmpty && keeper.list(.session(key)).count == 1)
         let next = CookieKeeper(store: store)
-        try await next.load()
+        try await next.kept.load()
         #expect(next.list(.session(key)) == [cookie])
-        next.drop(.session(key))
+        next.forget(.session(key))
         #expect(next.list(.session(key)).isEmpty)
         try await store.write {
             try $0.updateSession(
                 SessionRecord(key: key, state: .invalidated, createdAt: Timestamp(milliseconds: 0)))
         }
         try await keeper.set([cookie], in: .session(SessionKey(owner: Self.anna, identifier: "no such")))
-        try await CookieKeeper(store: store).load()
+        try await CookieKeeper(store: store).kept.load()
         #expect(try await stored().isEmpty)
     }
 
@@ -161,7 +163,8 @@ struct CookieKeeperTests {
     @Test func nothingOfAnEndedSessionStaysInMemory() async throws {
         let key = SessionKey(owner: Self.anna, identifier: "over")
         try await keeper.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
-        keeper.follow([EventRecord(time: Timestamp(milliseconds: 0), type: .sessionInvalidated, session: key)])
+        keepers.follow(
+            [EventRecord(time: Timestamp(milliseconds: 0), type: .sessionInvalidated, session: key)], isVolatile: false)
         #expect(keeper.list(.session(key)).isEmpty)
         let storage = CookieStorage()
         for number in 0..<100 {
@@ -178,7 +181,7 @@ struct CookieKeeperTests {
         try await keeper.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .volatile(key))
         #expect(keeper.list(.volatile(key)).count == 1)
         #expect(try await stored().isEmpty)
-        keeper.drop(.volatile(key))
+        keeper.forget(.volatile(key))
         #expect(keeper.list(.volatile(key)).isEmpty)
     }
 
@@ -186,7 +189,7 @@ struct CookieKeeperTests {
     @Test func ownersHaveABoundOfTheirOwn() async throws {
         try await keeper.set([Cookie(name: "k", value: "v", domain: "quiet.org")], in: .shared(UserID(8)))
         let key = SessionKey(owner: Self.anna, identifier: "s")
-        for (place, count) in [(CookieKeeper.Place.shared(Self.anna), 10), (.session(key), 20)] {
+        for (place, count) in [(OwnedPlace.shared(Self.anna), 10), (.session(key), 20)] {
             for site in 0..<count {
                 try await keeper.set(
                     (0..<180).map { Cookie(name: "n\($0)", value: "v", domain: "x\(site).org") }, in: place)
@@ -199,7 +202,7 @@ struct CookieKeeperTests {
 
     /// Cookies that are set in pieces are all stored, in order.
     @Test func manyAreSetInPieces() async throws {
-        let place = CookieKeeper.Place.shared(Self.anna)
+        let place = OwnedPlace.shared(Self.anna)
         let names = (0..<120).map { "n\($0)" }
         try await keeper.set(names.map { Cookie(name: $0, value: "v", domain: "a.org") }, in: place)
         #expect(keeper.list(place).map(\.name) == names)
@@ -231,7 +234,7 @@ struct CookieKeeperTests {
                 try $0.put(StoredCookie(owner: Self.anna, session: "", cookie: cookie, created: 1))
             }
         }
-        try await keeper.load()
+        try await keeper.kept.load()
         #expect(try await store.read { try $0.cookies().map(\.cookie.name).sorted() } == ["here", "lasting"])
     }
 

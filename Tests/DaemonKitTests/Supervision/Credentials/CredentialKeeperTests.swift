@@ -16,12 +16,13 @@ struct CredentialKeeperTests {
 
     let folder: TemporaryFolder
     let store: TransferStore
-    let keeper: CredentialKeeper
+    let keepers: Keepers
+    var keeper: CredentialKeeper { keepers.credentials }
 
     init() async throws {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
-        keeper = CredentialKeeper(store: store, logger: Logger(label: "test"))
+        keepers = Keepers(store: store, logger: Logger(label: "test"))
         try await store.write {
             try $0.insertSession(SessionRecord(key: Self.session, createdAt: Timestamp(milliseconds: 1)))
         }
@@ -50,7 +51,7 @@ struct CredentialKeeperTests {
 
     private func reopened() async throws -> CredentialKeeper {
         let keeper = CredentialKeeper(store: store, logger: Logger(label: "test"))
-        try await keeper.load()
+        try await keeper.kept.load()
         return keeper
     }
 
@@ -83,10 +84,10 @@ struct CredentialKeeperTests {
         #expect(found(user(.default, isVolatile: true).0) == "own" && found(user().0) == "shared")
         // A durable session of the same name keeps its own, and vice versa.
         try await keeper.set(credential("durable", .session), isDefault: nil, in: .session(Self.session))
-        keeper.forget(.volatile(Self.session))
+        keeper.kept.forget(.volatile(Self.session))
         #expect(found(user(.ephemeral, isVolatile: true).0) == nil && found(user().0) == "durable")
         try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
-        keeper.forget(.session(Self.session))
+        keeper.kept.forget(.session(Self.session))
         #expect(found(user(.ephemeral, isVolatile: true).0) == "own" && found(user().0) == "shared")
     }
 
@@ -120,7 +121,7 @@ struct CredentialKeeperTests {
 
     /// Not even a removal that finds nothing in memory returns before the earlier one is stored.
     @Test func aRemovalThatTheStoreRefusedIsStoredByTheNext() async throws {
-        let (place, space) = (CredentialKeeper.Place.shared(Self.anna), credential("u").space)
+        let (place, space) = (OwnedPlace.shared(Self.anna), credential("u").space)
         try await keeper.set(credential("u"), isDefault: nil, in: place)
         try await refuseChanges(true)
         await #expect(throws: (any Error).self) { try await keeper.remove(at: space, username: nil, in: place) }
@@ -239,18 +240,18 @@ struct CredentialKeeperTests {
         try await keeper.set(credential("own", .session), isDefault: nil, in: .volatile(Self.session))
         let time = Timestamp(milliseconds: 1)
         try await keeper.set(credential("durable", .session), isDefault: nil, in: .session(Self.session))
-        keeper.follow([EventRecord(time: time, type: .sessionDrained, session: Self.session)], isVolatile: true)
+        keepers.follow([EventRecord(time: time, type: .sessionDrained, session: Self.session)], isVolatile: true)
         #expect(keeper.list(.volatile(Self.session)).count == 1)
-        keeper.follow([EventRecord(time: time, type: .sessionInvalidated, session: Self.session)], isVolatile: true)
+        keepers.follow([EventRecord(time: time, type: .sessionInvalidated, session: Self.session)], isVolatile: true)
         #expect(keeper.list(.volatile(Self.session)).isEmpty && keeper.list(.session(Self.session)).count == 1)
-        keeper.follow([EventRecord(time: time, type: .sessionInvalidated, session: Self.session)], isVolatile: false)
+        keepers.follow([EventRecord(time: time, type: .sessionInvalidated, session: Self.session)], isVolatile: false)
         #expect(keeper.list(.session(Self.session)).isEmpty)
     }
 
     /// One owner's credentials are limited across all sessions, and cost another owner nothing.
     @Test func oneOwnersAreBounded() async throws {
         for (number, place) in (0..<Bounds.credentials).map({
-            ($0, $0 % 2 == 0 ? CredentialKeeper.Place.volatile(Self.session) : .volatile(.shared(of: Self.anna)))
+            ($0, $0 % 2 == 0 ? OwnedPlace.volatile(Self.session) : .volatile(.shared(of: Self.anna)))
         }) {
             try await keeper.set(credential("u\(number)", .session), isDefault: nil, in: place)
         }

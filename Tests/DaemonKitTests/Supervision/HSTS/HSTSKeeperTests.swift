@@ -1,4 +1,5 @@
 import DaemonSetup
+import Logging
 import TestSupport
 import Testing
 import TransferCore
@@ -13,12 +14,13 @@ struct HSTSKeeperTests {
 
     private let folder: TemporaryFolder
     private let store: TransferStore
-    private let keeper: HSTSKeeper
+    private let keepers: Keepers
+    private var keeper: HSTSKeeper { keepers.hsts }
 
     init() throws {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
-        keeper = HSTSKeeper(store: store)
+        keepers = Keepers(store: store, logger: Logger(label: "test"))
     }
 
     private func task(
@@ -31,7 +33,7 @@ struct HSTSKeeperTests {
 
     private func reopened() async throws -> HSTSKeeper {
         let keeper = HSTSKeeper(store: store)
-        try await keeper.load()
+        try await keeper.kept.load()
         return keeper
     }
 
@@ -73,14 +75,18 @@ struct HSTSKeeperTests {
     @Test func anEphemeralSessionEndsWithWhatItLearned() throws {
         try #require(task(.ephemeral)).receive("max-age=1000", from: "b.org")
         #expect(keeper.list(.volatile(Self.session)).count == 1)
-        keeper.follow([EventRecord(time: Timestamp(milliseconds: 1), type: .sessionInvalidated, session: Self.session)])
+        keepers.follow(
+            [EventRecord(time: Timestamp(milliseconds: 1), type: .sessionInvalidated, session: Self.session)],
+            isVolatile: true)
         #expect(keeper.list(.volatile(Self.session)).isEmpty)
     }
 
     /// A transfer that ends late, or the ending of an upload, leaves nothing for the next session with the same name.
     @Test func whatComesAfterAnEphemeralSessionIsKeptForNobody() throws {
         let running = try #require(task(.ephemeral))
-        keeper.follow([EventRecord(time: Timestamp(milliseconds: 1), type: .sessionInvalidated, session: Self.session)])
+        keepers.follow(
+            [EventRecord(time: Timestamp(milliseconds: 1), type: .sessionInvalidated, session: Self.session)],
+            isVolatile: true)
         running.receive("max-age=1000", from: "b.org")
         #expect(running.isKnown("b.org"))
         let policy = EffectivePolicy(session: SessionConfiguration(), kind: .ephemeral)

@@ -2,7 +2,6 @@ import CurlEngine
 import Threading
 import TransferCore
 import TransferModel
-import TransferRPC
 
 /// Carries out the decisions of a `SegmentedDownload`: runs its exchanges side by side, each with an end that may move,
 /// and reports events to it from any thread.
