@@ -2,6 +2,7 @@ import CLinux
 import CurlEngine
 import DaemonSetup
 import FileKit
+import FoundationEssentials
 import Glibc
 import JSONRPC
 import Logging
@@ -29,7 +30,7 @@ package final class Daemon: Sendable {
     package static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
         do {
             let configuration = try ConfigurationLoader(
-                arguments: arguments, environment: ProcessEnvironment.variables
+                arguments: arguments, environment: ProcessInfo.processInfo.environment
             ).tried()
             for warning in configuration.warnings { printError("warning: \(warning)") }
             let files = configuration.files
@@ -51,7 +52,7 @@ package final class Daemon: Sendable {
         dld_forbid_core_dumps()
         dld_end_at_crashes()
         Footprint.prepare()
-        let environment = ProcessEnvironment.variables
+        let environment = ProcessInfo.processInfo.environment
         ListenSockets.clearEnvironment()
         let loader = ConfigurationLoader(arguments: arguments, environment: environment)
         let first: Configuration
@@ -160,9 +161,11 @@ package final class Daemon: Sendable {
         let runner = LaunchRunner(
             mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,
             environment: environment, socket: sockets.sockets.first?.path ?? first.socket)
-        let subscribers = Subscribers()
+        // Launches begin before the feed exists.
+        let connected = Guarded<EventFeed?>(nil)
         launches = LaunchService(
-            store: store, programs: runner, time: time, logger: logger, isConnected: subscribers.isConnected,
+            store: store, programs: runner, time: time, logger: logger,
+            isConnected: { name, owner in connected.withLock { $0 }?.isConnected(name, owner: owner) ?? false },
             defaults: { settings.current.settings.session })
         let (slots, exchanges) = (SharedSlots(time: time), engine)
         let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
@@ -179,7 +182,7 @@ package final class Daemon: Sendable {
             : CredentialHelper(environment: environment, logger: logger) { settings.current.settings.credentialHelper }
         let keepers = Keepers(store: store, helper: helper, kerberos: kerberos, logger: logger, time: time)
         func makeSupervision(
-            of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
+            of store: TransferStore, _ launches: LaunchService?, streams: BodyStreams? = nil, _ logger: Logger
         ) -> Supervision {
             Supervision(
                 store: store, engine: exchanges, access: access, pool: pool,
@@ -193,17 +196,19 @@ package final class Daemon: Sendable {
             isVolatile: true, from: try await store.write { try $0.nextVolatileIDs() })
         let bindings = SessionBindings()
         let streams = BodyStreams(bindings: bindings)
-        let volatileSupervision = makeSupervision(of: inMemory, NoLaunches(), streams: streams, quiet)
+        let volatileSupervision = makeSupervision(of: inMemory, nil, streams: streams, quiet)
         self.volatileSupervision = volatileSupervision
         let volatile = VolatileSessions(
-            services: TaskServices(volatileSupervision), streams: streams, bindings: bindings, logger: quiet)
+            services: volatileSupervision.services, streams: streams, bindings: bindings, logger: quiet)
         self.volatile = volatile
         let feed = EventFeed(
             log: store,
-            progress: { supervision.reader.progressSnapshot() + volatileSupervision.reader.progressSnapshot() },
+            progress: {
+                supervision.services.reader.progressSnapshot() + volatileSupervision.services.reader.progressSnapshot()
+            },
             progressInterval: { settings.current.global.progressInterval }, bindings: bindings, logger: logger)
         self.feed = feed
-        subscribers.follow(feed)
+        connected.withLock { $0 = feed }
         // Weak: the store keeps the closures that it calls at its commits.
         let footprint = Footprint { [weak store] in
             store?.releaseMemory()
@@ -228,7 +233,7 @@ package final class Daemon: Sendable {
 
         let listening = Guarded<[String]>([])
         let services = Services(
-            durable: TaskServices(supervision), volatile: volatile, keepers: keepers, cache: cache, feed: feed,
+            durable: supervision.services, volatile: volatile, keepers: keepers, cache: cache, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
                 volatileSupervision.settingsChanged()
@@ -293,25 +298,19 @@ package final class Daemon: Sendable {
     /// The longest delay before the log reports the end of a storm of similar lines.
     private static let logInterval = Duration.seconds(30)
 
-    /// What ends the wait while the daemon serves.
-    private enum Word: Sendable {
-        case signal(UnixSignal)
-        case lost(TransferError)
-    }
-
     /// Keeps the sockets in place meanwhile. Returns the exit status.
     private func waitForEnd(_ signals: UnixSignalsSequence) async -> Int32 {
-        let (words, continuation) = AsyncStream.makeStream(of: Word.self)
-        let hearing = Task { for await signal in signals { continuation.yield(.signal(signal)) } }
-        let tending = Task { if let loss = await listeners.tend() { continuation.yield(.lost(loss)) } }
+        let (words, continuation) = AsyncStream.makeStream(of: Result<UnixSignal, TransferError>.self)
+        let hearing = Task { for await signal in signals { continuation.yield(.success(signal)) } }
+        let tending = Task { if let loss = await listeners.tend() { continuation.yield(.failure(loss)) } }
         var status = Exit.done
         loop: for await word in words {
             switch word {
-            case .signal(.sighup): reload()
-            case .signal(let signal):
+            case .success(.sighup): reload()
+            case .success(let signal):
                 logger.notice("stopping", metadata: ["signal": "\(signal)"])
                 break loop
-            case .lost(let loss):
+            case .failure(let loss):
                 logger.critical("stopping", metadata: ["error": "\(loss.message)"])
                 status = Exit.failed
                 break loop
@@ -374,17 +373,6 @@ package final class Daemon: Sendable {
             logger.error("configuration not reloaded; the old one stays in force", metadata: ["error": "\(error)"])
         }
         notifier.ready(status: "Serving \(places)")
-    }
-}
-
-/// Tells whether a durable subscriber is connected. It exists before the feed does.
-private final class Subscribers: Sendable {
-    private let feed = Guarded<EventFeed?>(nil)
-
-    func follow(_ feed: EventFeed) { self.feed.withLock { $0 = feed } }
-
-    @Sendable func isConnected(_ name: String, _ owner: UserID) -> Bool {
-        feed.withLock { $0 }?.isConnected(name, owner: owner) ?? false
     }
 }
 

@@ -12,11 +12,8 @@ package final class PeerDirectory: Sendable {
     /// Tells whether a user is a member of a group. Blocks for as long as a directory does not answer.
     typealias Lookup = @Sendable (_ uid: UInt32, _ gid: UInt32, _ group: String) -> Bool
 
-    private struct Known {
-        var isAdmin: Bool
-        /// Milliseconds of the boot clock.
-        var asOf: Int64
-    }
+    /// `asOf` is in milliseconds of the boot clock.
+    private typealias Known = (isAdmin: Bool, asOf: Int64)
 
     private struct State {
         var known: [UInt32: Known] = [:]
@@ -42,13 +39,10 @@ package final class PeerDirectory: Sendable {
     private static let longestTrust: Int64 = 120_000
 
     /// - Parameter adminGroup: members of this group see and control everybody's tasks; nil in user mode.
-    package convenience init(adminGroup: String?, time: any TimeSource = SystemTime()) {
-        self.init(adminGroup: adminGroup, time: time) { uid, gid, group in
-            GroupMembership.holds(of: uid, primary: gid, in: group)
-        }
-    }
-
-    init(adminGroup: String?, time: any TimeSource, lookup: @escaping Lookup) {
+    init(
+        adminGroup: String?, time: any TimeSource = SystemTime(),
+        lookup: @escaping Lookup = { GroupMembership.holds(of: $0, primary: $1, in: $2) }
+    ) {
         self.adminGroup = adminGroup
         self.time = time
         self.lookup = lookup
@@ -106,7 +100,7 @@ package final class PeerDirectory: Sendable {
     private func look(_ uid: UInt32, _ gid: UInt32, _ group: String) {
         pool.post { [self] in
             let isAdmin = lookup(uid, gid, group)
-            let entry = Known(isAdmin: isAdmin, asOf: time.reading().boot)
+            let entry = (isAdmin: isAdmin, asOf: time.reading().boot)
             let waiting = state.withLock { state -> [Int: @Sendable () -> Void] in
                 state.known[uid] = entry
                 return state.flights.removeValue(forKey: uid) ?? [:]

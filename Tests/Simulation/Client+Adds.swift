@@ -81,9 +81,9 @@ extension Client {
         Task {
             do {
                 var spec = TaskSpec()
-                spec.resumeData = try await daemon.supervision.updater.resumeData(id, by: Self.peer)
+                spec.resumeData = try await daemon.supervision.services.updater.resumeData(id, by: Self.peer)
                 // A task that has failed stays failed.
-                let state = try await daemon.supervision.reader.record(id, for: Self.peer).status.state
+                let state = try await daemon.supervision.services.reader.record(id, for: Self.peer).status.state
                 end(id)
                 if state != .failed { promise(.cancelled, id, number) }
                 // Both downloads may run to their ends.
@@ -129,7 +129,8 @@ extension Client {
         Task {
             do {
                 if opens, let session = call.session { try await open(session, daemon) }
-                let added = try await daemon.supervision.adder.add(call.specs, session: call.session, by: call.peer)
+                let added = try await daemon.supervision.services.adder.add(
+                    call.specs, session: call.session, by: call.peer)
                 call.open -= 1
                 if !call.hasTokens, let session, session.isOver,
                     session.openings == sessions[call.session ?? ""]?.openings

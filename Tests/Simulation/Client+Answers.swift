@@ -8,7 +8,7 @@ extension Client {
     func answer(_ daemon: SimulatedDaemon, late: Bool = true) {
         Task {
             do {
-                let decisions = daemon.supervision.decisions
+                let decisions = daemon.supervision.services.decisions
                 let open = try await decisions.list(
                     owner: Self.user, sessions: nil, tasks: nil, for: Self.peer
                 ).decisions

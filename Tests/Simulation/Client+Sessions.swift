@@ -36,7 +36,7 @@ extension Client {
             sessions[session]?.open -= 1
             sessions[session]?.openings += 1
         }
-        _ = try await daemon.supervision.sessions.open(
+        _ = try await daemon.supervision.services.sessions.open(
             Self.key(session), kind: .background, configuration: SimulatedPrograms.configuration, by: Self.peer)
     }
 
@@ -55,7 +55,7 @@ extension Client {
         world.note("\(cancels ? "invalidate" : "finish") \(name)")
         Task {
             do {
-                let (key, control) = (Self.key(name), daemon.supervision.sessions)
+                let (key, control) = (Self.key(name), daemon.supervision.services.sessions)
                 let session = try await cancels ? control.invalidate(key) : control.finish(key)
                 world.note("\(name) is \(session.state.rawValue)")
                 endedSession(name, own)
@@ -82,7 +82,7 @@ extension Client {
         Task {
             do {
                 defer { sessions[name]?.openPauseRequests -= 1 }
-                let (key, control) = (Self.key(name), daemon.supervision.sessions)
+                let (key, control) = (Self.key(name), daemon.supervision.services.sessions)
                 _ = try await pauses ? control.pause(key) : control.resume(key)
                 if isAlone, sessions[name]?.pauseRequests == number { sessions[name]?.isPaused = pauses }
                 world.note("\(name) is \(pauses ? "paused" : "resumed")")
@@ -105,7 +105,7 @@ extension Client {
         for name in sessions.keys.sorted() {
             askToPause(name)
             do {
-                _ = try await daemon.supervision.sessions.resume(Self.key(name))
+                _ = try await daemon.supervision.services.sessions.resume(Self.key(name))
             } catch let error as TransferError where [.sessionNotFound, .sessionInvalidated].contains(error.code) {}
         }
     }

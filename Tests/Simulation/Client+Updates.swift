@@ -14,8 +14,8 @@ extension Client {
         Task {
             do {
                 // Only the owner changes what is requested.
-                let owner = try await daemon.supervision.reader.record(id, for: Self.peer).session.owner
-                let record = try await daemon.supervision.updater.update(
+                let owner = try await daemon.supervision.services.reader.record(id, for: Self.peer).session.owner
+                let record = try await daemon.supervision.services.updater.update(
                     change, by: owner == Self.user ? Self.peer : Self.other)
                 world.note("update of \(id) done: \(record.status.state.rawValue)")
                 if let promised = tasks[id]?.promised, tasks[id]?.open == 0, promised != record.status.state {

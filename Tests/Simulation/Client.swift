@@ -131,7 +131,7 @@ final class Client: @unchecked Sendable {
                     while tasks.values.contains(where: { $0.open > 0 }) { try await Task.sleep(for: .seconds(1)) }
                     for id in tasks.keys { tasks[id]?.promised = nil }
                     try await resumeSessions(daemon)
-                    _ = try await daemon.supervision.controller.control(
+                    _ = try await daemon.supervision.services.controller.control(
                         .resume, ControlTarget(scope: .all, owner: .everyone))
                     return
                 } catch {
@@ -152,7 +152,7 @@ final class Client: @unchecked Sendable {
         Task {
             do {
                 let target = ControlTarget(scope: .ids([id]), owner: .everyone)
-                let outcome = try await daemon.supervision.controller.control(action, target)
+                let outcome = try await daemon.supervision.services.controller.control(action, target)
                 end(id)
                 guard outcome.changed == [id] else { return }
                 switch action {

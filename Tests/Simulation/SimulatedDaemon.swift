@@ -69,13 +69,13 @@ final class SimulatedDaemon: @unchecked Sendable {
         let streams = BodyStreams(bindings: bindings)
         volatileSupervision = Supervision(
             store: volatileStore, engine: network, access: access, pool: pool, conditions: conditions,
-            launches: NoLaunches(), streams: streams, slots: slots, keepers: supervision.keepers, cache: cache,
+            launches: nil, streams: streams, slots: slots, keepers: supervision.keepers, cache: cache,
             configuration: { configuration }, logger: logger)
         volatileSessions = VolatileSessions(
-            services: TaskServices(volatileSupervision), streams: streams, bindings: bindings, logger: logger)
+            services: volatileSupervision.services, streams: streams, bindings: bindings, logger: logger)
         log = SimulatedLog(store, world)
         feed = EventFeed(
-            log: log, limits: world.subscribers.limits, progress: supervision.reader.progressSnapshot,
+            log: log, limits: world.subscribers.limits, progress: supervision.services.reader.progressSnapshot,
             progressInterval: { configuration.global.progressInterval }, bindings: bindings, logger: logger)
         store.onCommit { [unowned world, feed] in
             world.checker.committed($0)

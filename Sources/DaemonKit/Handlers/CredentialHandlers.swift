@@ -49,20 +49,18 @@ struct CredentialHandlers {
         try SpecRules(path: "credential").check(given)
         guard let username = given.username, !username.isEmpty, let password = given.password, given.certificate == nil,
             given.key == nil
-        else { throw bad("credential", "give username and password.") }
+        else { throw TransferError.bad("credential", "give username and password.") }
         let ofSession = parameters.session != nil
         let persistence = given.persistence ?? (ofSession ? .session : .permanent)
         switch persistence {
-        case .none: throw bad("credential.persistence", "what is not kept cannot be stored; say session or permanent.")
+        case .none:
+            throw TransferError.bad(
+                "credential.persistence", "what is not kept cannot be stored; say session or permanent.")
         case .permanent where ofSession:
-            throw bad(
+            throw TransferError.bad(
                 "credential.persistence", "what one session has ends with it; say session, or leave out `session`.")
         case .session, .permanent: break
         }
         return StoredCredential(space: space, username: username, password: password, persistence: persistence)
-    }
-
-    private static func bad(_ field: String, _ why: String) -> TransferError {
-        TransferError(.badField, "\(field): \(why)", details: ["field": .string(field)])
     }
 }

@@ -3,64 +3,17 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// The services for the tasks of one store, each as narrow as handlers need it.
-package struct TaskServices: Sendable {
-    package var adder: any TaskAdding
-    package var controller: any TaskControlling
-    package var updater: any TaskUpdating
-    package var reader: any TaskReading
-    package var sessions: any SessionServing
-    package var decisions: any DecisionServing
-    package var store: TransferStore
-
-    package init(
-        adder: any TaskAdding, controller: any TaskControlling, updater: any TaskUpdating, reader: any TaskReading,
-        sessions: any SessionServing, decisions: any DecisionServing, store: TransferStore
-    ) {
-        self.adder = adder
-        self.controller = controller
-        self.updater = updater
-        self.reader = reader
-        self.sessions = sessions
-        self.decisions = decisions
-        self.store = store
-    }
-
-    package init(_ supervision: Supervision) {
-        self.init(
-            adder: supervision.adder, controller: supervision.controller, updater: supervision.updater,
-            reader: supervision.reader, sessions: supervision.sessions, decisions: supervision.decisions,
-            store: supervision.store)
-    }
-}
-
 /// Everything that handlers may use.
 package struct Services: Sendable {
     package var durable: TaskServices
     package var volatile: VolatileSessions
     package var keepers: Keepers
-    package var cache: CacheKeeper
+    package var cache = CacheKeeper(disk: nil)
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
     /// In system mode: returns a user's own folder and creates it if possible.
-    package var userFolder: @Sendable (UserID) async -> String?
-
-    package init(
-        durable: TaskServices, volatile: VolatileSessions, keepers: Keepers, cache: CacheKeeper? = nil,
-        feed: EventFeed,
-        settings: any SettingsServing,
-        facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
-    ) {
-        self.durable = durable
-        self.volatile = volatile
-        self.keepers = keepers
-        self.cache = cache ?? CacheKeeper(disk: nil)
-        self.feed = feed
-        self.settings = settings
-        self.facts = facts
-        self.userFolder = userFolder
-    }
+    package var userFolder: @Sendable (UserID) async -> String? = { _ in nil }
 
     /// Returns the services for a session, as the connection sees it.
     /// - Throws: `session.in_use` if the session belongs to another connection.
@@ -95,8 +48,6 @@ package protocol SettingsServing: Sendable {
     func set(_ changes: [String: JSONValue], by peer: Peer) async throws
 }
 
-extension SettingsService: SettingsServing {}
-
 /// The facts in `daemon.info` and `daemon.stats`.
 package struct DaemonFacts: Sendable {
     package var version: String
@@ -108,20 +59,5 @@ package struct DaemonFacts: Sendable {
     package var libcurl: String
     package var sqlite: String
     /// The schemes that have a helper now.
-    package var schemes: @Sendable () async -> [String]
-
-    package init(
-        version: String, mode: DaemonMode, sockets: @escaping @Sendable () -> [String], stateDirectory: String,
-        startedAt: ClockReading,
-        libcurl: String, sqlite: String, schemes: @escaping @Sendable () async -> [String] = { [] }
-    ) {
-        self.version = version
-        self.mode = mode
-        self.sockets = sockets
-        self.stateDirectory = stateDirectory
-        self.startedAt = startedAt
-        self.libcurl = libcurl
-        self.sqlite = sqlite
-        self.schemes = schemes
-    }
+    package var schemes: @Sendable () async -> [String] = { [] }
 }

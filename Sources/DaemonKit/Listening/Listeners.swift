@@ -12,18 +12,13 @@ import TransferStore
 final class Listeners: Sendable {
     private struct Held: Sendable {
         let place: ListeningPlaces.Place
+        /// Where clients may connect but are not answered yet.
+        var address: RPCServer.Address?
         var listener: RPCListener?
         /// The last complaint in the log, so that each is logged once.
         var complaint: String?
 
         var isInPlace: Bool { listener?.isInPlace ?? false }
-    }
-
-    /// A place where clients may connect but are not answered yet.
-    private struct Opened: Sendable {
-        let place: ListeningPlaces.Place
-        var address: RPCServer.Address?
-        var complaint: String?
     }
 
     private static let settling = Duration.milliseconds(300)
@@ -52,7 +47,7 @@ final class Listeners: Sendable {
         self.pool = pool
         self.logger = logger
         self.changed = changed
-        var opened: [Opened] = []
+        var opened: [Held] = []
         do {
             for place in places.places {
                 opened.append(try await Self.open(place, adopted: descriptor, pool, logger))
@@ -69,13 +64,11 @@ final class Listeners: Sendable {
         if let descriptor, opened.allSatisfy({ $0.place.kind != .adopted }) {
             try await server.listen(on: .adopted(descriptor: descriptor))
         }
-        var listening: [Held] = []
-        for one in opened {
-            let listener: RPCListener? =
-                if let address = one.address { try await server.listen(on: address) } else { nil }
-            listening.append(Held(place: one.place, listener: listener, complaint: one.complaint))
+        for index in opened.indices {
+            if let address = opened[index].address { opened[index].listener = try await server.listen(on: address) }
+            opened[index].address = nil
         }
-        let held = Guarded(listening)
+        let held = Guarded(opened)
         self.held = held
         watch = NameWatch { held.withLock { $0 }.allSatisfy(\.isInPlace) && store.loss == nil }
         watch.watch(names)
@@ -99,17 +92,17 @@ final class Listeners: Sendable {
 
     private static func open(
         _ place: ListeningPlaces.Place, adopted descriptor: Int32?, _ pool: BlockingPool, _ logger: Logger
-    ) async throws(SocketPath.Unusable) -> Opened {
+    ) async throws(SocketPath.Unusable) -> Held {
         if place.kind == .adopted, let descriptor {
-            return Opened(place: place, address: .adopted(descriptor: descriptor, path: place.path.path))
+            return Held(place: place, address: .adopted(descriptor: descriptor, path: place.path.path))
         }
         do throws(SocketPath.Unusable) {
             let socket = try await pool.run { () throws(SocketPath.Unusable) in try place.path.open() }
-            return Opened(place: place, address: .open(socket))
+            return Held(place: place, address: .open(socket))
         } catch {
             if place.kind == .named || error.isTaken { throw error }
             logger.warning("not listening in one place; tried again", metadata: ["reason": "\(error)"])
-            return Opened(place: place, complaint: error.description)
+            return Held(place: place, complaint: error.description)
         }
     }
 

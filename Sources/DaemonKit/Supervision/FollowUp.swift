@@ -4,7 +4,7 @@ import TransferModel
 /// What follows a stored transition outside the store: log lines, part files, launches.
 struct FollowUp: Sendable {
     let leftParts: LeftParts
-    let launches: any LaunchServing
+    let launches: LaunchService?
     let cookies: CookieKeeper
     let logger: Logger
 
@@ -27,6 +27,6 @@ struct FollowUp: Sendable {
         log(outcome)
         let status = outcome.record.status
         if status.state.isFinal { cookies.forget(outcome.record.id) }
-        if status.state.isFinal || status.awaitsAnswer { launches.look(at: outcome.record.session) }
+        if status.state.isFinal || status.awaitsAnswer { launches?.look(at: outcome.record.session) }
     }
 }

@@ -5,28 +5,12 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// The part of launches that supervision needs.
-package protocol LaunchServing: Sendable {
-    /// Starts the session's program if necessary: a task of the session has ended or asks a question, or the session
-    /// has changed. Returns at once.
-    func look(at session: SessionKey)
-    /// - Throws: `request.bad_field`, `permission.denied`.
-    func check(_ configuration: SessionConfiguration) throws(TransferError)
-}
-
-/// For volatile sessions, which start no programs.
-package struct NoLaunches: LaunchServing {
-    package init() {}
-    package func look(at session: SessionKey) {}
-    package func check(_ configuration: SessionConfiguration) throws(TransferError) {}
-}
-
 /// Starts a session's program if its subscriber has unseen final events or open questions and no connection
 /// (`sendsLaunchEvents`), and looks again as long as that holds.
 ///
 /// The start time and the process are stored before the process becomes the program. Therefore another daemon does not
 /// start the program earlier than this one would, nor a second time while it runs. docs/services.md has the rules.
-package actor LaunchService: LaunchServing {
+package actor LaunchService {
     private let store: TransferStore
     private let programs: any ProgramStarting
     private let time: any TimeSource
@@ -39,8 +23,8 @@ package actor LaunchService: LaunchServing {
     private let asked = Guarded<Set<SessionKey>>([])
     /// Sessions with a look in progress. The value is true if something ended meanwhile that the look may have missed.
     private var looks: [SessionKey: Bool] = [:]
-    /// One timer for each session that must be looked at later, however many of its tasks end. It is due in milliseconds
-    /// of the boot clock.
+    /// One timer for each session that must be looked at later, however many of its tasks end.
+    /// `due` is in milliseconds of the boot clock.
     private var timers: [SessionKey: (due: Int64, task: Task<Void, Never>)] = [:]
 
     /// Programs that this daemon started, with their sessions' owners, until their end is stored.
@@ -80,7 +64,8 @@ package actor LaunchService: LaunchServing {
         self.sleep = sleep
     }
 
-    package nonisolated func check(_ configuration: SessionConfiguration) throws(TransferError) {
+    /// - Throws: `request.bad_field`, `permission.denied`.
+    nonisolated func check(_ configuration: SessionConfiguration) throws(TransferError) {
         if let launch = configuration.launch { try programs.validate(launch) }
         guard configuration.sendsLaunchEvents == true else { return }
         guard configuration.subscriber?.isEmpty == false else {
@@ -92,7 +77,9 @@ package actor LaunchService: LaunchServing {
         }
     }
 
-    package nonisolated func look(at session: SessionKey) {
+    /// Starts the session's program if necessary: a task of the session has ended or asks a question, or the session has
+    /// changed. Returns at once.
+    nonisolated func look(at session: SessionKey) {
         if asked.withLock({ $0.insert(session).inserted }) { Task { await consider(session) } }
     }
 

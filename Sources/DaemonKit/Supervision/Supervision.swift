@@ -12,12 +12,7 @@ import TransferStore
 /// They make no decisions themselves: `TaskMachine` decides what becomes of a task, `Scheduler` what runs, and
 /// strategies what is fetched. The parts pass these decisions to the store and the engine.
 package struct Supervision: Sendable {
-    package let adder: any TaskAdding
-    package let controller: any TaskControlling
-    package let updater: any TaskUpdating
-    package let reader: any TaskReading
-    package let sessions: any SessionServing
-    package let decisions: any DecisionServing
+    package let services: TaskServices
 
     private let patience: StorePatience
     let store: TransferStore
@@ -37,21 +32,21 @@ package struct Supervision: Sendable {
     private let dispatcher: Dispatcher
     private let network: NetworkFollower
     package let keepers: Keepers
-    private let time: any TimeSource
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
 
-    /// - Parameter streams: the streams of a volatile store's tasks; nil if no task of the store has one.
+    /// - Parameters:
+    ///   - launches: nil for volatile sessions, which start no programs.
+    ///   - streams: the streams of a volatile store's tasks; nil if no task of the store has one.
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
-        conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
+        conditions: Conditions, launches: LaunchService?, streams: BodyStreams? = nil, slots: SharedSlots,
         keepers: Keepers? = nil, cache: CacheKeeper? = nil, helpers: HelperFolders? = nil,
         configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
         self.slots = slots
-        self.time = time
         self.logger = logger
         let (signal, gates) = (slots.signal, slots.gates)
         let runs = slots.makeTable()
@@ -88,8 +83,7 @@ package struct Supervision: Sendable {
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
             minimumFreeSpace: minimumFreeSpace, slots: slots, moves: moves, streams: streams, cache: cache,
-            logger: logger,
-            asked: launches.look
+            logger: logger, asked: { launches?.look(at: $0) }
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, disks: disks, rates: rates,
@@ -98,7 +92,7 @@ package struct Supervision: Sendable {
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,
             settings: { configuration().settings }, logger: logger,
-            closedUntil: windows.closedUntil, asked: { launches.look(at: $0.session) }, begin: runner.begin)
+            closedUntil: windows.closedUntil, asked: { launches?.look(at: $0.session) }, begin: runner.begin)
 
         let tasks = TaskController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, leftParts: leftParts,
@@ -112,10 +106,10 @@ package struct Supervision: Sendable {
                 cache: $0, policies: policies, cookies: cookies, credentials: credentials,
                 hsts: hsts, files: files, closedUntil: windows.closedUntil, time: time)
         }
-        adder = TaskAdder(
+        let adder = TaskAdder(
             store: store, files: files, runs: runs, transitions: transitions, leftParts: leftParts,
             followUp: followUp, answers: answers, hsts: hsts, configuration: configuration, time: time, signal: signal)
-        updater = TaskUpdater(
+        let updater = TaskUpdater(
             store: store, engine: engine, files: files, reader: reader, stops: stops, moves: moves,
             transitions: transitions, policies: policies, rates: rates, gates: gates, leftParts: leftParts,
             followUp: followUp, hsts: hsts, configuration: configuration, time: time, signal: signal, logger: logger)
@@ -123,10 +117,12 @@ package struct Supervision: Sendable {
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
             schedules: schedules, rates: rates, launches: launches, keepers: keepers, cache: cache, time: time,
             signal: signal, logger: logger)
-        decisions = DecisionService(
+        let decisions = DecisionService(
             store: store, runs: runs, stops: stops, transitions: transitions, files: files, leftParts: leftParts,
             followUp: followUp, trust: trust, configuration: configuration, signal: signal, logger: logger)
-        (controller, self.reader, sessions) = (tasks, reader, sessionController)
+        services = TaskServices(
+            adder: adder, controller: tasks, updater: updater, reader: reader, sessions: sessionController,
+            decisions: decisions, store: store)
 
         clock = ClockKeeper(store: store, schedules: schedules, time: time, logger: logger)
         deadlines = Deadlines(

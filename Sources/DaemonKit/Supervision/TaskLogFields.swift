@@ -25,7 +25,6 @@ enum TaskLogFields {
         if let reason = status.reason { fields["reason"] = "\(reason.rawValue)" }
         if let error = status.error {
             fields["code"] = "\(error.code.rawValue)"
-            // With commands of dlctl in place of protocol words.
             fields["error"] = .stringConvertible(Late { ProtocolWords.asCommands(error.message, task: record.id) })
             if let answer = error.details["status"]?.integerValue { fields["status"] = "\(answer)" }
         }
@@ -34,7 +33,8 @@ enum TaskLogFields {
         return fields
     }
 
-    /// Made only when the line is really written.
+    /// Made only when the line is really written. Commands of dlctl take the place of protocol words, because readers of the
+    /// log use those.
     private struct Late: CustomStringConvertible, Sendable {
         let text: @Sendable () -> String
         var description: String { text() }

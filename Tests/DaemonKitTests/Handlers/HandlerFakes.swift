@@ -111,11 +111,11 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
 
     func body(
         _ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer
-    ) async throws -> BodyPiece {
+    ) async throws -> (bytes: [UInt8], isLast: Bool) {
         _ = try await record(id, for: peer)
         let whole = Array("0123456789".utf8)
         let piece = Array(whole.dropFirst(Int(offset.rawValue)).prefix(Int(length.rawValue)))
-        return BodyPiece(bytes: piece, isLast: Int(offset.rawValue) + piece.count >= whole.count)
+        return (piece, Int(offset.rawValue) + piece.count >= whole.count)
     }
 
     func open(

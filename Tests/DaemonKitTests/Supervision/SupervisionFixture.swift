@@ -29,12 +29,6 @@ final class ManualTime: TimeSource {
     }
 }
 
-/// Starts no program.
-private struct NoLaunches: LaunchServing {
-    func look(at session: SessionKey) {}
-    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
-}
-
 /// A store in its own folder, with what supervision needs besides.
 final class SupervisionFixture: Sendable {
     private let folder: TemporaryFolder
@@ -69,7 +63,7 @@ final class SupervisionFixture: Sendable {
             engine: try engine ?? Self.engine(in: home),
             access: access, pool: pool,
             conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
-            launches: NoLaunches(), slots: slots ?? SharedSlots(time: time), configuration: { configuration },
+            launches: nil, slots: slots ?? SharedSlots(time: time), configuration: { configuration },
             time: time, logger: Logger(label: "test"))
     }
 

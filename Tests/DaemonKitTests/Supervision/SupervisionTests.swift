@@ -20,7 +20,7 @@ import TransferStore
             spec.destination = Destination(path: "\(folder)-\(index)")
             return spec
         }
-        _ = try await supervision.adder.add(specs, session: nil, by: peer)
+        _ = try await supervision.services.adder.add(specs, session: nil, by: peer)
     }
 
     private func completed(_ fixture: SupervisionFixture) async throws -> Int {
@@ -40,7 +40,7 @@ import TransferStore
         // Ids are unique in a daemon, because the engine distinguishes transfers by them.
         _ = try await fixtures[1].add(hosts: Array(repeating: "none", count: Self.tasks))
         for supervision in both { try await supervision.recover() }
-        _ = try await both[1].controller.control(
+        _ = try await both[1].services.controller.control(
             .cancel(keepPartial: false), ControlTarget(scope: .all, owner: .everyone))
         for (index, supervision) in both.enumerated() {
             try await add(supervision, origin, to: "\(home.root)/\(index)")
@@ -80,7 +80,7 @@ import TransferStore
         spec.url = origin.url("/file")
         spec.destination = Destination(path: home.root + "/file")
         try await supervision.recover()
-        _ = try await supervision.adder.add([spec], session: session.key.identifier, by: peer)
+        _ = try await supervision.services.adder.add([spec], session: session.key.identifier, by: peer)
         try await supervision.start()
         #expect(await eventually { !phases.withLock { $0.isEmpty } })
         #expect(phases.withLock { $0 } == [.deciding])
@@ -106,7 +106,7 @@ import TransferStore
         }
         specs[1].waitsForConnectivity = true
         try await supervision.recover()
-        let added = try await supervision.adder.add(specs, session: key.identifier, by: peer)
+        let added = try await supervision.services.adder.add(specs, session: key.identifier, by: peer)
         try await supervision.start()
         let (store, ids) = (fixture.store, added.map(\.id))
         func status(_ id: TaskID) async throws -> TaskStatus? { try await store.read { try $0.task(id)?.status } }

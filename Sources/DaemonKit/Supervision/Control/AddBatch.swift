@@ -210,12 +210,7 @@ private struct Births {
     }
 
     /// The states and events of a queued task that is answered at once.
-    private struct Life {
-        var result: TaskResult
-        var status: TaskStatus
-        var begun: [EventRecord]
-        var ended: [EventRecord]
-    }
+    private typealias Life = (result: TaskResult, status: TaskStatus, begun: [EventRecord], ended: [EventRecord])
 
     let batch: AddBatch
     private var known: [Kind: Birth] = [:]
@@ -263,8 +258,7 @@ private struct Births {
         var machine = TaskMachine(status)
         let begun = try events(of: machine.handle(.claimed, at: now))
         let ended = try events(of: machine.handle(.completed(result, duration: 0), at: now))
-        let life = Life(result: result, status: machine.status, begun: begun, ended: ended)
-        last = life
-        return life
+        last = (result, machine.status, begun, ended)
+        return (result, machine.status, begun, ended)
     }
 }

@@ -29,7 +29,7 @@ struct DecisionService: DecisionServing {
         }
         var room = Bounds.pageBytes
         let listed = found.prefix(limit).enumerated().prefix { index, decision in
-            room -= WireCoding.encode(decision.question).count
+            room -= JSONCoding.encode(decision.question).count
             return room >= 0 || index == 0
         }.map(\.element)
         let views = listed.map { decision in
@@ -239,7 +239,7 @@ extension AnswerDecision.Parameters {
         // An action that this task does not offer is refused later, with the reason.
         guard decision.question.actionsOfKind.contains(action) else {
             let actions = decision.question.actions
-            throw Self.bad("action", "say one of \(actions.map(\.rawValue).joined(separator: ", ")).")
+            throw TransferError.bad("action", "say one of \(actions.map(\.rawValue).joined(separator: ", ")).")
         }
         if credential != nil || request != nil || destination != nil || action.isOfTheOwner {
             guard decision.session.owner == peer.uid else {
@@ -250,17 +250,17 @@ extension AnswerDecision.Parameters {
             }
         }
         guard (request != nil) == [.followWith, .newRequest].contains(action) else {
-            throw Self.bad(
+            throw TransferError.bad(
                 "request", request == nil ? "missing; it is required." : "is only for followWith and newRequest.")
         }
         guard destination == nil || action == .becomeDownload else {
-            throw Self.bad("destination", "goes with becomeDownload.")
+            throw TransferError.bad("destination", "goes with becomeDownload.")
         }
         guard persistence == nil || action == .trust else {
-            throw Self.bad("persistence", "is only for trust; for a credential it is credential.persistence.")
+            throw TransferError.bad("persistence", "is only for trust; for a credential it is credential.persistence.")
         }
         guard (credential != nil) == (action == .useCredential) else {
-            throw Self.bad(
+            throw TransferError.bad(
                 "credential", action == .useCredential ? "missing; it is required." : "goes with useCredential.")
         }
         if let destination { try SpecRules(path: "").check(destination) }
@@ -273,7 +273,7 @@ extension AnswerDecision.Parameters {
         try SpecRules(path: "credential").check(credential)
         if decision.question.protectionSpace?.method == .clientCertificate {
             guard let certificate = credential.clientCertificate, credential.username == nil else {
-                throw Self.bad(
+                throw TransferError.bad(
                     "credential", "give the path of a certificate, and of its key if that is in another file.")
             }
             guard credential.persistence.map({ $0 == .none }) ?? true else {
@@ -286,16 +286,12 @@ extension AnswerDecision.Parameters {
         guard let username = credential.username, !username.isEmpty, let password = credential.password,
             credential.certificate == nil,
             credential.key == nil
-        else { throw Self.bad("credential", "give username and password.") }
+        else { throw TransferError.bad("credential", "give username and password.") }
         return DecisionAnswer(
             action,
             credential: DecisionCredential(
                 username: username, password: password,
                 persistence: credential.persistence.flatMap { $0 == .none ? nil : $0 }))
-    }
-
-    private static func bad(_ field: String, _ message: String) -> TransferError {
-        TransferError(.badField, "\(field): \(message)", details: ["field": .string(field)])
     }
 }
 
@@ -306,7 +302,7 @@ extension DecisionAnswer {
         var answer = withoutSecrets
         guard answer != self else { return self }
         let hasher = try FileHasher([.sha256])
-        let bytes = Array(String(salt, radix: 16).utf8) + WireCoding.encode(self)
+        let bytes = Array(String(salt, radix: 16).utf8) + JSONCoding.encode(self)
         bytes.withUnsafeBytes { hasher.update($0) }
         answer.mark = "\(String(salt, radix: 16)):\(hasher.finish()[.sha256] ?? "")"
         return answer

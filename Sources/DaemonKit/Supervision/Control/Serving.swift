@@ -148,20 +148,16 @@ package protocol TaskReading: Sendable {
     func metrics(of record: TaskRecord) async throws -> TaskMetrics
     /// What the store keeps of the task's request and answer beyond its record.
     func exchange(of id: TaskID) async throws -> KeptExchange
-    /// A piece of a data task's kept response body.
+    /// A piece of a data task's kept response body, and whether it is the last.
     /// - Throws: `task.not_found`; `task.wrong_state` if no body is kept.
-    func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece
+    func body(
+        _ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer
+    ) async throws -> (bytes: [UInt8], isLast: Bool)
 }
 
 extension AddTasks.Added {
     /// A client token has added it before.
     var isExisting: Bool { existing == true }
-}
-
-/// Bytes of a kept body, and whether they are its last.
-package struct BodyPiece: Sendable, Hashable {
-    package var bytes: [UInt8]
-    package var isLast: Bool
 }
 
 /// What decision.list and decision.answer need.
@@ -191,4 +187,15 @@ package protocol SessionServing: Sendable {
     /// Durable. When it returns, no task of the session runs.
     func pause(_ key: SessionKey) async throws -> SessionRecord
     func resume(_ key: SessionKey) async throws -> SessionRecord
+}
+
+/// The services for the tasks of one store, each as narrow as handlers need it.
+package struct TaskServices: Sendable {
+    package var adder: any TaskAdding
+    package var controller: any TaskControlling
+    package var updater: any TaskUpdating
+    package var reader: any TaskReading
+    package var sessions: any SessionServing
+    package var decisions: any DecisionServing
+    package var store: TransferStore
 }

@@ -3,7 +3,6 @@ import FileKit
 import Logging
 import TransferCore
 import TransferModel
-import TransferRPC
 import TransferStore
 
 /// Sessions: a client opens one by attaching, may change it while its tasks run, and it ends with its tasks.
@@ -16,7 +15,7 @@ struct SessionController: SessionServing {
     let tasks: TaskController
     let schedules: ScheduleKeeper
     let rates: RateLimits
-    let launches: any LaunchServing
+    let launches: LaunchService?
     let keepers: Keepers
     var cache: CacheKeeper?
     let time: any TimeSource
@@ -49,7 +48,7 @@ struct SessionController: SessionServing {
             let launch = session.configuration.launch
             if let configuration {
                 session.configuration = session.configuration.changed(by: configuration)
-                try launches.check(session.configuration)
+                try launches?.check(session.configuration)
                 try transaction.introduce(session.configuration.subscriber, owner: key.owner)
             }
             if known == nil {
@@ -68,7 +67,7 @@ struct SessionController: SessionServing {
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
         signal.changed()
-        if configuration != nil { launches.look(at: key) }
+        if configuration != nil { launches?.look(at: key) }
         return session
     }
 
@@ -87,7 +86,7 @@ struct SessionController: SessionServing {
             // the file.
             var named = SessionConfiguration()
             named.launch = launch
-            try launches.check(named)
+            try launches?.check(named)
             if let program = launch.argv?.first {
                 try await files.checkExecutable(program, field: "configuration.launch.argv")
             }

@@ -7,32 +7,20 @@ import TransferRPC
 import TransferStore
 
 /// Changes global settings durably and applies them, also to running transfers.
-package final class SettingsService: Sendable {
-    private let registry: SettingsRegistry
-    private let store: TransferStore
-    private let time: any TimeSource
-    private let pool: BlockingPool
-    private let logger: Logger
-    private let applied: @Sendable () -> Void
+struct SettingsService: SettingsServing {
+    let registry: SettingsRegistry
+    let store: TransferStore
+    let time: any TimeSource
+    let pool: BlockingPool
+    let logger: Logger
+    /// Called after each change has been applied.
+    let applied: @Sendable () -> Void
 
-    /// - Parameter applied: called after each change has been applied.
-    package init(
-        registry: SettingsRegistry, store: TransferStore, time: any TimeSource, pool: BlockingPool, logger: Logger,
-        applied: @escaping @Sendable () -> Void
-    ) {
-        self.registry = registry
-        self.store = store
-        self.time = time
-        self.pool = pool
-        self.logger = logger
-        self.applied = applied
-    }
-
-    package func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)] {
+    func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)] {
         registry.current.globalValues()
     }
 
-    package func list() async -> ListSettings.Result {
+    func list() async -> ListSettings.Result {
         let (registry, current) = (registry, registry.current)
         do {
             let edited = try await pool.run(at: registry.file) { () throws(ConfigurationErrors) in
@@ -46,7 +34,7 @@ package final class SettingsService: Sendable {
 
     /// Applies all changes or none. Null removes a stored value.
     /// - Throws: `request.unknown_field`, `request.bad_field` (pinned by a stronger origin, or not accepted).
-    package func set(_ changes: [String: JSONValue], by peer: Peer) async throws {
+    func set(_ changes: [String: JSONValue], by peer: Peer) async throws {
         let checked = try registry.check(changes)
         guard !checked.isEmpty else { return }
         let now = time.reading().wall

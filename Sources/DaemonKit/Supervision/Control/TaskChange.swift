@@ -6,16 +6,13 @@ import TransferStore
 
 /// A change that `task.update` makes to one task, after everything that it names was checked.
 struct TaskChange: Sendable {
+    typealias MovedDestination = (destination: Destination, device: UInt64)
+
     let parameters: UpdateTask.Parameters
     /// The new destination of the file.
     let destination: MovedDestination?
     /// The server of the new URL; nil if the URL stays.
     var host: String?
-
-    struct MovedDestination: Sendable {
-        var destination: Destination
-        var device: UInt64
-    }
 
     /// Tells whether the change requires a run of the task to stop.
     func stopsRun(at now: Timestamp) -> Bool {

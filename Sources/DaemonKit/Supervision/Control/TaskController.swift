@@ -15,7 +15,7 @@ struct TaskController: TaskControlling {
     let transitions: TaskTransitions
     let leftParts: LeftParts
     let gates: Gatekeeper
-    let launches: any LaunchServing
+    let launches: LaunchService?
     let signal: SupervisionSignal
     let logger: Logger
 
@@ -51,13 +51,9 @@ struct TaskController: TaskControlling {
         var selector = selector
         selector.owner = target.owner.owner
         selector.states = target.states ?? action.natural
-        var last: TaskID?
-        while true {
-            let (selector, after) = (selector, last)
-            let ids = try await store.read { try $0.select(selector, after: after, limit: Self.chunkSize) }
-            guard let end = ids.last else { return }
+        let chosen = selector
+        try await store.forEachPage({ try $0.select(chosen, after: $1, limit: Self.chunkSize) }, by: \.self) { ids in
             try await control(action, ids, target, isNamed: false, into: &outcome)
-            last = end
         }
     }
 
@@ -67,7 +63,8 @@ struct TaskController: TaskControlling {
     ) async throws {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
         let losing = losing(by: action, among: meant)
-        let change = { () async throws -> ControlBatch in
+        // The results, and the tasks that had been attempted, as they were before.
+        let change = { () async throws -> (results: [ControlledTask], attempted: [TaskRecord]) in
             // Part files are removed first. If the daemon dies in between, an unwanted task starts over, but no file is
             // left behind.
             let parts = try await leftParts.discardParts(of: meant.map(\.id), for: action)
@@ -79,7 +76,7 @@ struct TaskController: TaskControlling {
                 return results
             }
             leftParts.didNote(parts.left(by: results))
-            return ControlBatch(results: results, attempted: parts.attempted)
+            return (results, parts.attempted)
         }
         // If an ended task is tried again, its part file has the same name, and must not go with the removal.
         var done =
@@ -111,7 +108,8 @@ struct TaskController: TaskControlling {
             }
             outcome.files? += deleted
         }
-        if action.isEnding { for session in Set(changed.map(\.session)) { launches.look(at: session) } }
+        // A disconnected subscriber may have to be told.
+        if action.isEnding { for session in Set(changed.map(\.session)) { launches?.look(at: session) } }
     }
 
     /// Returns the files that these tasks send, as they are now. If the store keeps the content, the file is copied
@@ -166,26 +164,23 @@ struct TaskController: TaskControlling {
 
     /// Returns the runs that `action` would stop with a loss of useful progress.
     private func losing(by action: TaskAction, among heads: [TaskHead]) -> Set<TaskID> {
-        switch action {
-        case .pause: Set(heads.map(\.id).filter { runs[$0]?.losesByStop == true })
-        case .resume, .cancel, .retry, .resend, .remove: []
-        }
+        action == .pause ? Set(heads.map(\.id).filter { runs[$0]?.losesByStop == true }) : []
     }
 
     /// Logs one line for many tasks: a hundred thousand lines help nobody.
     private func log(_ action: TaskAction, _ changed: [TaskHead]) {
         guard let first = changed.first, let last = changed.last else { return }
+        func word(_ head: TaskHead) -> Logger.Message {
+            action.isRemoval ? "removed" : "\(head.status.state.rawValue)"
+        }
         guard changed.count > Self.mostLogged else {
             for head in changed {
-                logger.info(
-                    "\(action.loggedAs(head))",
-                    metadata: ["task": "\(head.id)", "owner": "\(head.session.owner)"])
+                logger.info(word(head), metadata: ["task": "\(head.id)", "owner": "\(head.session.owner)"])
             }
             return
         }
         logger.info(
-            "\(action.loggedAs(first))",
-            metadata: ["tasks": "\(changed.count)", "first": "\(first.id)", "last": "\(last.id)"])
+            word(first), metadata: ["tasks": "\(changed.count)", "first": "\(first.id)", "last": "\(last.id)"])
     }
 
     private static let mostLogged = 16
@@ -195,15 +190,9 @@ struct TaskController: TaskControlling {
     }
 }
 
-/// The results of one transaction.
-private struct ControlBatch {
-    var results: [ControlledTask]
-    /// The tasks that had been attempted, as they were before.
-    var attempted: [TaskRecord]
-}
-
 extension TaskAction {
-    fileprivate var isRemoval: Bool { if case .remove = self { true } else { false } }
+    var isRemoval: Bool { if case .remove = self { true } else { false } }
+    var isEnding: Bool { if case .cancel = self { true } else { false } }
 
     /// The states that an action without a selector of states applies to if it selects many tasks.
     var natural: Set<TaskState> {
@@ -216,25 +205,50 @@ extension TaskAction {
         }
     }
 
-    var stopsRuns: Bool {
+    var stopsRuns: Bool { self == .pause || isEnding }
+
+    /// Tells whether the task loses its bytes by this action, including bytes from which it could not resume.
+    fileprivate func discardsPart(of head: TaskHead) -> Bool {
         switch self {
-        case .pause, .cancel: true
-        case .resume, .retry, .resend, .remove: false
+        case .cancel(let keepPartial): !head.status.state.isFinal && !(keepPartial && head.hasCheckpoint)
+        case .remove: head.status.state.isFinal
+        case .pause, .resume, .retry, .resend: false
         }
     }
+}
 
-    /// Tells whether a disconnected subscriber may have to be told.
-    fileprivate var isEnding: Bool {
-        switch self {
-        case .cancel: true
-        case .pause, .resume, .retry, .resend, .remove: false
-        }
+/// What was found and done with the part files of tasks before a request is stored.
+struct DiscardedParts {
+    /// Tasks that were attempted. Others have neither a part file nor a file.
+    var attempted: [TaskRecord] = []
+    var wasFinal: [TaskID: Bool] = [:]
+    /// Part files whose disk is unavailable.
+    var left: [LeftPart] = []
+
+    /// The part files of tasks that were changed. Other tasks may still need theirs.
+    func left(by results: [ControlledTask]) -> [LeftPart] {
+        guard !left.isEmpty else { return [] }
+        let changed = Set(
+            results.compactMap { result -> TaskID? in
+                if case .changed(let head) = result { head.id } else { nil }
+            })
+        return left.filter { changed.contains($0.task) }
     }
+}
 
-    fileprivate func loggedAs(_ head: TaskHead) -> String {
-        switch self {
-        case .remove: "removed"
-        case .pause, .resume, .retry, .resend, .cancel: head.status.state.rawValue
+extension LeftParts {
+    /// Removes the part files of the tasks that lose their bytes by this action.
+    func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> DiscardedParts {
+        // After the others, something follows automatically that would use a part file.
+        guard action.isEnding || action.isRemoval else { return DiscardedParts() }
+        var parts = try await patience.store.read { snapshot in
+            let heads = try snapshot.heads(ids)
+            let losing = heads.filter { $0.mayHavePart && action.discardsPart(of: $0) }
+            return DiscardedParts(
+                attempted: try snapshot.tasks(losing.map(\.id)),
+                wasFinal: Dictionary(heads.map { ($0.id, $0.status.state.isFinal) }) { first, _ in first })
         }
+        parts.left = await files.discardParts(of: parts.attempted, at: time.reading().wall)
+        return parts
     }
 }

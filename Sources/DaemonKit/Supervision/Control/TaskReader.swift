@@ -1,7 +1,6 @@
 import FileKit
 import TransferCore
 import TransferModel
-import TransferRPC
 import TransferStore
 
 /// Tells clients about their tasks, and changes nothing.
@@ -76,13 +75,13 @@ struct TaskReader: TaskReading {
 
     func body(
         _ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer
-    ) async throws -> BodyPiece {
+    ) async throws -> (bytes: [UInt8], isLast: Bool) {
         let record = try await record(id, for: peer)
-        let piece = try await store.read { snapshot -> BodyPiece? in
+        let piece = try await store.read { snapshot -> (bytes: [UInt8], isLast: Bool)? in
             guard let whole = try snapshot.bodyLength(of: id, .response),
                 let bytes = try snapshot.body(of: id, .response, from: offset, atMost: length)
             else { return nil }
-            return BodyPiece(bytes: bytes, isLast: offset + ByteCount(Int64(bytes.count)) >= whole)
+            return (bytes, offset + ByteCount(Int64(bytes.count)) >= whole)
         }
         guard let piece else {
             throw TransferError(

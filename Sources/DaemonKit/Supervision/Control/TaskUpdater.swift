@@ -96,7 +96,7 @@ struct TaskUpdater: TaskUpdating {
         let device = try await files.admit(plan, owner: record.session.owner, field: "destination")
         return TaskChange(
             parameters: parameters,
-            destination: plan == present ? nil : TaskChange.MovedDestination(destination: destination, device: device),
+            destination: plan == present ? nil : (destination, device),
             host: host)
     }
 

@@ -85,13 +85,12 @@ package struct CredentialHelper: Sendable {
             call.end(.failure(TransferError(.internal, "Too many ask it at a time.")))
         }
         defer { limit.cancel() }
+        let cancelled = Call.Result.failure(TransferError(.cancelled, "Its answer is no longer needed."))
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                call.wait(continuation)
-                turns.enter(ifWanted: { start(call, words + [action], input) })
-            }
+            turns.enter(ifWanted: { start(call, words + [action], input) })
+            return await call.result() ?? cancelled
         } onCancel: {
-            call.end(.failure(TransferError(.cancelled, "Its answer is no longer needed.")))
+            call.end(cancelled)
         }
         if case .failure(let error) = result, error.code != .cancelled { complain(action, error.message) }
         return result
@@ -134,34 +133,25 @@ package struct CredentialHelper: Sendable {
 }
 
 /// One call of the program. It ends once: with the program's answer, or because nobody wants it any more.
-private final class Call: Sendable {
+private struct Call: Sendable {
     typealias Result = Swift.Result<[UInt8], TransferError>
 
-    private struct State {
-        var result: Result?
-        var continuation: CheckedContinuation<Result, Never>?
-    }
+    private let results = AsyncStream.makeStream(of: Result.self)
+    private let hasEnded = Guarded(false)
 
-    private let state = Guarded(State())
+    var isWanted: Bool { hasEnded.withLock { !$0 } }
 
-    var isWanted: Bool { state.withLock { $0.result == nil } }
-
-    func wait(_ continuation: CheckedContinuation<Result, Never>) {
-        let result = state.withLock { state in
-            if state.result == nil { state.continuation = continuation }
-            return state.result
-        }
-        if let result { continuation.resume(returning: result) }
-    }
+    /// nil if the task is cancelled.
+    func result() async -> Result? { await results.stream.first { _ in true } }
 
     /// Only the first end counts.
     func end(_ result: Result) {
-        let waiting = state.withLock { state in
-            guard state.result == nil else { return nil as CheckedContinuation<Result, Never>? }
-            state.result = result
-            defer { state.continuation = nil }
-            return state.continuation
+        let isFirst = hasEnded.withLock { hasEnded in
+            defer { hasEnded = true }
+            return !hasEnded
         }
-        waiting?.resume(returning: result)
+        guard isFirst else { return }
+        results.continuation.yield(result)
+        results.continuation.finish()
     }
 }

@@ -1,6 +1,8 @@
+import Glibc
 import Threading
 import TransferCore
 import TransferModel
+import TransferStore
 
 /// The parsed time windows of sessions, cached because each round of the dispatcher and each waiting task needs them.
 final class SessionSchedules: Sendable {
@@ -30,4 +32,44 @@ final class SessionSchedules: Sendable {
     }
 
     var count: Int { known.withLock(\.count) }
+}
+
+/// When the time windows of sessions open, according to one snapshot of the store. Computed once for each session.
+struct SessionOpenings {
+    let now: Timestamp
+    /// Returns when the session's next time window opens; nil if one is open.
+    let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
+    var known: [SessionKey: Timestamp?] = [:]
+
+    /// When the session's next time window opens; nil if one is open.
+    mutating func opening(of key: SessionKey, in snapshot: StoreSnapshot) throws -> Timestamp? {
+        if let opening = known[key] { return opening }
+        let opening = try snapshot.session(key).flatMap { closedUntil($0, now) }
+        known.updateValue(opening, forKey: key)
+        return opening
+    }
+
+    /// When a task that waits for `schedule` may begin; nil if it may begin now.
+    mutating func beginning(of record: TaskRecord, in snapshot: StoreSnapshot) throws -> Timestamp? {
+        if let begin = record.spec.earliestBeginAt, begin > now { return begin }
+        return try opening(of: record.session, in: snapshot)
+    }
+}
+
+/// The offset of the machine's time zone from UTC (localtime_r(3)).
+enum LocalTime {
+    /// Seconds ahead of UTC at `time`.
+    @Sendable static func utcOffset(_ time: Timestamp) -> Int {
+        var seconds = time_t(time.rawValue / 1000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return parts.tm_gmtoff
+    }
+
+    /// Like `utcOffset`, but for the current time zone (tzset(3)). localtime_r alone keeps the time zone that it read
+    /// first.
+    static func freshOffset(_ time: Timestamp) -> Int {
+        tzset()
+        return utcOffset(time)
+    }
 }

@@ -47,7 +47,7 @@ import TransferStore
     @Test(arguments: [(DecisionAction.allow, TaskState.paused), (.cancel, .cancelled)])
     func aPausedTaskTakesTheAnswer(_ action: DecisionAction, _ state: TaskState) async throws {
         let (task, decision) = try await pausedWithAQuestion()
-        _ = try await supervision.decisions.answer(
+        _ = try await supervision.services.decisions.answer(
             AnswerDecision.Parameters(id: decision, action: action), by: peer)
         let found = try await fixture.store.read { (try $0.task(task), try $0.decision(of: task)) }
         #expect(found.0?.status.state == state)
@@ -62,7 +62,7 @@ import TransferStore
             let answer = AnswerDecision.Parameters(id: decision, action: .becomeDownload, destination: destination)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<100 {
-                    group.addTask { _ = try await supervision.decisions.answer(answer, by: peer) }
+                    group.addTask { _ = try await supervision.services.decisions.answer(answer, by: peer) }
                 }
                 try await group.waitForAll()
             }
@@ -80,8 +80,8 @@ import TransferStore
             change.description = "mine"
             let answer = AnswerDecision.Parameters(id: decision, action: .becomeDownload, destination: destination)
             try await withThrowingTaskGroup(of: Void.self) { [change] group in
-                group.addTask { _ = try await supervision.decisions.answer(answer, by: peer) }
-                group.addTask { _ = try await supervision.updater.update(change, by: peer) }
+                group.addTask { _ = try await supervision.services.decisions.answer(answer, by: peer) }
+                group.addTask { _ = try await supervision.services.updater.update(change, by: peer) }
                 try await group.waitForAll()
             }
             let spec = try await fixture.store.read { try $0.task(task) }?.spec
@@ -99,7 +99,7 @@ import TransferStore
             await withTaskGroup(of: Void.self) { group in
                 for action in [DecisionAction.cancel, .allow] {
                     group.addTask {
-                        _ = try? await supervision.decisions.answer(
+                        _ = try? await supervision.services.decisions.answer(
                             AnswerDecision.Parameters(id: decision, action: action), by: peer)
                     }
                 }
@@ -112,10 +112,10 @@ import TransferStore
     /// A client whose answer comes too late learns why.
     @Test func aClosedQuestionSaysWhatClosedIt() async throws {
         let (_, answered) = try await pausedWithAQuestion()
-        _ = try await supervision.decisions.answer(
+        _ = try await supervision.services.decisions.answer(
             AnswerDecision.Parameters(id: answered, action: .allow), by: peer)
         await #expect {
-            _ = try await supervision.decisions.answer(
+            _ = try await supervision.services.decisions.answer(
                 AnswerDecision.Parameters(id: answered, action: .cancel), by: peer)
         } throws: { error in
             let error = error as? TransferError
@@ -123,7 +123,7 @@ import TransferStore
                 && error?.message == "Question \(answered) is closed: it was answered with allow."
         }
         await #expect {
-            _ = try await supervision.decisions.answer(
+            _ = try await supervision.services.decisions.answer(
                 AnswerDecision.Parameters(id: DecisionID(99), action: .cancel), by: peer)
         } throws: { ($0 as? TransferError)?.details["closedBy"] == nil }
     }
@@ -131,7 +131,7 @@ import TransferStore
     /// What closed a question, as a client learns it whose answer comes too late.
     private func closedBy(_ decision: DecisionID) async -> JSONValue? {
         do {
-            _ = try await supervision.decisions.answer(
+            _ = try await supervision.services.decisions.answer(
                 AnswerDecision.Parameters(id: decision, action: .allow), by: peer)
         } catch {
             return (error as? TransferError)?.details["closedBy"]

@@ -93,8 +93,8 @@ struct SupervisedSessionPauseTests {
         let clocks = supervision.transitions.clocks
         let seen = Guarded([Int]())
         fixture.store.onCommit { _ in seen.withLock { $0.append(clocks.count) } }
-        _ = try await supervision.sessions.pause(fixture.key)
-        _ = try await supervision.sessions.resume(fixture.key)
+        _ = try await supervision.services.sessions.pause(fixture.key)
+        _ = try await supervision.services.sessions.resume(fixture.key)
         #expect(seen.withLock { $0 } == [1, 0])
         _ = home
     }
@@ -102,11 +102,11 @@ struct SupervisedSessionPauseTests {
     /// A refused change of a client does not change the clock.
     @Test func aSessionThatIsOverHasNoClock() async throws {
         let (supervision, home) = try await supervision()
-        _ = try await supervision.sessions.pause(fixture.key)
+        _ = try await supervision.services.sessions.pause(fixture.key)
         #expect(supervision.transitions.clocks.count == 1)
-        _ = try await supervision.sessions.finish(fixture.key)
+        _ = try await supervision.services.sessions.finish(fixture.key)
         #expect(supervision.transitions.clocks.count == 0)
-        await #expect(throws: TransferError.self) { try await supervision.sessions.pause(fixture.key) }
+        await #expect(throws: TransferError.self) { try await supervision.services.sessions.pause(fixture.key) }
         #expect(supervision.transitions.clocks.count == 0)
         _ = home
     }

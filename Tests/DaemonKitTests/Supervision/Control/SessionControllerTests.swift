@@ -26,19 +26,19 @@ struct SessionControllerTests {
             for key in keys { try transaction.insertSession(SessionRecord(key: key, createdAt: now)) }
         }
         let refusal = await #expect(throws: TransferError.self) {
-            try await supervision.sessions.open(
+            try await supervision.services.sessions.open(
                 key("one more", of: owner), kind: .background, configuration: nil, by: user)
         }
         #expect(refusal?.code == .limitReached)
         // Existing sessions can still be opened, other users have their own, and an ended session makes room.
-        _ = try await supervision.sessions.open(keys[3], kind: .background, configuration: nil, by: user)
-        _ = try await supervision.sessions.open(
+        _ = try await supervision.services.sessions.open(keys[3], kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.open(
             key("one more", of: UserID(2000)), kind: .background, configuration: nil, by: user)
-        _ = try await supervision.sessions.finish(keys[3])
-        _ = try await supervision.sessions.open(
+        _ = try await supervision.services.sessions.finish(keys[3])
+        _ = try await supervision.services.sessions.open(
             key("one more", of: owner), kind: .background, configuration: nil, by: user)
         let full = await #expect(throws: TransferError.self) {
-            try await supervision.sessions.open(keys[3], kind: .background, configuration: nil, by: user)
+            try await supervision.services.sessions.open(keys[3], kind: .background, configuration: nil, by: user)
         }
         #expect(full?.code == .limitReached, "to open what is over is to have one more")
     }
@@ -48,12 +48,12 @@ struct SessionControllerTests {
         let key = SessionKey(owner: fixture.key.owner, identifier: "again")
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
         let cookies = supervision.keepers.cookies
-        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.open(key, kind: .background, configuration: nil, by: user)
         try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
-        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.open(key, kind: .background, configuration: nil, by: user)
         #expect(cookies.list(.session(key)).count == 1, "attaching takes nothing")
-        _ = try await supervision.sessions.finish(key)
-        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.finish(key)
+        _ = try await supervision.services.sessions.open(key, kind: .background, configuration: nil, by: user)
         #expect(cookies.list(.session(key)).isEmpty)
     }
 
@@ -68,7 +68,7 @@ struct SessionControllerTests {
             guard events.contains(where: { $0.type == .sessionOpened }) else { return }
             found.withLock { $0 = cookies.list(.session(key)).count }
         }
-        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.open(key, kind: .background, configuration: nil, by: user)
         #expect(found.withLock { $0 } == 0)
         #expect(try await fixture.store.write { try $0.cookies() }.isEmpty)
     }
@@ -77,10 +77,10 @@ struct SessionControllerTests {
         let key = SessionKey(owner: fixture.key.owner, identifier: "over")
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
         let credentials = supervision.keepers.credentials
-        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.open(key, kind: .background, configuration: nil, by: user)
         try await credentials.set(credential, isDefault: nil, in: .session(key))
         let found = count(of: credentials, in: key, at: .sessionInvalidated)
-        _ = try await supervision.sessions.finish(key)
+        _ = try await supervision.services.sessions.finish(key)
         #expect(found.withLock { $0 } == 0)
         #expect(credentials.list(.session(key)).isEmpty)
     }
@@ -91,13 +91,13 @@ struct SessionControllerTests {
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
         let task = try await fixture.add(hosts: ["h"])[0].id
         try await credentials.set(credential, isDefault: nil, in: .session(key))
-        _ = try await supervision.sessions.finish(key)
+        _ = try await supervision.services.sessions.finish(key)
         for event in [.claimed, .completed(TaskResult(bytes: 1, verified: false), duration: 1)] as [TaskEvent] {
             _ = try await fixture.apply(event, to: task)
         }
         #expect(credentials.list(.session(key)).count == 1)
         let found = count(of: credentials, in: key, at: .sessionOpened)
-        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.open(key, kind: .background, configuration: nil, by: user)
         #expect(found.withLock { $0 } == 0)
     }
 
@@ -125,13 +125,13 @@ struct SessionControllerTests {
         let user = Peer(uid: key.owner, gid: 0, pid: 0, isAdmin: false)
         let old = try await fixture.add(hosts: ["h"])[0].id
         #expect(claims.enter([old]) == [old])
-        let end = Task { try await supervision.sessions.invalidate(key) }
+        let end = Task { try await supervision.services.sessions.invalidate(key) }
         #expect(await eventually { claims.enter([old]).isEmpty })
         for event in [.claimed, .completed(TaskResult(bytes: 1, verified: false), duration: 1)] as [TaskEvent] {
             _ = try await fixture.apply(event, to: old)
         }
         #expect(try await fixture.store.read { try $0.session(key) }?.state == .invalidated)
-        _ = try await supervision.sessions.open(key, kind: .background, configuration: nil, by: user)
+        _ = try await supervision.services.sessions.open(key, kind: .background, configuration: nil, by: user)
         let new = try await fixture.add(hosts: ["h"])[0].id
         try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
         claims.leave([old])
@@ -144,7 +144,7 @@ struct SessionControllerTests {
         let (key, cookies) = (fixture.key, supervision.keepers.cookies)
         _ = try await fixture.add(hosts: ["h"])
         try await cookies.set([Cookie(name: "k", value: "v", domain: "a.org")], in: .session(key))
-        #expect(try await supervision.sessions.invalidate(key).state == .invalidated)
+        #expect(try await supervision.services.sessions.invalidate(key).state == .invalidated)
         #expect(cookies.list(.session(key)).isEmpty)
         #expect(try await fixture.store.write { try $0.cookies() }.isEmpty)
     }

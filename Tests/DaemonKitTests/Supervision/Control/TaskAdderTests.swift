@@ -34,7 +34,9 @@ import TransferStore
             if spec.kind == .download { spec.destination = Destination(directory: folder.path) }
             return spec
         }
-        return try await supervision.adder.add(specs, session: nil, by: peer(uid)).map { $0.duplicateOf?.rawValue }
+        return try await supervision.services.adder.add(specs, session: nil, by: peer(uid)).map {
+            $0.duplicateOf?.rawValue
+        }
     }
 
     @Test func aURLThatIsQueuedAlreadyIsNamed() async throws {
@@ -74,7 +76,7 @@ import TransferStore
         spec.startPaused = true
         spec.destination = Destination(directory: folder.path)
         spec.deadlineAt = fixture.time.reading().wall.advanced(by: -1)
-        let added = try await supervision.adder.add([spec, spec], session: nil, by: peer(UserID(1000)))
+        let added = try await supervision.services.adder.add([spec, spec], session: nil, by: peer(UserID(1000)))
         #expect(added.map(\.state) == [.failed, .failed] && added.map(\.isExisting) == [false, true])
         #expect(try await fixture.events().count { $0.type == .taskFailed } == 1)
     }

@@ -22,8 +22,9 @@ import TransferStore
         return TaskChange(parameters: parameters, destination: destination)
     }
 
-    private let elsewhere = TaskChange.MovedDestination(
-        destination: Destination(path: "/new/file"), device: 7)
+    private let elsewhere: TaskChange.MovedDestination = (
+        destination: Destination(path: "/new/file"), device: 7
+    )
     private let checksum = Checksum(algorithm: .md5, value: String(repeating: "0", count: 32))
 
     // MARK: The run

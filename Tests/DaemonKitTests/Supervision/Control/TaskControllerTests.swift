@@ -32,7 +32,8 @@ import TransferStore
     @Test func othersWriteBetweenTwoBatches() async throws {
         let (store, key) = (fixture.store, fixture.key)
         _ = try await fixture.add(hosts: Array(repeating: "h", count: 700))
-        #expect(try await supervision.controller.control(.cancel(keepPartial: false), target).changed.count == 700)
+        #expect(
+            try await supervision.services.controller.control(.cancel(keepPartial: false), target).changed.count == 700)
         let meanwhile = Guarded<Task<Int, any Error>?>(nil)
         store.onCommit { events in
             guard events.contains(where: { $0.type == .taskRemoved }) else { return }
@@ -52,7 +53,7 @@ import TransferStore
             // Only then does the caller that waits for this commit continue.
             for _ in 0..<10_000 where isFirst && store.queuedWrites == 0 { usleep(1000) }
         }
-        let removed = try await supervision.controller.control(.remove(deleteFile: false), target)
+        let removed = try await supervision.services.controller.control(.remove(deleteFile: false), target)
         #expect(removed.changed.count == 700)
         let left = try await meanwhile.withLock { $0 }?.value ?? 0
         #expect((1..<700).contains(left))
@@ -82,7 +83,7 @@ import TransferStore
             try transaction.setCheckpoint(
                 tasks[2].id, Checkpoint(offset: 1, partPath: parts[1], device: 1, inode: 2))
         }
-        let outcome = try await supervision.controller.control(.cancel(keepPartial: keepPartial), target)
+        let outcome = try await supervision.services.controller.control(.cancel(keepPartial: keepPartial), target)
         #expect(outcome.changed == tasks.map(\.id))
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).map(folder.file)
         #expect(left == (keepPartial ? [parts[1]] : []))
@@ -114,7 +115,7 @@ import TransferStore
         }
         for (task, deletes) in zip(tasks, [false, true]) {
             let target = ControlTarget(scope: .ids([task.id]), owner: .everyone)
-            let outcome = try await supervision.controller.control(.remove(deleteFile: deletes), target)
+            let outcome = try await supervision.services.controller.control(.remove(deleteFile: deletes), target)
             #expect(outcome.changed == [task.id])
             #expect(outcome.files == (deletes ? [RemovedFile(id: task.id, fate: .deleted)] : nil))
         }
@@ -143,7 +144,7 @@ import TransferStore
             _ = try transitions.complete([CompletedRun(record: record, result: result, duration: 1)], in: transaction)
         }
         let target = ControlTarget(scope: .ids([task.id]), owner: .everyone)
-        let removed = try await supervision.controller.control(.remove(deleteFile: true), target).files
+        let removed = try await supervision.services.controller.control(.remove(deleteFile: true), target).files
         #expect(removed?.first?.fate == (difference < 0 ? .kept : .deleted))
         #expect(Files.names(in: folder.path) == (difference < 0 ? ["a"] : []))
     }
@@ -160,13 +161,13 @@ import TransferStore
         spec.body = RequestBody()
         spec.body?.file = path
         let peer = Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false)
-        let id = try await supervision.adder.add([spec], session: nil, by: peer)[0].id
+        let id = try await supervision.services.adder.add([spec], session: nil, by: peer)[0].id
         _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
         return id
     }
 
     private func resend(_ id: TaskID) async throws -> ControlResult {
-        try await supervision.controller.control(
+        try await supervision.services.controller.control(
             .resend, ControlTarget(scope: .ids([id]), owner: .user(fixture.key.owner)))
     }
 

@@ -14,11 +14,11 @@ struct TaskReaderTests {
         let supervision = try fixture.supervision(in: home)
         let record = try await fixture.add(hosts: ["h"])[0]
         fixture.store.health.note(.full, TransferError(.diskFull, "There is no room."))
-        #expect(await supervision.reader.trouble(of: record) == nil)
+        #expect(await supervision.services.reader.trouble(of: record) == nil)
         supervision.runs.insert(TransferRun(record, directHost: "h") { _ in })
         #expect(
-            await supervision.reader.trouble(of: record) == "Its changes may not be stored. There is no room.")
+            await supervision.services.reader.trouble(of: record) == "Its changes may not be stored. There is no room.")
         fixture.store.health.note(.full, nil)
-        #expect(await supervision.reader.trouble(of: record)?.contains("stored") != true)
+        #expect(await supervision.services.reader.trouble(of: record)?.contains("stored") != true)
     }
 }

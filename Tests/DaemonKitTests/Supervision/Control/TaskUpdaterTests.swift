@@ -53,7 +53,7 @@ import TransferStore
     @Test func whatHasItsFileAlreadyIsNotSentElsewhere() async throws {
         let elsewhere = destination(Destination(filename: "other"), of: try await delivered())
         let error = await #expect(throws: TransferError.self) {
-            try await supervision.updater.update(elsewhere, by: peer)
+            try await supervision.services.updater.update(elsewhere, by: peer)
         }
         #expect(error?.code == .taskWrongState)
         #expect(error?.details["path"] == .string(folder.file("file")))
@@ -64,7 +64,7 @@ import TransferStore
         let id = try await delivered()
         let place = Destination(path: folder.file("file"))
         for same in [place, Destination(directory: folder.path), Destination(filename: "file")] {
-            let changed = try await supervision.updater.update(destination(same, of: id), by: peer)
+            let changed = try await supervision.services.updater.update(destination(same, of: id), by: peer)
             #expect(changed.spec.destination == place)
         }
     }
@@ -99,7 +99,7 @@ import TransferStore
         #expect(claims.enter([id]) == [id])
         var change = UpdateTask.Parameters(id: id)
         change.rateLimit = ByteRate(1000)
-        let update = Task { [change] in try await supervision.updater.update(change, by: peer) }
+        let update = Task { [change] in try await supervision.services.updater.update(change, by: peer) }
         #expect(await eventually { claims.enter([id]).isEmpty })
         return update
     }
@@ -109,7 +109,7 @@ import TransferStore
         _ = try await fixture.apply(.claimed, to: task.id)
         _ = try await fixture.apply(.completed(TaskResult(bytes: 1, verified: false), duration: 1), to: task.id)
         let error = await #expect(throws: TransferError.self) {
-            try await supervision.updater.resumeData(task.id, by: peer)
+            try await supervision.services.updater.resumeData(task.id, by: peer)
         }
         #expect(error?.code == .taskWrongState)
     }
@@ -128,7 +128,7 @@ import TransferStore
             }
         ) {}
         let error = await #expect(throws: TransferError.self) {
-            try await supervision.updater.resumeData(task.id, by: peer)
+            try await supervision.services.updater.resumeData(task.id, by: peer)
         }
         #expect(error?.code == .taskWrongState)
         #expect(try await fixture.store.read { try $0.task(task.id) }?.status.state == .completed)
@@ -137,7 +137,7 @@ import TransferStore
     @Test func whatHasItsFileAlreadyHasNoResumeData() async throws {
         let id = try await delivered()
         let error = await #expect(throws: TransferError.self) {
-            try await supervision.updater.resumeData(id, by: peer)
+            try await supervision.services.updater.resumeData(id, by: peer)
         }
         #expect(error?.code == .taskWrongState)
         #expect(error?.details["path"] == .string(folder.file("file")))

@@ -46,7 +46,8 @@ import TransferStore
     }
 
     private func control(_ action: TaskAction, _ task: TaskRecord) async throws -> ControlResult {
-        try await supervision.controller.control(action, ControlTarget(scope: .ids([task.id]), owner: .everyone))
+        try await supervision.services.controller.control(
+            action, ControlTarget(scope: .ids([task.id]), owner: .everyone))
     }
 
     private func known() async throws -> Set<String> {
@@ -138,7 +139,7 @@ import TransferStore
     private func move(_ task: TaskRecord, to other: TemporaryFolder) async throws {
         var parameters = UpdateTask.Parameters(id: task.id)
         parameters.destination = Destination(directory: other.path)
-        _ = try await supervision.updater.update(
+        _ = try await supervision.services.updater.update(
             parameters, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))
     }
 
@@ -225,7 +226,7 @@ import TransferStore
     @Test func whatResumeDataLeavesIsLookedForSoon() async throws {
         let task = try await attempted(on: device &+ 1)
         await supervision.leftParts.sweep()
-        _ = try await supervision.updater.resumeData(
+        _ = try await supervision.services.updater.resumeData(
             task.id, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))
         #expect(try await known().contains(partName(task)))
         #expect(supervision.leftParts.isSweepDue(at: fixture.time.reading().boot + 60_000))

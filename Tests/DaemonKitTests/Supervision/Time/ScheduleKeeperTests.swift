@@ -59,7 +59,8 @@ import TransferStore
 
     private func change(_ configuration: SessionConfiguration) async throws {
         let peer = Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false)
-        _ = try await supervision.sessions.open(fixture.key, kind: .background, configuration: configuration, by: peer)
+        _ = try await supervision.services.sessions.open(
+            fixture.key, kind: .background, configuration: configuration, by: peer)
     }
 
     private func status(_ id: TaskID) async throws -> TaskStatus? {
