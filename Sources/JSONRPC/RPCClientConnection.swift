@@ -8,15 +8,10 @@ import TransferModel
 package final class RPCClientConnection: Sendable {
     /// Why a request has no answer.
     package enum Failure: Error, Sendable {
-        case refused(Refusal)
+        /// With the JSON text of the `error` object, unchanged.
+        case refused([UInt8])
         /// The daemon went away, or sent something that is not JSON-RPC.
         case connectionLost(String)
-    }
-
-    /// An error answer, unchanged.
-    package struct Refusal: Error, Sendable {
-        /// The JSON text of the `error` object.
-        package var text: [UInt8]
     }
 
     private struct Waiting: Sendable {
@@ -28,9 +23,8 @@ package final class RPCClientConnection: Sendable {
     private struct State {
         var nextID: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
-        var lost: String?
-        /// The daemon's refusal of the whole connection.
-        var refusal: Refusal?
+        /// The daemon has refused the whole connection, or it is lost.
+        var end: Failure?
         var peer: PeerIdentity?
     }
 
@@ -89,8 +83,7 @@ package final class RPCClientConnection: Sendable {
     ) async throws(Failure) -> [UInt8] {
         let result = await withCheckedContinuation { continuation in
             let sent = state.withLockedValue { state -> Result<Int64, Failure> in
-                if let refusal = state.refusal { return .failure(.refused(refusal)) }
-                if let lost = state.lost { return .failure(.connectionLost(lost)) }
+                if let end = state.end { return .failure(end) }
                 state.nextID += 1
                 state.waiting[state.nextID] = Waiting(intercept: intercept, continuation: continuation)
                 return .success(state.nextID)
@@ -110,33 +103,20 @@ package final class RPCClientConnection: Sendable {
         try? await channel.closeFuture.get()
     }
 
-    fileprivate func answered(_ id: Int64, _ result: Result<[UInt8], Refusal>) {
+    fileprivate func answered(_ id: Int64, _ result: Result<[UInt8], Failure>) {
         guard let waiting = state.withLockedValue({ $0.waiting.removeValue(forKey: id) }) else { return }
-        switch result {
-        case .success(let text):
-            waiting.intercept?(text)
-            waiting.continuation.resume(returning: .success(text))
-        case .failure(let error): waiting.continuation.resume(returning: .failure(.refused(error)))
-        }
+        if case .success(let text) = result { waiting.intercept?(text) }
+        waiting.continuation.resume(returning: result)
     }
 
-    /// Ends all requests of this connection with this refusal.
-    fileprivate func refused(_ refusal: Refusal) {
+    /// Ends all requests of this connection, also later ones.
+    fileprivate func end(_ failure: Failure) {
         let waiting = state.withLockedValue { state in
-            state.refusal = refusal
+            state.end = state.end ?? failure
             defer { state.waiting = [:] }
             return state.waiting
         }
-        for entry in waiting.values { entry.continuation.resume(returning: .failure(.refused(refusal))) }
-    }
-
-    fileprivate func lost(_ why: String) {
-        let waiting = state.withLockedValue { state in
-            state.lost = state.lost ?? why
-            defer { state.waiting = [:] }
-            return state.waiting
-        }
-        for entry in waiting.values { entry.continuation.resume(returning: .failure(.connectionLost(why))) }
+        for entry in waiting.values { entry.continuation.resume(returning: .failure(failure)) }
     }
 }
 
@@ -176,7 +156,7 @@ private final class ClientChannelHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        connection.lost(reason)
+        connection.end(.connectionLost(reason))
         closed(reason)
         context.fireChannelInactive()
     }
@@ -203,11 +183,11 @@ private final class ClientChannelHandler: ChannelInboundHandler {
         }
         let id = message.member("id")?.integerIfAny(Int64.self)
         if let error = message.member("error").map({ Array($0.text) }) {
-            let refused = RPCClientConnection.Refusal(text: error)
+            let refused = RPCClientConnection.Failure.refused(error)
             guard let id else {
                 // An error without a request: the daemon refuses the whole connection and closes it.
                 reason = String(decoding: error, as: UTF8.self)
-                connection.refused(refused)
+                connection.end(refused)
                 return true
             }
             connection.answered(id, .failure(refused))

@@ -1,16 +1,19 @@
 import Glibc
 import NIOCore
 
-/// Explains why connecting to a socket failed.
-enum ConnectFailure {
-    static func error(_ error: any Error, at socket: String) -> ClientError {
+extension ClientError {
+    /// Explains why connecting to a socket failed.
+    init(_ error: any Error, at socket: String) {
         // Something listens there.
-        guard let error = error as? IOError else { return .connectionLost("\(error)") }
+        guard let error = error as? IOError else {
+            self = .connectionLost("\(error)")
+            return
+        }
         switch error.errnoCode {
-        case ENOENT: return .noDaemon(socket: socket, reason: "the socket does not exist")
-        case ECONNREFUSED: return .noDaemon(socket: socket, reason: "nothing listens there")
-        case EACCES: return .notPermitted(socket: socket, reason: exclusion(from: socket))
-        default: return .noDaemon(socket: socket, reason: String(cString: strerror(error.errnoCode)))
+        case ENOENT: self = .noDaemon(socket: socket, reason: "the socket does not exist")
+        case ECONNREFUSED: self = .noDaemon(socket: socket, reason: "nothing listens there")
+        case EACCES: self = .notPermitted(socket: socket, reason: Self.exclusion(from: socket))
+        default: self = .noDaemon(socket: socket, reason: String(cString: strerror(error.errnoCode)))
         }
     }
 

@@ -62,7 +62,7 @@ public final class DaemonClient: Sendable {
         } catch let error as SocketPath.Unusable {
             throw ClientError.noDaemon(socket: socketPath, reason: error.description)
         } catch {
-            throw ConnectFailure.error(error, at: socketPath)
+            throw ClientError(error, at: socketPath)
         }
     }
 
@@ -71,7 +71,7 @@ public final class DaemonClient: Sendable {
 
     /// Calls a method.
     /// - Throws: the daemon's `TransferError`, or `ClientError`.
-    public func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
+    public func call<M: RPCMethod>(_ method: M, _ parameters: M.Parameters) async throws -> M.Result {
         try await send(method, parameters, intercept: nil)
     }
 
@@ -81,20 +81,20 @@ public final class DaemonClient: Sendable {
     /// Every event from the daemon is kept until it is read, so keep reading or cancel.
     /// - Throws: the daemon's `TransferError`, or `ClientError`.
     public func subscribe(
-        _ parameters: Subscribe.Parameters
+        _ parameters: Subscribe
     ) async throws -> (subscription: String, head: SequenceNumber, events: AsyncThrowingStream<EventView, any Error>) {
         let (events, continuation) = AsyncThrowingStream<EventView, any Error>.makeStream()
         let streams = streams
-        let result = try await send(Subscribe.self, parameters) { text in
+        let result = try await send(Methods.subscribe, parameters) { text in
             // Runs on the event loop before the first event is processed.
-            if let answer = try? WireCoding.decode(Subscribe.Result.self, from: text) {
+            if let answer = try? JSONCoding.decode(Subscribed.self, from: text, lenient: true) {
                 streams.open(answer.subscription, continuation)
             }
         }
         continuation.onTermination = { [weak self] termination in
             guard case .cancelled = termination, let self else { return }
             self.streams.forget(result.subscription)
-            Task { _ = try? await self.call(Unsubscribe.self, .init(subscription: result.subscription)) }
+            Task { _ = try? await self.call(Methods.unsubscribe, .init(subscription: result.subscription)) }
         }
         return (result.subscription, result.head, events)
     }
@@ -102,7 +102,7 @@ public final class DaemonClient: Sendable {
     /// Ends a subscription and its stream.
     /// - Throws: the daemon's `TransferError`, or `ClientError`.
     public func unsubscribe(_ subscription: String) async throws {
-        _ = try await call(Unsubscribe.self, .init(subscription: subscription))
+        _ = try await call(Methods.unsubscribe, .init(subscription: subscription))
         streams.close(subscription)
     }
 
@@ -130,26 +130,25 @@ public final class DaemonClient: Sendable {
     }
 
     private func send<M: RPCMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, intercept: (@Sendable ([UInt8]) -> Void)?
+        _ method: M, _ parameters: M.Parameters, intercept: (@Sendable ([UInt8]) -> Void)?
     ) async throws -> M.Result {
-        let request = WireCoding.encode(parameters)
-        let name = M.name
-        let watch = patience.map { patience in Task { await self.endAtSilence(of: name, patience) } }
+        let request = JSONCoding.encode(parameters)
+        let watch = patience.map { patience in Task { await self.endAtSilence(of: method.name, patience) } }
         defer { watch?.cancel() }
         let answer: [UInt8]
         do throws(RPCClientConnection.Failure) {
-            answer = try await connection.request(M.name, request, intercept: intercept)
+            answer = try await connection.request(method.name, request, intercept: intercept)
         } catch {
             switch error {
             case .connectionLost(let reason):
                 throw silence.withLockedValue { $0 } ?? ClientError.connectionLost(reason)
-            case .refused(let refusal): throw WireCoding.error(from: refusal.text)
+            case .refused(let text): throw TransferError(answer: text)
             }
         }
         do {
-            return try WireCoding.decode(M.Result.self, from: answer)
+            return try JSONCoding.decode(M.Result.self, from: answer, lenient: true)
         } catch {
-            throw ClientError.protocolMismatch(method: M.name, reason: error.message)
+            throw ClientError.protocolMismatch(method: method.name, reason: error.message)
         }
     }
 
@@ -174,7 +173,7 @@ public final class DaemonClient: Sendable {
         }
         defer { timer.cancel() }
         do {
-            _ = try await other.call(DaemonInfo.self, Nothing())
+            _ = try await other.call(Methods.daemonInfo, Nothing())
         } catch ClientError.connectionLost {
             return false
         } catch {}

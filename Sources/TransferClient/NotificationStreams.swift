@@ -29,7 +29,8 @@ final class NotificationStreams<Key: Hashable & Sendable, Element: WireValue>: S
     /// Passes a notification to its stream. Notifications that this client cannot read, such as types of a newer
     /// daemon, are ignored.
     func received(_ parameters: [UInt8]) {
-        guard let element = try? WireCoding.decode(Element.self, from: parameters), let name = key(element)
+        guard let element = try? JSONCoding.decode(Element.self, from: parameters, lenient: true),
+            let name = key(element)
         else { return }
         state.withLockedValue { $0.open[name] }?.yield(element)
     }

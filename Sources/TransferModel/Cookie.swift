@@ -24,7 +24,6 @@ public struct Cookie: Hashable, Sendable {
         case none, lax, strict
     }
 
-    /// Empty if the server gave none.
     public var name: String
     public var value: String
     /// In lower case, without a dot at its beginning.
@@ -36,7 +35,6 @@ public struct Cookie: Hashable, Sendable {
     public var httpOnly: Bool
     /// nil if the server did not say.
     public var sameSite: SameSite?
-    /// The cookie is for `domain` alone, not for the names below it.
     public var hostOnly: Bool
 
     public init(

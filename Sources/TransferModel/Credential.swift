@@ -3,9 +3,7 @@ public struct CredentialSpace: Hashable, Sendable {
     /// In lower case; an IPv6 address without brackets.
     public var host: String
     public var port: Int
-    /// Scheme of the URL, or of the proxy's: `http` or `https`.
     public var `protocol`: String
-    /// nil for every realm.
     public var realm: String?
     /// nil for every one by which a user name and a password can be sent.
     public var method: AuthenticationMethod?

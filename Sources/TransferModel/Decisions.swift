@@ -112,7 +112,6 @@ public enum AuthenticationMethod: String, Word {
 public struct ProtectionSpace: Hashable, Sendable {
     public var host: String
     public var port: Int
-    /// Scheme of the URL or of the proxy's URL.
     public var `protocol`: String
     /// As the server gives it, but shortened and without control characters, because a server may send anything.
     public var realm: String?
@@ -165,11 +164,8 @@ public enum CredentialPersistence: String, Word {
 /// What a client gives in an answer: a user name and a password, or a certificate with its key.
 public struct DecisionCredential: Hashable, Sendable {
     public var username: String?
-    /// The user's password, or the pass phrase of the key.
     public var password: String?
-    /// Path of a PEM certificate (chain).
     public var certificate: String?
-    /// Path of the PEM key if it is not in `certificate`.
     public var key: String?
     public var persistence: CredentialPersistence?
 
@@ -218,23 +214,14 @@ public struct Question: Hashable, Sendable {
     /// When the default is taken, by the wall clock as it was when the question was asked.
     public var deadline: Timestamp?
     public var protectionSpace: ProtectionSpace?
-    /// Credentials for this space that were refused.
     public var previousFailureCount: Int?
-    /// User name that was refused last.
     public var proposedUser: String?
-    /// The answer's header, masked as in events.
     public var response: ResponseInfo?
-    /// The proposed request, masked as in events.
     public var request: TaskRequest?
-    /// The certificates that a TLS server showed: DER in Base64, its own certificate first.
     public var certificates: [String]?
-    /// Its public key, as CURLOPT_PINNEDPUBLICKEY(3) takes it: what `trust` trusts.
     public var key: String?
-    /// The verifier's message, or what Kerberos said of the last credential.
     public var reason: String?
-    /// A client already trusts another key of this server.
     public var keyChanged: Bool?
-    /// Authorities whose certificates a TLS server accepts, as it names them: DER in Base64.
     public var distinguishedNames: [String]?
     /// The actions that this task accepts, if they are fewer than its kind allows.
     public var offered: [DecisionAction]?

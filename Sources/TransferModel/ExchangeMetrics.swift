@@ -28,15 +28,18 @@ public struct ExchangeMetrics: Hashable, Sendable {
         }
     }
 
-    public struct TLS: Hashable, Sendable {
-        /// As OpenSSL names it: `TLSv1.3`.
+    public struct TLS: WireObject, Hashable {
         public var version: String
-        /// `TLS_AES_256_GCM_SHA384`.
         public var cipher: String
 
         public init(version: String, cipher: String) {
             self.version = version
             self.cipher = cipher
+        }
+
+        public static let shape = Shape("TLS", Self(version: "", cipher: "")) { row in
+            row("version", \.version, "As OpenSSL names it: `TLSv1.3`.")
+            row("cipher", \.cipher, "Likewise: `TLS_AES_256_GCM_SHA384`.")
         }
     }
 

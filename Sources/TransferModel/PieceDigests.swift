@@ -1,7 +1,6 @@
 /// What the consecutive pieces of a delivered file must hash to; the last one may be shorter.
 public struct PieceDigests: Hashable, Sendable {
     public var algorithm: DigestAlgorithm
-    /// Bytes of every piece but the last.
     public var length: ByteCount
     /// Hexadecimal, in order. The daemon's answers leave them out: they may be megabytes.
     public var values: [String]

@@ -85,26 +85,20 @@ extension Checkpoint: WireObject {
 
 /// What `task.get` says of the server's answer, and `task.response` announces.
 public struct ResponseInfo: Hashable, Sendable {
-    /// URL after redirects, without user info.
     public var url: String
     public var status: Int?
     public var statusText: String?
     /// Repeated fields are joined with commas (RFC 9110 section 5.3); names keep the server's spelling and order.
     public var headers: [HeaderField]
-    /// True if there are more than `headers` has room for.
     public var headersTruncated: Bool?
     public var mimeType: String?
     public var textEncoding: String?
     /// -1 if unknown.
     public var expectedLength: Int64
     public var suggestedFilename: String?
-    /// Offset in the file at which this answer's body began; absent if 0.
     public var resumedFrom: Int64?
-    /// The body of the answer to an upload or data task.
     public var body: ResponseBody?
-    /// True if the answer was stored and the server was not asked, or confirmed it.
     public var fromCache: Bool?
-    /// Seconds since the server made or confirmed it, if it was stored (RFC 9111 section 4.2.3).
     public var age: Int64?
 
     public init(

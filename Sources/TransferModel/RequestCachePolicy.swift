@@ -16,7 +16,6 @@ public enum RequestCachePolicy: String, Word {
 
 /// How much a cache may keep; names follow URLCache.
 public struct CacheCapacities: Hashable, Sendable {
-    /// 4 MiB unless set.
     public var memoryCapacity: ByteCount?
     /// 20 MiB unless set; `ephemeral` sessions keep nothing on disk.
     public var diskCapacity: ByteCount?

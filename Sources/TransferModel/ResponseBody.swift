@@ -3,13 +3,9 @@ public struct ResponseBody: Hashable, Sendable {
     /// The most bytes of a body that a task shows.
     package static let most = 64 << 10
 
-    /// Set if the bytes are UTF-8.
     public var text: String?
-    /// Set if they are not.
     public var base64: String?
-    /// True if there was more.
     public var truncated: Bool?
-    /// Bytes of a body that is not shown.
     public var size: ByteCount?
 
     public init(text: String? = nil, base64: String? = nil, truncated: Bool? = nil, size: ByteCount? = nil) {

@@ -37,55 +37,38 @@ extension ScheduleWindow: WireObject {
 
 /// What a session sets for its tasks; names follow URLSessionConfiguration where it has one.
 public struct SessionConfiguration: Hashable, Sendable {
-    /// How long a transfer may go without a byte; 60 s unless set.
     public var timeoutIntervalForRequest: Seconds?
-    /// Time from the first queueing, excluding paused time; 7 days unless set.
     public var timeoutIntervalForResource: Seconds?
     public var httpMaximumConnectionsPerHost: Int?
     public var httpAdditionalHeaders: [HeaderField]?
-    /// Has no effect in a `background` session, which has no cache.
     public var requestCachePolicy: RequestCachePolicy?
-    /// The session's own cache; nil = its owner's.
     public var urlCache: CacheCapacities?
-    /// Which cookies a task uses; if unset, `SessionKind` decides.
     public var httpCookieStorage: CookieStorageKind?
     public var httpCookieAcceptPolicy: CookieAcceptPolicy?
-    /// If false, requests carry no stored cookies.
     public var httpShouldSetCookies: Bool?
     public var proxy: String?
     public var tlsMinimumVersion: TLSVersion?
     public var caFile: String?
     public var clientCertificate: ClientCertificate?
-    /// If false, unencrypted transfers are refused.
     public var allowsArbitraryLoads: Bool?
-    /// Domains with rules of their own, by name.
     public var exceptionDomains: [String: DomainException]?
-    /// Hosts that ask for it are reached over https alone (RFC 6797); unset, `SessionKind` decides.
     public var hsts: Bool?
-    /// Every final HTTP answer completes a task.
     public var acceptsAnyStatus: Bool?
-    /// Parts that do not repeat their validator are taken for the rest of the held version.
     public var resumesUnproven: Bool?
-    /// Has no effect in a `background` session.
     public var waitsForConnectivity: Bool?
     public var isDiscretionary: Bool?
     public var allowsExpensiveNetworkAccess: Bool?
     public var allowsConstrainedNetworkAccess: Bool?
     public var sendsLaunchEvents: Bool?
-    /// Decisions that clients are asked for; the others follow their defaults.
     public var asks: [DecisionKind]?
-    /// The durable subscriber that acknowledges events for this session.
     public var subscriber: String?
     public var launch: LaunchSpec?
-    /// At most one launch in this time, within `Bounds.launchInterval`; 60 s unless set.
     public var launchInterval: Seconds?
-    /// Folder for downloads that name no destination.
     public var directory: String?
     public var conflictPolicy: ConflictPolicy?
     public var maximumConcurrentTasks: Int?
     public var downloadRateLimit: ByteRate?
     public var uploadRateLimit: ByteRate?
-    /// Tasks run only inside one of these windows.
     public var schedule: [ScheduleWindow]?
     public var retry: RetryPolicySpec?
     public var connectionsPerDownload: Int?

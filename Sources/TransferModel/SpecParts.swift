@@ -56,11 +56,8 @@ extension Checksum: WireObject {
 
 /// Where a download is delivered: a path, or a folder and optionally a file name.
 public struct Destination: Hashable, Sendable {
-    /// Absolute path of the file.
     public var path: String?
-    /// Absolute path of the folder.
     public var directory: String?
-    /// Name in `directory`; if nil, the server's answer or the URL names the file.
     public var filename: String?
 
     public init(path: String? = nil, directory: String? = nil, filename: String? = nil) {
@@ -95,13 +92,9 @@ extension SourceFile: WireObject {
 
 /// Presigned URLs of a multipart upload to S3 (`uploadProtocol` `s3Multipart`).
 public struct S3Upload: Hashable, Sendable {
-    /// One URL per part, in the order of the parts.
     public var partURLs: [String]
-    /// Bytes of every part but the last.
     public var partSize: ByteCount
-    /// CompleteMultipartUpload.
     public var completeURL: String
-    /// AbortMultipartUpload.
     public var abortURL: String?
 
     public init(partURLs: [String], partSize: ByteCount, completeURL: String, abortURL: String? = nil) {
@@ -129,7 +122,6 @@ public struct RequestBody: Hashable, Sendable {
     public var text: String?
     public var base64: String?
     public var file: String?
-    /// Set only in answers: bytes of a body that is not shown.
     public var size: ByteCount?
 
     public init() {}
@@ -146,7 +138,6 @@ extension RequestBody: WireObject {
 
 /// How often and after what delay a transient failure is tried again.
 public struct RetryPolicySpec: Hashable, Sendable {
-    /// Failures in a row, without progress between them, after which the task fails; 0 = unlimited.
     public var attempts: Int?
     public var firstDelay: Seconds?
     public var longestDelay: Seconds?
@@ -166,11 +157,8 @@ extension RetryPolicySpec: WireObject {
 
 /// Files of a TLS client certificate.
 public struct ClientCertificate: Hashable, Sendable {
-    /// Path of a PEM certificate (chain).
     public var certificate: String
-    /// Path of the PEM key if it is not in `certificate`.
     public var key: String?
-    /// Pass phrase of the key.
     public var password: String?
 
     public init(certificate: String) {
@@ -183,7 +171,7 @@ extension ClientCertificate: WireObject {
         row("certificate", \.certificate, "Absolute path of a PEM certificate or chain.")
         row("key", \.key, "Absolute path of the PEM key, if it is in another file.")
         row(
-            "password", \.password, "Pass phrase of the key. Of a task: \(SecretText.shown). Of a session: never shown."
+            "password", \.password, "Pass phrase of the key. Of a task: \(Secrecy.shown). Of a session: never shown."
         )
     }
 }

@@ -1,7 +1,6 @@
 /// What a client asks for: one task as `task.add` takes it. For absent members, the session's configuration applies.
 public struct TaskSpec: Hashable, Sendable {
     public var kind: TaskKind = .download
-    /// Absent only if `resumeData` contains it.
     public var url: String?
     public var mirrors: [String]?
     public var method: String?
@@ -20,16 +19,12 @@ public struct TaskSpec: Hashable, Sendable {
     public var uploadCreation: String?
     public var uploadChecksum: DigestAlgorithm?
     public var s3: S3Upload?
-    /// Digest of the delivered file.
     public var checksum: Checksum?
-    /// Length of the delivered file.
     public var size: ByteCount?
-    /// Digests of the delivered file's pieces: they tell which part of it is wrong.
     public var pieces: PieceDigests?
     public var priority: TaskPriority?
     public var startPaused: Bool?
     public var earliestBeginAt: Timestamp?
-    /// The task fails if it has not ended by then.
     public var deadlineAt: Timestamp?
     public var rateLimit: ByteRate?
     public var connections: Int?
@@ -38,18 +33,14 @@ public struct TaskSpec: Hashable, Sendable {
     public var username: String?
     public var password: String?
     public var bearer: String?
-    /// Path of a netrc file.
     public var netrc: String?
-    /// The initial content of the task's own jar.
     public var cookies: [Cookie]?
     public var httpVersion: HTTPVersion?
-    /// The delivered file gets the server's modification time.
     public var preserveTime: Bool?
     public var description: String?
     public var tags: [String]?
     /// Makes the add idempotent for 24 h.
     public var clientToken: String?
-    /// What `task.resumeData` returned.
     public var resumeData: String?
     public var caFile: String?
     public var clientCertificate: ClientCertificate?
@@ -65,9 +56,7 @@ public struct TaskSpec: Hashable, Sendable {
     public var acceptsAnyStatus: Bool?
     /// Parts that do not repeat their validator are taken for the rest of the held version.
     public var resumesUnproven: Bool?
-    /// The body goes to the client as it arrives.
     public var stream: Bool?
-    /// Only for data tasks of volatile sessions.
     public var requestCachePolicy: RequestCachePolicy?
 
     public init() {}
@@ -110,7 +99,7 @@ extension TaskSpec: WireObject {
             "formField", \.formField, "`multipart`: name of the file's field; default: `file`.",
             of: .uploadsBy([.multipart]), option: "--form")
         row(
-            "formFields", \.formFields, "`multipart`: other fields; \(SecretText.shown).", secrecy: .whole,
+            "formFields", \.formFields, "`multipart`: other fields; \(Secrecy.shown).", secrecy: .whole,
             of: .uploadsBy([.multipart]), option: "--field")
         row(
             "fileName", \.fileName, "Name sent to the server or given to the file; default: the source's.",
@@ -130,7 +119,7 @@ extension TaskSpec: WireObject {
             "uploadChecksum", \.uploadChecksum, "The digest to send, if the protocol supports one.", of: .uploads,
             option: "--send-checksum")
         row(
-            "s3", \.s3, "`s3Multipart`: presigned URLs; \(SecretText.shown).", secrecy: .whole,
+            "s3", \.s3, "`s3Multipart`: presigned URLs; \(Secrecy.shown).", secrecy: .whole,
             of: .uploadsBy([.s3Multipart]), option: "--s3")
         row("checksum", \.checksum, "Digest of the delivered file.", of: .downloads, option: "--checksum")
         row(
@@ -157,9 +146,9 @@ extension TaskSpec: WireObject {
             "proxy", \.proxy, "URL with scheme http, https, socks5 or socks5h, or `none`.", secrecy: .userInfo,
             option: "--proxy")
         row("username", \.username, "User name for Basic, Digest, NTLM, Negotiate, FTP and SFTP.", option: "--user")
-        row("password", \.password, "Of `username`; \(SecretText.shown).", secrecy: .whole, option: "--user")
+        row("password", \.password, "Of `username`; \(Secrecy.shown).", secrecy: .whole, option: "--user")
         row(
-            "bearer", \.bearer, "Token for `Authorization: Bearer`; \(SecretText.shown).", secrecy: .whole,
+            "bearer", \.bearer, "Token for `Authorization: Bearer`; \(Secrecy.shown).", secrecy: .whole,
             option: "--bearer-file")
         row(
             "netrc", \.netrc,
@@ -167,7 +156,7 @@ extension TaskSpec: WireObject {
             option: "the netrc file")
         row(
             "cookies", \.cookies,
-            "Up to \(Bounds.cookiesOfTask), as in `cookies.set`; \(SecretText.shown). The task then has a jar of its own, whatever its session's `httpCookieStorage`, and each attempt after a restart of the daemon begins with them anew.",
+            "Up to \(Bounds.cookiesOfTask), as in `cookies.set`; \(Secrecy.shown). The task then has a jar of its own, whatever its session's `httpCookieStorage`, and each attempt after a restart of the daemon begins with them anew.",
             secrecy: .whole, option: "--cookies")
         row("httpVersion", \.httpVersion, "Newest version to use.", option: "--http-version")
         row(
@@ -213,7 +202,7 @@ extension Rows<TaskSpec> {
     }
 }
 
-/// What the members of an object say about secrets.
-package enum SecretText {
+extension Secrecy {
+    /// What members say about secrets.
     package static let shown = "shown only by `task.get` with `secrets`"
 }

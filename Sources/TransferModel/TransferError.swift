@@ -53,43 +53,22 @@ public enum ErrorCode: String, Word {
 
 extension ErrorCode {
     /// Whether the same request may succeed later without being changed.
-    public var retryable: Bool {
-        switch self {
-        case .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost, .networkTimeout,
-            .limitReached, .shuttingDown, .validatorChanged, .integrityLength:
-            true
-        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated, .sessionInUse,
-            .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
-            .destinationNotWritable, .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed,
-            .httpStatus,
-            .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .integrityChecksum, .rpcMalformed,
-            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .cacheMiss, .helperFailed,
-            .helperProtocol,
-            .internal:
-            false
-        }
-    }
+    public var retryable: Bool { Self.passing.contains(self) }
+
+    private static let passing: Set<ErrorCode> = [
+        .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost, .networkTimeout, .limitReached,
+        .shuttingDown, .validatorChanged, .integrityLength,
+    ]
 
     /// Whether errors of this code differ in that, so that each one says for itself. A status of 503 is temporary, a
     /// 404 is not, and a POST whose answer was lost is not sent twice. `retryable` then applies to an error that does
     /// not say.
-    public var mayVary: Bool {
-        switch self {
-        case .httpStatus, .httpProtocol, .sourceUnreadable, .networkDNS, .networkConnect, .networkLost,
-            .networkTimeout, .tlsFailed, .integrityLength, .diskIO, .limitReached, .helperFailed, .helperProtocol,
-            .internal:
-            true
-        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated, .sessionInUse, .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied,
-            .destinationExists,
-            .destinationNotWritable, .destinationBadPath, .sourceChanged, .diskFull, .diskQuota, .tlsUntrusted,
-            .httpRedirectLimit, .authRequired, .authFailed, .validatorChanged,
-            .integrityChecksum, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused,
-            .cacheMiss, .shuttingDown:
-            false
-        }
-    }
+    public var mayVary: Bool { Self.varying.contains(self) }
+
+    private static let varying: Set<ErrorCode> = [
+        .httpStatus, .httpProtocol, .sourceUnreadable, .networkDNS, .networkConnect, .networkLost, .networkTimeout,
+        .tlsFailed, .integrityLength, .diskIO, .limitReached, .helperFailed, .helperProtocol, .internal,
+    ]
 
     /// What happened, in half a sentence; docs/errors.md prints it.
     public var summary: String {
@@ -147,22 +126,12 @@ extension ErrorCode {
     }
 
     /// The JSON-RPC 2.0 integer of an error answer with this cause.
-    public var rpcCode: Int {
-        switch self {
-        case .rpcMalformed: -32600
-        case .rpcUnknownMethod: -32601
-        case .badURL, .badField, .unknownField: -32602
-        case .internal: -32603
-        case .tooLarge, .unsupported, .tokenReused, .sessionNotFound, .sessionInvalidated, .sessionInUse, .taskNotFound,
-            .taskWrongState, .decisionGone,
-            .permissionDenied, .destinationExists, .destinationNotWritable, .destinationBadPath, .sourceUnreadable,
-            .sourceChanged, .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost,
-            .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired,
-            .authFailed, .validatorChanged, .integrityChecksum, .integrityLength, .deadlineExceeded, .cancelled,
-            .plaintextRefused, .cacheMiss, .helperFailed, .helperProtocol, .limitReached, .shuttingDown:
-            -32000
-        }
-    }
+    public var rpcCode: Int { Self.rpcCodes[self] ?? -32000 }
+
+    private static let rpcCodes: [ErrorCode: Int] = [
+        .rpcMalformed: -32600, .rpcUnknownMethod: -32601, .badURL: -32602, .badField: -32602, .unknownField: -32602,
+        .internal: -32603,
+    ]
 }
 
 /// A cause, and a sentence that says what to do.

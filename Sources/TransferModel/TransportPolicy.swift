@@ -1,11 +1,8 @@
 /// The rules for one domain about unencrypted transfers and TLS, which replace the session's. The names are those of
 /// `NSExceptionDomains`.
 public struct DomainException: Hashable, Sendable {
-    /// The rules also apply to the names below the domain; false unless set.
     public var includesSubdomains: Bool?
-    /// Whether unencrypted transfers are allowed there, regardless of `allowsArbitraryLoads`; false unless set.
     public var allowsInsecureHTTPLoads: Bool?
-    /// Replaces the session's `tlsMinimumVersion`.
     public var minimumTLSVersion: TLSVersion?
 
     public init(
@@ -34,9 +31,7 @@ extension DomainException: WireObject {
 public struct HSTSHost: Hashable, Sendable {
     /// The name in the form of `HostName.canonical`.
     public var domain: String
-    /// The names below the domain are known hosts too.
     public var includesSubdomains: Bool
-    /// When the host last asked for it.
     public var learned: Timestamp
     public var expires: Timestamp
 

@@ -1,11 +1,9 @@
 /// A TLS server that a user trusts for good: by its keys, whatever the verification says.
 public struct TrustedServer: Hashable, Sendable {
-    /// In lower case; an IPv6 address without brackets.
     public var host: String
     public var port: Int
     /// As CURLOPT_PINNEDPUBLICKEY(3) takes them, the newest last.
     public var keys: [String]
-    /// When the newest key was trusted.
     public var trusted: Timestamp
 
     public init(host: String, port: Int, keys: [String], trusted: Timestamp) {

@@ -53,7 +53,7 @@ struct ListenerFarewellTests {
         do throws(RPCClientConnection.Failure) {
             _ = try await client.request("echo", Array("{}".utf8))
         } catch {
-            if case .refused(let refusal) = error { return String(decoding: refusal.text, as: UTF8.self) }
+            if case .refused(let text) = error { return String(decoding: text, as: UTF8.self) }
         }
         return ""
     }

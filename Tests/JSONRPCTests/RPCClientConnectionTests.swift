@@ -34,11 +34,11 @@ struct RPCClientConnectionTests {
                 _ = try await client.request("fail", Array("{}".utf8))
                 Issue.record("not refused")
             } catch {
-                guard case .refused(let refusal) = error else {
+                guard case .refused(let text) = error else {
                     Issue.record("\(error)")
                     return
                 }
-                #expect(String(decoding: refusal.text, as: UTF8.self).contains("task.not_found"))
+                #expect(String(decoding: text, as: UTF8.self).contains("task.not_found"))
             }
             await client.close()
         }

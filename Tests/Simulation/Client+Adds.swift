@@ -151,7 +151,7 @@ extension Client {
         }
     }
 
-    private func heard(_ call: AddCall, _ added: [AddTasks.Added]) {
+    private func heard(_ call: AddCall, _ added: [AddedTask]) {
         let ids = added.map(\.id)
         world.note("added \(ids.map { "\($0)" }.joined(separator: " "))")
         if isCertain(call), call.ids != ids { world.violate("an add that was said again added \(ids)") }

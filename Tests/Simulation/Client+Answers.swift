@@ -61,7 +61,7 @@ extension Client {
         defer { if action == .cancel { end(task) } }
         world.note("answer \(id) of \(task): \(action.rawValue)")
         do {
-            var parameters = AnswerDecision.Parameters(id: id, action: action)
+            var parameters = AnswerDecision(id: id, action: action)
             if action == .followWith || action == .newRequest {
                 parameters.request = TaskRequest(url: asked.question.request?.url, headers: [])
             }

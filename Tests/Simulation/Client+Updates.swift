@@ -31,7 +31,7 @@ extension Client {
     }
 
     /// Moves the file to another folder (on another file system), to another name, or both.
-    private func move(_ id: TaskID) -> UpdateTask.Parameters {
+    private func move(_ id: TaskID) -> UpdateTask {
         let old = tasks[id]?.file ?? ""
         var name = old
         if world.random.chance(400) {
@@ -43,7 +43,7 @@ extension Client {
             wanted[name + ending, default: []].formUnion(wanted[old] ?? [])
         }
         mayBeNamed(name, id)
-        var change = UpdateTask.Parameters(id: id)
+        var change = UpdateTask(id: id)
         let place = World.destinations[world.random.below(World.destinations.count)]
         change.destination = Destination(path: world.folder + place + "/" + name)
         return change
@@ -61,14 +61,14 @@ extension Client {
 
     /// Changes the URL to another host with the same file, or to another file. The bytes of two files must never be
     /// mixed.
-    private func retarget(_ id: TaskID) -> UpdateTask.Parameters {
+    private func retarget(_ id: TaskID) -> UpdateTask {
         let name = tasks[id]?.file ?? ""
         let known = wanted[name]?.filter { $0 != Self.refusal }.sorted() ?? []
         let resource =
             world.random.chance(700) && !known.isEmpty
             ? known[world.random.below(known.count)] : world.random.below(world.resources.count)
         for file in names(like: name) { wanted[file]?.insert(resource) }
-        var change = UpdateTask.Parameters(id: id)
+        var change = UpdateTask(id: id)
         change.url = world.random.chance(500) ? world.resources[resource].url : world.resources[resource].otherURL
         return change
     }

@@ -54,7 +54,7 @@ final class TLSServers {
 
     /// A client is about to answer a question.
     func grant(
-        _ asked: DecisionView, _ answer: AnswerDecision.Parameters, in session: SessionKey, isEphemeral: Bool = false
+        _ asked: DecisionView, _ answer: AnswerDecision, in session: SessionKey, isEphemeral: Bool = false
     ) {
         guard let space = asked.question.protectionSpace else { return }
         switch answer.action {
@@ -71,7 +71,7 @@ final class TLSServers {
     }
 
     /// The daemon took the answer: trust for good outlives the daemon.
-    func acknowledged(_ asked: DecisionView, _ answer: AnswerDecision.Parameters) {
+    func acknowledged(_ asked: DecisionView, _ answer: AnswerDecision) {
         guard answer.action == .trust, answer.persistence == .permanent, let space = asked.question.protectionSpace
         else { return }
         acknowledged.insert(Grant(holder: .user, origin: space.origin, key: asked.question.key))

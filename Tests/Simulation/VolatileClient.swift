@@ -249,7 +249,7 @@ final class VolatileClient: @unchecked Sendable {
                 if dies { leave(daemon) }
                 for answer in [action, action, actions[world.random.below(actions.count)]] {
                     do {
-                        var parameters = AnswerDecision.Parameters(id: asked.decision, action: answer)
+                        var parameters = AnswerDecision(id: asked.decision, action: answer)
                         if answer == .trust { parameters.persistence = Client.persistence(of: asked.decision) }
                         world.tls.grant(asked, parameters, in: key, isEphemeral: kind == .ephemeral)
                         _ = try await decisions.answer(parameters, by: Client.peer)

@@ -7,7 +7,7 @@ import Testing
 
 struct ConnectFailureTests {
     private func error(_ code: CInt, at socket: String = "/s") -> ClientError {
-        ConnectFailure.error(IOError(errnoCode: code, reason: "connect"), at: socket)
+        ClientError(IOError(errnoCode: code, reason: "connect"), at: socket)
     }
 
     @Test func saysCausesInWords() {
@@ -18,7 +18,7 @@ struct ConnectFailureTests {
 
     /// The connection was made and then lost, so the daemon is there.
     @Test func aConnectionThatWasMadeIsNoAbsence() {
-        let error = ConnectFailure.error(ChannelError.ioOnClosedChannel, at: "/s")
+        let error = ClientError(ChannelError.ioOnClosedChannel, at: "/s")
         guard case .connectionLost = error else {
             Issue.record("\(error)")
             return

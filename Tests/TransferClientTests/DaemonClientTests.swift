@@ -12,7 +12,7 @@ import TransferRPC
 struct DaemonClientTests {
     @Test func callsAMethod() async throws {
         try await withDaemon { client, daemon in
-            let added = try await client.call(AddTasks.self, .init(session: "work", tasks: [TaskSpec()]))
+            let added = try await client.call(Methods.addTasks, .init(session: "work", tasks: [TaskSpec()]))
             #expect(added.tasks == [.init(id: TaskID(1), state: .queued)])
             #expect(daemon.requests.first?.contains("\"session\":\"work\"") == true)
         }
@@ -21,7 +21,7 @@ struct DaemonClientTests {
     @Test func errorsArriveWhole() async throws {
         try await withDaemon { client, _ in
             let error = await #expect(throws: TransferError.self) {
-                try await client.call(GetTask.self, .init(id: TaskID(9)))
+                try await client.call(Methods.getTask, .init(id: TaskID(9)))
             }
             #expect(error == TransferError(.taskNotFound, "There is no task 9.", details: ["task": 9]))
         }
@@ -38,7 +38,9 @@ struct DaemonClientTests {
         daemon.serve(server)
         for _ in 0..<300 {
             let client = try await DaemonClient.connect(to: folder.file("s"))
-            let error = await #expect(throws: TransferError.self) { try await client.call(GetSettings.self, .init()) }
+            let error = await #expect(throws: TransferError.self) {
+                try await client.call(Methods.getSettings, .init())
+            }
             #expect(error?.code == .limitReached)
             await client.close()
         }
@@ -47,7 +49,7 @@ struct DaemonClientTests {
 
     @Test func saysWhenAnAnswerIsNotUnderstood() async throws {
         try await withDaemon { client, _ in
-            let error = await #expect(throws: ClientError.self) { try await client.call(GetSettings.self, .init()) }
+            let error = await #expect(throws: ClientError.self) { try await client.call(Methods.getSettings, .init()) }
             guard case .protocolMismatch(let method, _)? = error else {
                 Issue.record("\(String(describing: error))")
                 return
@@ -73,7 +75,7 @@ struct DaemonClientTests {
     @Test func piecesOfABodyGoToWhoWaitsForThem() async throws {
         try await withDaemon { client, _ in
             let (body, other) = (client.body(of: TaskID(7)), client.body(of: TaskID(8)))
-            #expect(try await client.call(GiveCredit.self, .init(id: TaskID(7), bytes: 3)).credit == 0)
+            #expect(try await client.call(Methods.giveCredit, .init(id: TaskID(7), bytes: 3)).credit == 0)
             client.endBody(of: TaskID(7))
             client.endBody(of: TaskID(8))
             var pieces: [TaskData] = []
@@ -107,20 +109,20 @@ struct DaemonClientTests {
     @Test func tellsWhenTheDaemonGoes() async throws {
         try await withDaemon { client, daemon in
             let (_, _, events) = try await client.subscribe(.init())
-            let pending = Task { try await client.call(DaemonInfo.self, .init()) }
+            let pending = Task { try await client.call(Methods.daemonInfo, .init()) }
             #expect(await eventually { daemon.requests.contains { $0.hasPrefix("daemon.info") } })
             await daemon.stop()
             let error = await #expect(throws: ClientError.self) { try await pending.value }
             #expect(error == .connectionLost("the daemon closed the connection"))
             await #expect(throws: ClientError.self) { for try await _ in events {} }
-            await #expect(throws: ClientError.self) { try await client.call(DaemonInfo.self, .init()) }
+            await #expect(throws: ClientError.self) { try await client.call(Methods.daemonInfo, .init()) }
         }
     }
 
     /// The daemon accepts connections, but never answers.
     @Test func aSilentDaemonIsGivenUp() async throws {
         try await withDaemon(patience: .seconds(2)) { client, _ in
-            let error = await #expect(throws: ClientError.self) { try await client.call(DaemonInfo.self, .init()) }
+            let error = await #expect(throws: ClientError.self) { try await client.call(Methods.daemonInfo, .init()) }
             #expect(error == .noAnswer(socket: client.socketPath, method: "daemon.info", seconds: 3))
             #expect(error?.description.contains(client.socketPath) == true)
         }
@@ -130,7 +132,7 @@ struct DaemonClientTests {
         // A test with a sanitizer on a busy machine may take seconds for an answer, too.
         try await withDaemon(patience: .seconds(24)) { client, daemon in
             daemon.answersInfo()
-            let pending = Task { try await client.call(DaemonStats.self, .init()) }
+            let pending = Task { try await client.call(Methods.daemonStats, .init()) }
             for count in 1...2 {
                 #expect(await eventually { daemon.requests.count { $0.hasPrefix("daemon.info") } >= count })
             }
@@ -138,7 +140,7 @@ struct DaemonClientTests {
             // The client does not understand the empty object, which shows that it has arrived.
             let error = await #expect(throws: ClientError.self) { try await pending.value }
             guard case .protocolMismatch? = error else { Issue.record("\(String(describing: error))"); return }
-            _ = try await client.call(AddTasks.self, .init(session: "work", tasks: [TaskSpec()]))
+            _ = try await client.call(Methods.addTasks, .init(session: "work", tasks: [TaskSpec()]))
         }
     }
 
@@ -187,15 +189,15 @@ final class FakeDaemon: RequestHandler {
         let parameters = String(decoding: request.parameters ?? [], as: UTF8.self)
         state.withLockedValue { $0.requests.append("\(request.method) \(parameters)") }
         switch request.method {
-        case AddTasks.name:
+        case Methods.addTasks.name:
             return RPCAnswer(.success(Array("{\"tasks\":[{\"id\":1,\"state\":\"queued\",\"new\":0}]}".utf8)))
-        case GetTask.name:
+        case Methods.getTask.name:
             return RPCAnswer(
                 .failure(
                     RPCError(
                         code: -32000, message: "There is no task 9.", cause: "task.not_found",
                         details: Array("{\"task\":9}".utf8))))
-        case Subscribe.name:
+        case Methods.subscribe.name:
             let head = Self.eventCount
             return RPCAnswer(.success(Array("{\"subscription\":\"s1\",\"head\":\(head)}".utf8))) {
                 for number in 1...head { connection.send(Self.event(number)) }
@@ -204,7 +206,7 @@ final class FakeDaemon: RequestHandler {
                         "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"subscription\":\"s1\",\"type\":\"task.new\"}}"
                             .utf8))
             }
-        case GiveCredit.name:
+        case Methods.giveCredit.name:
             for offset in 0..<3 {
                 connection.send(
                     Array(
@@ -212,12 +214,12 @@ final class FakeDaemon: RequestHandler {
                             .utf8))
             }
             return RPCAnswer(.success(Array("{\"credit\":0}".utf8)))
-        case DaemonInfo.name where state.withLockedValue({ $0.answersInfo }):
+        case Methods.daemonInfo.name where state.withLockedValue({ $0.answersInfo }):
             return RPCAnswer(.success(Array("{}".utf8)))
-        case DaemonInfo.name, DaemonStats.name:
+        case Methods.daemonInfo.name, Methods.daemonStats.name:
             await withCheckedContinuation { continuation in state.withLockedValue { $0.held.append(continuation) } }
             return RPCAnswer(.success(Array("{}".utf8)))
-        case GetSettings.name: return RPCAnswer(.success(Array("[]".utf8)))
+        case Methods.getSettings.name: return RPCAnswer(.success(Array("[]".utf8)))
         default: return RPCAnswer(.success(Array("{}".utf8)))
         }
     }

@@ -15,7 +15,7 @@ struct ReferenceTests {
     }
 
     @Test func everyMethodOfTheContractIsDeclaredOnce() {
-        let names = allMethods.map { $0.name }
+        let names = Methods.all.map { $0.name }
         #expect(Set(names).count == names.count)
         #expect(
             Set(names) == [
@@ -35,7 +35,7 @@ struct ReferenceTests {
 
     @Test func documentNamesEveryMethodEventAndError() {
         let text = ProtocolReference.markdown()
-        for method in allMethods { #expect(text.contains("### \(method.name)\n")) }
+        for method in Methods.all { #expect(text.contains("### \(method.name)\n")) }
         for type in EventType.allCases { #expect(text.contains("| `\(type.rawValue)` |")) }
         let errors = ProtocolReference.errorsMarkdown()
         for code in ErrorCode.allCases { #expect(errors.contains("| `\(code.rawValue)` |")) }
@@ -62,7 +62,7 @@ struct ReferenceTests {
     @Test func openRPCDescribesEveryMethodAndResolvesItsReferences() throws {
         let text = ProtocolReference.openRPC()
         let document = try ForeignJSON.value(text.utf8)
-        #expect(document["methods"]?.arrayValue?.compactMap { $0["name"]?.stringValue } == allMethods.map { $0.name })
+        #expect(document["methods"]?.arrayValue?.compactMap { $0["name"]?.stringValue } == Methods.all.map { $0.name })
         let schemas = try #require(document["components"]?["schemas"])
         for reference in text.matches(of: /"#\/components\/schemas\/([A-Za-z]*)"/) {
             #expect(schemas[String(reference.1)] != nil, "\(reference.1) is missing")

@@ -13,7 +13,7 @@ struct UnbuiltNamesTests {
     ])
     func refusesFieldsOfSessionsByName(_ member: String) throws {
         let text = "{\"id\":\"s\",\"configuration\":{\(member)}}"
-        let parameters = try WireCoding.parameters(of: OpenSession.self, from: Array(text.utf8))
+        let parameters = try JSONCoding.decode(OpenSession.self, from: Array(text.utf8))
         let configuration = try #require(parameters.configuration)
         let error = try #require(throws: TransferError.self) {
             try configuration.checkIsBuilt(path: "configuration")
@@ -32,17 +32,16 @@ struct UnbuiltNamesTests {
             }
         }
         let task = message {
-            _ = try WireCoding.parameters(of: AddTasks.self, from: Array(#"{"tasks":[{"url":"x","uri":"y"}]}"#.utf8))
+            _ = try JSONCoding.decode(AddTasks.self, from: Array(#"{"tasks":[{"url":"x","uri":"y"}]}"#.utf8))
         }
         #expect(task.contains("Known here: ") && task.contains("retry"))
         let session = message {
-            _ = try WireCoding.parameters(
-                of: OpenSession.self, from: Array(#"{"id":"s","configuration":{"x":1}}"#.utf8))
+            _ = try JSONCoding.decode(OpenSession.self, from: Array(#"{"id":"s","configuration":{"x":1}}"#.utf8))
         }
         #expect(session.contains("launch") && !session.contains("isDiscretionary"))
-        let none = message { _ = try WireCoding.parameters(of: GetSettings.self, from: Array(#"{"x":1}"#.utf8)) }
+        let none = message { _ = try JSONCoding.decode(Nothing.self, from: Array(#"{"x":1}"#.utf8)) }
         #expect(none == "x: no such field; there are none here.")
-        let order = message { _ = try WireCoding.parameters(of: ListTasks.self, from: Array(#"{"order":"x"}"#.utf8)) }
+        let order = message { _ = try JSONCoding.decode(ListTasks.self, from: Array(#"{"order":"x"}"#.utf8)) }
         #expect(order == "order: give one of oldest, newest, queue, finished, activity.")
     }
 

@@ -4,25 +4,22 @@ import TransferRPC
 import TransferStore
 
 /// cache.info and cache.remove. Both concern only the user who asks.
-struct CacheHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(CacheInfo.self) { parameters, context in
+enum CacheHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.cacheInfo) { parameters, context in
             let usage = try await Self.usage(parameters.storage, context, services)
-            return CacheInfo.Result(
+            return Caches(
                 storages: usage.sorted { $0.name < $1.name }.map { name, memory, disk in
                     CacheStorageView(
                         storage: name, memoryUsage: ByteCount(Int64(memory.bytes)), memoryEntries: memory.entries,
                         diskUsage: ByteCount(Int64(disk.bytes)), diskEntries: disk.entries)
                 })
         }
-        table.add(RemoveCached.self) { parameters, context in
+        table.add(Methods.removeCached) { parameters, context in
             let url = try parameters.url.map { try URLRules.parse($0).requestURL }
             let storages = try await Self.usage(parameters.storage, context, services).map { Self.storage($0.name) }
             let removed = await services.cache.remove(context.peer.uid, storages, url: url, since: parameters.since)
-            return RemoveCached.Result(memoryEntries: removed.memory, diskEntries: removed.disk)
+            return RemovedCached(memoryEntries: removed.memory, diskEntries: removed.disk)
         }
     }
 

@@ -3,26 +3,18 @@ import TransferRPC
 import TransferStore
 
 /// task.pause, task.resume, task.cancel, task.retry and task.remove.
-struct ControlHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        @Sendable func perform(
-            _ action: TaskAction, _ selection: ControlSelection, _ context: RequestContext
-        ) async throws -> ControlResult {
-            try await Self.perform(action, selection, context, services)
+enum ControlHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.pauseTasks) { try await perform(.pause, $0, $1, services) }
+        table.add(Methods.resumeTasks) { try await perform(.resume, $0, $1, services) }
+        table.add(Methods.retryTasks) {
+            try await perform($0.sourceChanged == true ? .resend : .retry, $0.selection, $1, services)
         }
-        table.add(PauseTasks.self) { try await perform(.pause, $0, $1) }
-        table.add(ResumeTasks.self) { try await perform(.resume, $0, $1) }
-        table.add(RetryTasks.self) {
-            try await perform($0.sourceChanged == true ? .resend : .retry, $0.selection, $1)
+        table.add(Methods.cancelTasks) {
+            try await perform(.cancel(keepPartial: $0.keepPartial ?? false), $0.selection, $1, services)
         }
-        table.add(CancelTasks.self) {
-            try await perform(.cancel(keepPartial: $0.keepPartial ?? false), $0.selection, $1)
-        }
-        table.add(RemoveTasks.self) {
-            try await perform(.remove(deleteFile: $0.deleteFile ?? false), $0.selection, $1)
+        table.add(Methods.removeTasks) {
+            try await perform(.remove(deleteFile: $0.deleteFile ?? false), $0.selection, $1, services)
         }
     }
 

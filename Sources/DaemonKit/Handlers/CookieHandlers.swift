@@ -5,31 +5,28 @@ import TransferRPC
 import TransferStore
 
 /// cookies.list, cookies.set and cookies.remove. All concern only the user who asks.
-struct CookieHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(ListCookies.self) { parameters, context in
+enum CookieHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.listCookies) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             let cookies = services.keepers.cookies.list(place).filter { Self.isWithin($0, parameters.domain) }
-            return ListCookies.Result(
+            return ListedCookies(
                 cookies: cookies.map { CookieView($0, secrets: parameters.secrets ?? false) })
         }
-        table.add(SetCookies.self) { parameters, context in
+        table.add(Methods.setCookies) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             guard parameters.cookies.count <= Bounds.cookies else {
                 throw TransferError.bad("cookies", "at most \(Bounds.cookies) in one call.")
             }
             try SpecRules(path: "").check(parameters.cookies)
             let done = try await services.keepers.cookies.set(parameters.cookies, in: place)
-            return SetCookies.Result(
+            return StoredCookies(
                 set: parameters.cookies.count, replaced: done.replaced, unchanged: done.unchanged,
                 expired: done.expired, evicted: done.evicted)
         }
-        table.add(RemoveCookies.self) { parameters, context in
+        table.add(Methods.removeCookies) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            return RemoveCookies.Result(
+            return RemovedCookies(
                 removed: try await services.keepers.cookies.remove(in: place) { cookie in
                     Self.isWithin(cookie, parameters.domain) && parameters.path.map { $0 == cookie.path } ?? true
                         && parameters.name.map { $0 == cookie.name } ?? true

@@ -5,29 +5,26 @@ import TransferRPC
 import TransferStore
 
 /// credentials.list, credentials.set and credentials.remove. All concern only the user who asks.
-struct CredentialHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(ListCredentials.self) { parameters, context in
+enum CredentialHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.listCredentials) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            return ListCredentials.Result(
+            return ListedCredentials(
                 credentials: services.keepers.credentials.list(place).map(CredentialView.init))
         }
-        table.add(SetCredential.self) { parameters, context in
+        table.add(Methods.setCredential) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             let credential = try Self.credential(parameters)
             try await services.keepers.credentials.set(credential, isDefault: parameters.isDefault, in: place)
             let stored = services.keepers.credentials.list(place).last {
                 $0.space == credential.space && $0.username == credential.username
             }
-            return SetCredential.Result(credential: CredentialView(stored ?? credential))
+            return SetCredentialResult(credential: CredentialView(stored ?? credential))
         }
-        table.add(RemoveCredentials.self) { parameters, context in
+        table.add(Methods.removeCredentials) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             let space = try parameters.protectionSpace.normalized("protectionSpace")
-            return RemoveCredentials.Result(
+            return RemovedCredentials(
                 removed: try await services.keepers.credentials.remove(
                     at: space, username: parameters.username, in: place))
         }
@@ -43,7 +40,7 @@ struct CredentialHandlers {
     }
 
     /// - Throws: `request.bad_field`.
-    static func credential(_ parameters: SetCredential.Parameters) throws(TransferError) -> StoredCredential {
+    static func credential(_ parameters: SetCredential) throws(TransferError) -> StoredCredential {
         let space = try parameters.protectionSpace.normalized("protectionSpace")
         let given = parameters.credential
         try SpecRules(path: "credential").check(given)

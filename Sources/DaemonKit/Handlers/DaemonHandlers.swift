@@ -6,33 +6,32 @@ import TransferRPC
 import TransferStore
 
 /// daemon.info, daemon.stats and rpc.discover.
-struct DaemonHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(DaemonInfo.self) { _, context in await Self.info(services, context.peer) }
-        table.add(DaemonStats.self) { _, context in try await Self.stats(services, context) }
-        table.add(fixed: Discover.self) { ProtocolReference.openRPC(version: services.facts.version) }
+enum DaemonHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.daemonInfo) { _, context in await Self.info(services, context.peer) }
+        table.add(Methods.daemonStats) { _, context in try await Self.stats(services, context) }
+        table.add(fixed: Methods.discover) { ProtocolReference.openRPC(version: services.facts.version) }
     }
 
     /// What this machine has.
-    private static let features = Feature.allCases.filter { $0 != .decisionsNegotiate || Kerberos.isInstalled }
+    private static let features = RPCCatalog.features.filter {
+        $0 != RPCCatalog.kerberosFeature || Kerberos.isInstalled
+    }
 
-    private static func info(_ services: Services, _ asking: Peer) async -> DaemonInfo.Result {
+    private static func info(_ services: Services, _ asking: Peer) async -> DaemonInfo {
         let facts = services.facts
         let sockets = facts.sockets()
-        return DaemonInfo.Result(
+        return DaemonInfo(
             name: "dld", version: facts.version, protocol: RPCCatalog.protocolVersion, pid: getpid(),
             uid: UserID(getuid()), mode: facts.mode,
             administrator: facts.mode == .system ? asking.isAdmin : nil, socket: sockets.first ?? "", sockets: sockets,
             stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking.uid),
             startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
-            schemes: await facts.schemes(), features: Self.features.map(\.rawValue),
+            schemes: await facts.schemes(), features: features,
             damage: services.durable.store.damage?.message)
     }
 
-    private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats.Result {
+    private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats {
         let owner = context.peer.isAdmin ? nil : context.peer.uid
         let (durable, head) = try await services.durable.store.read {
             (try $0.counts(owner: owner), try $0.eventHead())
@@ -50,7 +49,7 @@ struct DaemonHandlers {
         let readers = [services.durable.reader, services.volatile.services.reader]
         let throughput = readers.map { $0.throughput() }.reduce(Throughput(), +)
         let active = readers.flatMap { $0.progressSnapshot() }.count { owner == nil || $0.session.owner == owner }
-        return DaemonStats.Result(
+        return DaemonStats(
             tasks: [TaskState: Int].byName(counts), activeTransfers: active,
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
             bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),

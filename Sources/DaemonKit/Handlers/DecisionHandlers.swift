@@ -2,12 +2,9 @@ import TransferModel
 import TransferRPC
 
 /// decision.list and decision.answer.
-struct DecisionHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(ListDecisions.self) { parameters, context in
+enum DecisionHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.listDecisions) { parameters, context in
             let owner = try context.scope(parameters.owner).owner
             if let tasks = parameters.tasks, tasks.count > ListTasks.largestSelection {
                 throw TransferError.bad("tasks", "at most \(ListTasks.largestSelection) in one call.")
@@ -21,10 +18,10 @@ struct DecisionHandlers {
                 parameters.session, parameters.tasks, context)
             let all = durable + volatile
             let isTruncated = isCut || alsoCut || all.count > Bounds.listedDecisions
-            return ListDecisions.Result(
+            return ListedDecisions(
                 decisions: Array(all.prefix(Bounds.listedDecisions)), truncated: isTruncated ? true : nil)
         }
-        table.add(AnswerDecision.self) { parameters, context in
+        table.add(Methods.answerDecision) { parameters, context in
             guard parameters.id.isVolatile else {
                 return try await services.durable.decisions.answer(parameters, by: context.peer)
             }

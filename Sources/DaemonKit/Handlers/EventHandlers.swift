@@ -3,42 +3,39 @@ import TransferRPC
 import TransferStore
 
 /// The event methods.
-struct EventHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
+enum EventHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
         let feed = services.feed
-        table.add(replying: Subscribe.self) { parameters, context in
+        table.add(replying: Methods.subscribe) { parameters, context in
             let request = try Self.request(parameters, context)
             let ticket = try await feed.subscribe(request, for: context.connection)
-            let place = Subscribe.Result(subscription: ticket.name, after: ticket.after, head: ticket.head)
+            let place = Subscribed(subscription: ticket.name, after: ticket.after, head: ticket.head)
             return Reply(place) { feed.begin(ticket) }
         }
-        table.add(Unsubscribe.self) { parameters, context in
+        table.add(Methods.unsubscribe) { parameters, context in
             try feed.unsubscribe(parameters.subscription, of: context.connection.id)
             return Nothing()
         }
-        table.add(AcknowledgeEvents.self) { parameters, context in
+        table.add(Methods.acknowledgeEvents) { parameters, context in
             try SessionHandlers.check(name: parameters.subscriber, field: "subscriber")
             try await feed.log.acknowledge(
                 parameters.subscriber, owner: context.peer.uid, parameters.sequence)
             return Nothing()
         }
-        table.add(ForgetSubscriber.self) { parameters, context in
+        table.add(Methods.forgetSubscriber) { parameters, context in
             guard try await feed.log.forget(parameters.subscriber, owner: context.peer.uid) else {
                 throw Self.unknown(parameters.subscriber)
             }
             return Nothing()
         }
-        table.add(ListEvents.self) { parameters, context in
+        table.add(Methods.listEvents) { parameters, context in
             try await Self.list(parameters, context, services)
         }
     }
 
     private static func list(
-        _ parameters: ListEvents.Parameters, _ context: RequestContext, _ services: Services
-    ) async throws -> ListEvents.Result {
+        _ parameters: ListEvents, _ context: RequestContext, _ services: Services
+    ) async throws -> ListedEvents {
         try checkLength(parameters.sessions, parameters.tasks)
         let filter = EventFilter(
             owner: try context.scope(parameters.owner), sessions: parameters.sessions, tasks: parameters.tasks,
@@ -55,13 +52,13 @@ struct EventHandlers {
         query.bytes = Bounds.pageBytes
         let page = try await services.durable.store.eventPage(query)
         try after.requireUpTo(page.head)
-        return ListEvents.Result(
+        return ListedEvents(
             events: page.events.map { EventView($0) }, nextAfter: page.isCut ? page.events.last?.sequence : nil,
             first: page.first, head: page.head)
     }
 
     private static func request(
-        _ parameters: Subscribe.Parameters, _ context: RequestContext
+        _ parameters: Subscribe, _ context: RequestContext
     ) throws(TransferError) -> SubscriptionRequest {
         if let name = parameters.subscriber { try SessionHandlers.check(name: name, field: "subscriber") }
         if let interval = parameters.progressInterval, interval != 0,

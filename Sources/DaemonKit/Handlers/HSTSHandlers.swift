@@ -5,22 +5,19 @@ import TransferRPC
 import TransferStore
 
 /// hsts.list and hsts.remove. Both concern only the user who asks.
-struct HSTSHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(ListHSTS.self) { parameters, context in
+enum HSTSHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.listHSTS) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
             let wanted = try Self.domain(parameters)
             let hosts = services.keepers.hsts.list(place).filter { host in
                 wanted.map { HostName.matches(host.domain, domain: $0) } ?? true
             }
-            return ListHSTS.Result(hosts: hosts)
+            return ListedHSTS(hosts: hosts)
         }
-        table.add(RemoveHSTS.self) { parameters, context in
+        table.add(Methods.removeHSTS) { parameters, context in
             let place = try await Self.place(parameters.session, context, services)
-            return RemoveHSTS.Result(
+            return RemovedHSTS(
                 removed: try await services.keepers.hsts.forget(Self.domain(parameters), in: place))
         }
     }

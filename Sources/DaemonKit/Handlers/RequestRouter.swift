@@ -18,18 +18,18 @@ package final class RequestRouter: RequestHandler {
 
     package init(services: Services, peers: PeerDirectory, logger: Logger) {
         var table = HandlerTable()
-        DaemonHandlers(services: services).register(in: &table)
-        SettingsHandlers(services: services).register(in: &table)
-        SessionHandlers(services: services).register(in: &table)
-        TaskHandlers(services: services).register(in: &table)
-        DecisionHandlers(services: services).register(in: &table)
-        CookieHandlers(services: services).register(in: &table)
-        CacheHandlers(services: services).register(in: &table)
-        CredentialHandlers(services: services).register(in: &table)
-        HSTSHandlers(services: services).register(in: &table)
-        TrustHandlers(services: services).register(in: &table)
-        ControlHandlers(services: services).register(in: &table)
-        EventHandlers(services: services).register(in: &table)
+        DaemonHandlers.register(in: &table, services)
+        SettingsHandlers.register(in: &table, services)
+        SessionHandlers.register(in: &table, services)
+        TaskHandlers.register(in: &table, services)
+        DecisionHandlers.register(in: &table, services)
+        CookieHandlers.register(in: &table, services)
+        CacheHandlers.register(in: &table, services)
+        CredentialHandlers.register(in: &table, services)
+        HSTSHandlers.register(in: &table, services)
+        TrustHandlers.register(in: &table, services)
+        ControlHandlers.register(in: &table, services)
+        EventHandlers.register(in: &table, services)
         handlers = table.handlers
         self.services = services
         self.peers = peers
@@ -98,8 +98,9 @@ package final class RequestRouter: RequestHandler {
 
     /// Methods that change nothing and may have long answers.
     private static let looks: Set<String> = [
-        ListTasks.name, GetTask.name, ReadBody.name, ListSessions.name, GetSession.name, ListEvents.name,
-        ListSettings.name, DaemonStats.name, Discover.name,
+        Methods.listTasks.name, Methods.getTask.name, Methods.readBody.name, Methods.listSessions.name,
+        Methods.getSession.name, Methods.listEvents.name,
+        Methods.listSettings.name, Methods.daemonStats.name, Methods.discover.name,
     ]
 
     private func refusal(_ error: any Error, of request: RPCRequest) -> RPCError {
@@ -123,28 +124,28 @@ struct HandlerTable {
 
     /// Adds a method that does nothing after its answer.
     mutating func add<M: RPCMethod>(
-        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> M.Result
+        _ method: M, _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> M.Result
     ) {
         add(replying: method) { Reply(try await body($0, $1)) }
     }
 
     /// Adds a method that writes its result itself, byte for byte as `M.Result` would be.
     mutating func add<M: RPCMethod>(
-        writing method: M.Type, _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> [UInt8]
+        writing method: M, _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> [UInt8]
     ) {
-        handlers[M.name] = { text, context in
-            Reply(try await body(try WireCoding.parameters(of: method, from: text), context))
+        handlers[method.name] = { text, context in
+            Reply(try await body(try JSONCoding.decode(M.Parameters.self, from: text), context))
         }
     }
 
     /// Adds a method that always gives the same answer, which is encoded once.
-    mutating func add<M: RPCMethod>(fixed method: M.Type, _ body: @escaping @Sendable () -> M.Result) {
+    mutating func add<M: RPCMethod>(fixed method: M, _ body: @escaping @Sendable () -> M.Result) {
         let written = Guarded<[UInt8]?>(nil)
-        handlers[M.name] = { text, _ in
-            _ = try WireCoding.parameters(of: method, from: text)
+        handlers[method.name] = { text, _ in
+            _ = try JSONCoding.decode(M.Parameters.self, from: text)
             return Reply(
                 written.withLock { written in
-                    let answer = written ?? WireCoding.encode(body())
+                    let answer = written ?? JSONCoding.encode(body())
                     written = answer
                     return answer
                 })
@@ -153,12 +154,12 @@ struct HandlerTable {
 
     /// Adds a method that has work to do after its answer.
     mutating func add<M: RPCMethod>(
-        replying method: M.Type,
+        replying method: M,
         _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> Reply<M.Result>
     ) {
-        handlers[M.name] = { text, context in
-            let reply = try await body(try WireCoding.parameters(of: method, from: text), context)
-            return Reply(WireCoding.encode(reply.value), afterwards: reply.afterwards)
+        handlers[method.name] = { text, context in
+            let reply = try await body(try JSONCoding.decode(M.Parameters.self, from: text), context)
+            return Reply(JSONCoding.encode(reply.value), afterwards: reply.afterwards)
         }
     }
 }
@@ -172,7 +173,7 @@ extension RPCError {
         let repeated = error.details.mapValues { value in
             value.stringValue.map { .string(Self.shortened($0, to: 4096)) } ?? value
         }
-        let details = WireCoding.encode(JSONValue.object(repeated))
+        let details = JSONCoding.encode(JSONValue.object(repeated))
         self.init(
             code: error.code.rpcCode, message: Self.shortened(error.message, to: 8192), cause: error.code.rawValue,
             retryable: error.retryable,

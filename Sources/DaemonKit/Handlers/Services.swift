@@ -42,7 +42,7 @@ package struct Services: Sendable {
 package protocol SettingsServing: Sendable {
     func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)]
     /// Returns every setting, with the current values in the files.
-    func list() async -> ListSettings.Result
+    func list() async -> SettingsInForce
     /// Checks, stores and applies all changes or none; `.null` removes a run-time value.
     /// - Throws: `request.bad_field` for values out of range and for settings that a stronger origin pins.
     func set(_ changes: [String: JSONValue], by peer: Peer) async throws

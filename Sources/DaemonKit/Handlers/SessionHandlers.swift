@@ -4,12 +4,9 @@ import TransferRPC
 import TransferStore
 
 /// The session methods.
-struct SessionHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(OpenSession.self) { parameters, context in
+enum SessionHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.openSession) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
             try Self.check(identifier: parameters.id)
             await services.volatile.waitForEnd(of: key, by: context.connection)
@@ -23,36 +20,30 @@ struct SessionHandlers {
             }
             return try await Self.open(key, parameters, context, services)
         }
-        table.add(GetSession.self) { parameters, context in
+        table.add(Methods.getSession) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
             return try await services.tasks(of: key, context).store.read { snapshot in
                 guard let session = try snapshot.session(key) else { throw TransferError.noSession(key.identifier) }
                 return try Self.view(session, snapshot)
             }
         }
-        table.add(ListSessions.self) { parameters, context in
+        table.add(Methods.listSessions) { parameters, context in
             try await Self.list(parameters, context, services)
         }
-        table.add(PauseSession.self) { parameters, context in
-            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            let tasks = try services.tasks(of: key, context)
-            return try await Self.view(try await tasks.sessions.pause(key), tasks.store)
+        func change(
+            _ method: Method<SessionReference, SessionView>,
+            _ body: @escaping @Sendable (any SessionServing, SessionKey) async throws -> SessionRecord
+        ) {
+            table.add(method) { parameters, context in
+                let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
+                let tasks = try services.tasks(of: key, context)
+                return try await Self.view(try await body(tasks.sessions, key), tasks.store)
+            }
         }
-        table.add(ResumeSession.self) { parameters, context in
-            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            let tasks = try services.tasks(of: key, context)
-            return try await Self.view(try await tasks.sessions.resume(key), tasks.store)
-        }
-        table.add(FinishSession.self) { parameters, context in
-            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            let tasks = try services.tasks(of: key, context)
-            return try await Self.view(try await tasks.sessions.finish(key), tasks.store)
-        }
-        table.add(InvalidateSession.self) { parameters, context in
-            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            let tasks = try services.tasks(of: key, context)
-            return try await Self.view(try await tasks.sessions.invalidate(key), tasks.store)
-        }
+        change(Methods.pauseSession) { try await $0.pause($1) }
+        change(Methods.resumeSession) { try await $0.resume($1) }
+        change(Methods.finishSession) { try await $0.finish($1) }
+        change(Methods.invalidateSession) { try await $0.invalidate($1) }
     }
 
     private static let fieldsOfAdministrators: Set = [
@@ -62,7 +53,7 @@ struct SessionHandlers {
     ]
 
     private static func open(
-        _ key: SessionKey, _ parameters: OpenSession.Parameters, _ context: RequestContext, _ services: Services
+        _ key: SessionKey, _ parameters: OpenSession, _ context: RequestContext, _ services: Services
     ) async throws -> SessionView {
         let isVolatile = try services.volatile.owns(key, context.connection.id)
         let wanted = parameters.kind ?? (isVolatile ? nil : .background)
@@ -87,12 +78,12 @@ struct SessionHandlers {
 
     /// The durable sessions, and after them the volatile ones of the connection.
     private static func list(
-        _ parameters: ListSessions.Parameters, _ context: RequestContext, _ services: Services
-    ) async throws -> ListSessions.Result {
+        _ parameters: ListSessions, _ context: RequestContext, _ services: Services
+    ) async throws -> ListedSessions {
         let scope = try context.scope(parameters.owner)
         let limit = try TaskHandlers.pageSize(
             parameters.limit, default: ListSessions.largestLimit, largest: ListSessions.largestLimit)
-        var result = ListSessions.Result(sessions: [], nextCursor: nil)
+        var result = ListedSessions(sessions: [], nextCursor: nil)
         var own = services.volatile.own(context, in: scope)[...]
         if let cursor = parameters.cursor, cursor.hasPrefix(volatile) {
             let last = String(cursor.dropFirst(volatile.count))
@@ -102,7 +93,7 @@ struct SessionHandlers {
             result = try await services.durable.store.read { snapshot in
                 let page = try snapshot.sessionPage(owner: scope.owner, after: last, limit: limit)
                 let cursor = page.isCut ? page.sessions.last.map { "\($0.key.owner).\($0.key.identifier)" } : nil
-                return ListSessions.Result(
+                return ListedSessions(
                     sessions: try page.sessions.map { try Self.view($0, snapshot) }, nextCursor: cursor)
             }
             if result.nextCursor != nil { return result }

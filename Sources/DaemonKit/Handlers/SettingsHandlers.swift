@@ -2,14 +2,11 @@ import TransferModel
 import TransferRPC
 
 /// settings.get, settings.list and settings.set.
-struct SettingsHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(GetSettings.self) { _, _ in Self.view(services) }
-        table.add(ListSettings.self) { _, _ in await services.settings.list() }
-        table.add(SetSettings.self) { parameters, context in
+enum SettingsHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.getSettings) { _, _ in Self.view(services) }
+        table.add(Methods.listSettings) { _, _ in await services.settings.list() }
+        table.add(Methods.setSettings) { parameters, context in
             try Self.checkMayChange(context.peer, services)
             let changes = parameters.values.map { ($0.key.rawValue, $0.value) }
             try await services.settings.set(Dictionary(uniqueKeysWithValues: changes), by: context.peer)

@@ -3,12 +3,9 @@ import TransferRPC
 import TransferStore
 
 /// task.add, task.get, task.list, task.update, task.resumeData, task.body and task.credit.
-struct TaskHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
-        let services = services
-        table.add(AddTasks.self) { parameters, context in
+enum TaskHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
+        table.add(Methods.addTasks) { parameters, context in
             guard !parameters.tasks.isEmpty else {
                 throw TransferError.bad("tasks", "name at least one task.")
             }
@@ -16,9 +13,9 @@ struct TaskHandlers {
                 owner: context.peer.uid, identifier: parameters.session ?? SessionKey.sharedIdentifier)
             let added = try await services.tasks(of: key, context).adder.add(
                 parameters.tasks, session: parameters.session, by: context.peer)
-            return AddTasks.Result(tasks: added)
+            return AddedTasks(tasks: added)
         }
-        table.add(GetTask.self) { parameters, context in
+        table.add(Methods.getTask) { parameters, context in
             let services = try await services.tasks(of: parameters.id, context)
             let record = try await services.reader.record(parameters.id, for: context.peer)
             let revealed = try await Self.revealed(record, parameters, services, context.peer)
@@ -35,7 +32,7 @@ struct TaskHandlers {
             }
             return view
         }
-        table.add(writing: ListTasks.self) { parameters, context in
+        table.add(writing: Methods.listTasks) { parameters, context in
             let page = try await Self.page(parameters, context, services)
             var views: [ListedTaskView] = []
             views.reserveCapacity(page.tasks.count)
@@ -56,28 +53,28 @@ struct TaskHandlers {
             }
             return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor).text
         }
-        table.add(UpdateTask.self) { parameters, context in
+        table.add(Methods.updateTask) { parameters, context in
             let services = try await services.tasks(of: parameters.id, context)
             return Self.view(try await services.updater.update(parameters, by: context.peer), services)
         }
-        table.add(TakeResumeData.self) { parameters, context in
+        table.add(Methods.takeResumeData) { parameters, context in
             let services = try await services.tasks(of: parameters.id, context)
-            return TakeResumeData.Result(
+            return TakenResumeData(
                 resumeData: try await services.updater.resumeData(parameters.id, by: context.peer))
         }
-        table.add(ReadBody.self) { parameters, context in
+        table.add(Methods.readBody) { parameters, context in
             let length = try Self.pieceLength(parameters)
             let services = try await services.tasks(of: parameters.id, context)
             let piece = try await services.reader.body(
                 parameters.id, from: ByteCount(parameters.offset ?? 0), atMost: ByteCount(length), for: context.peer)
-            return ReadBody.Result(data: piece.bytes.base64, eof: piece.isLast)
+            return BodyData(data: piece.bytes.base64, eof: piece.isLast)
         }
-        table.add(GiveCredit.self) { parameters, context in
+        table.add(Methods.giveCredit) { parameters, context in
             guard parameters.bytes > 0 else {
                 throw TransferError.bad("bytes", "1 or more.")
             }
             let stream = try await Self.stream(of: parameters.id, context, services)
-            return GiveCredit.Result(credit: stream.give(ByteCount(parameters.bytes)).rawValue)
+            return Credit(credit: stream.give(ByteCount(parameters.bytes)).rawValue)
         }
     }
 
@@ -106,7 +103,7 @@ struct TaskHandlers {
     /// One session is in one store. Wider lists include the connection's volatile tasks.
     /// - Throws: `session.in_use`.
     private static func page(
-        _ parameters: ListTasks.Parameters, _ context: RequestContext, _ services: Services
+        _ parameters: ListTasks, _ context: RequestContext, _ services: Services
     ) async throws -> (tasks: [ListedTask], total: Int?, nextCursor: String?) {
         let scope = try context.scope(parameters.owner)
         let query = try query(parameters, scope: scope)
@@ -124,7 +121,7 @@ struct TaskHandlers {
     /// Returns nil if the caller does not ask for secrets.
     /// - Throws: `permission.denied` for another user's task, even if an administrator asks.
     private static func revealed(
-        _ record: TaskRecord, _ parameters: GetTask.Parameters, _ services: TaskServices, _ peer: Peer
+        _ record: TaskRecord, _ parameters: GetTask, _ services: TaskServices, _ peer: Peer
     ) async throws -> RevealedTask? {
         guard parameters.secrets == true else { return nil }
         guard record.session.owner == peer.uid else {
@@ -150,7 +147,7 @@ struct TaskHandlers {
     }
 
     /// - Throws: `request.bad_field`.
-    private static func pieceLength(_ parameters: ReadBody.Parameters) throws(TransferError) -> Int64 {
+    private static func pieceLength(_ parameters: ReadBody) throws(TransferError) -> Int64 {
         guard (parameters.offset ?? 0) >= 0 else {
             throw TransferError.bad("offset", "0 or more.")
         }
@@ -161,8 +158,7 @@ struct TaskHandlers {
         return length
     }
 
-    private static func query(_ parameters: ListTasks.Parameters, scope: OwnerScope) throws(TransferError) -> TaskQuery
-    {
+    private static func query(_ parameters: ListTasks, scope: OwnerScope) throws(TransferError) -> TaskQuery {
         var query = TaskQuery(owner: scope.owner, session: parameters.session)
         query.states = parameters.states.map { Set($0) }
         query.kinds = parameters.kinds.map { Set($0) }
@@ -172,7 +168,7 @@ struct TaskHandlers {
         }
         query.match = parameters.match
         query.ids = try selection(parameters.ids, "ids")
-        query.tags = try selection(parameters.tags, "tags", most: ListTasks.mostTags)
+        query.tags = try selection(parameters.tags, "tags", most: Bounds.tags)
         query.clientTokens = try selection(parameters.clientTokens, "clientTokens")
         query.cursor = parameters.cursor
         query.limit = try pageSize(

@@ -3,17 +3,15 @@ import TransferModel
 import TransferRPC
 
 /// trust.list and trust.remove. Both concern only the user who asks.
-struct TrustHandlers {
-    let services: Services
-
-    func register(in table: inout HandlerTable) {
+enum TrustHandlers {
+    static func register(in table: inout HandlerTable, _ services: Services) {
         let trust = services.keepers.trust
-        table.add(ListTrust.self) { parameters, context in
+        table.add(Methods.listTrust) { parameters, context in
             let wanted = try Self.host(parameters)
-            return ListTrust.Result(servers: trust.list(context.peer.uid).filter { wanted == nil || $0.host == wanted })
+            return ListedTrust(servers: trust.list(context.peer.uid).filter { wanted == nil || $0.host == wanted })
         }
-        table.add(RemoveTrust.self) { parameters, context in
-            RemoveTrust.Result(removed: try await trust.remove(host: try Self.host(parameters), of: context.peer.uid))
+        table.add(Methods.removeTrust) { parameters, context in
+            RemovedTrust(removed: try await trust.remove(host: try Self.host(parameters), of: context.peer.uid))
         }
     }
 

@@ -8,7 +8,7 @@ package enum SettingsList {
     /// - Parameter edited: the configuration of a daemon that would start now; nil if it would refuse to start.
     package static func result(
         _ current: Configuration, _ edited: Configuration?, problem: String? = nil
-    ) -> ListSettings.Result {
+    ) -> SettingsInForce {
         let settings = SettingsTable.all.map { setting in
             let statements = current.statements[setting.name] ?? []
             let value = current.effectiveValue(of: setting)
@@ -23,7 +23,7 @@ package enum SettingsList {
                 overruled: overruled.isEmpty ? nil : overruled,
                 pending: edited.flatMap { pending(setting, current, $0) })
         }
-        return ListSettings.Result(settings: settings, files: current.files, problem: problem)
+        return SettingsInForce(settings: settings, files: current.files, problem: problem)
     }
 
     private static func pending(

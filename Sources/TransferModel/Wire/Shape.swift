@@ -174,6 +174,7 @@ public final class Row<Root>: Sendable {
     /// From a pointer to a `Root`.
     public typealias Write = @Sendable (UnsafeRawPointer, inout JSONWriter) -> Void
 
+    @usableFromInline
     init(
         _ name: String, _ field: Field, _ path: (AnyKeyPath & Sendable)?, isBuilt: Bool, _ secrecy: Secrecy,
         _ tasks: TaskUse?, _ option: String?, isDemanded: Bool, read: @escaping Read, write: @escaping Write,
@@ -220,19 +221,20 @@ public struct Rows<Root> {
         let place = Place(path)
         let quoted = Self.quoted(name)
         add(
-            name, Field(type, isRequired: isRequired, text), path, isBuilt: isBuilt, secrecy, tasks, option,
-            isDemanded: false,
-            read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
-            write: { root, writer in
-                guard let value = place.value(root) else { return }
-                writer.name(quoted)
-                value.write(to: &writer)
-            },
-            isSet: { $0[keyPath: path] != nil },
-            copy: { other, root in
-                if let value = other[keyPath: path] { root[keyPath: path] = value }
-            },
-            clear: { $0[keyPath: path] = nil })
+            Row(
+                name, Field(type, isRequired: isRequired, text), path, isBuilt: isBuilt, secrecy, tasks, option,
+                isDemanded: false,
+                read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
+                write: { root, writer in
+                    guard let value = place.value(root) else { return }
+                    writer.name(quoted)
+                    value.write(to: &writer)
+                },
+                isSet: { $0[keyPath: path] != nil },
+                copy: { other, root in
+                    if let value = other[keyPath: path] { root[keyPath: path] = value }
+                },
+                clear: { $0[keyPath: path] = nil }))
     }
 
     /// A member that is always written.
@@ -247,32 +249,22 @@ public struct Rows<Root> {
         let place = Place(path)
         let quoted = Self.quoted(name)
         add(
-            name, Field(type, isRequired: isRequired, text), path, isBuilt: true, .none, nil, nil,
-            isDemanded: isRequired,
-            read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
-            write: { root, writer in
-                let value = place.value(root)
-                if let omitted, omitted(value) { return }
-                writer.name(quoted)
-                value.write(to: &writer)
-            },
-            isSet: { omitted?($0[keyPath: path]) != true }, copy: { $1[keyPath: path] = $0[keyPath: path] },
-            clear: { _ in })
+            Row(
+                name, Field(type, isRequired: isRequired, text), path, isBuilt: true, .none, nil, nil,
+                isDemanded: isRequired,
+                read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
+                write: { root, writer in
+                    let value = place.value(root)
+                    if let omitted, omitted(value) { return }
+                    writer.name(quoted)
+                    value.write(to: &writer)
+                },
+                isSet: { omitted?($0[keyPath: path]) != true }, copy: { $1[keyPath: path] = $0[keyPath: path] },
+                clear: { _ in }))
     }
 
     @usableFromInline
-    mutating func add(
-        _ name: String, _ field: Field, _ path: (AnyKeyPath & Sendable)?, isBuilt: Bool, _ secrecy: Secrecy,
-        _ tasks: TaskUse?, _ option: String?, isDemanded: Bool, read: @escaping Row<Root>.Read,
-        write: @escaping Row<Root>.Write, isSet: @escaping @Sendable (Root) -> Bool,
-        copy: @escaping @Sendable (Root, inout Root) -> Void, clear: @escaping @Sendable (inout Root) -> Void
-    ) {
-        rows.append(
-            Row(
-                name, field, path, isBuilt: isBuilt, secrecy, tasks, option, isDemanded: isDemanded, read: read,
-                write: write,
-                isSet: isSet, copy: copy, clear: clear))
-    }
+    mutating func add(_ row: Row<Root>) { rows.append(row) }
 
     /// The name with its quotes and the colon.
     @usableFromInline
@@ -286,14 +278,15 @@ public struct Rows<Root> {
         let place = Place(part)
         for row in shape.rows where !others.contains(row.name) {
             add(
-                row.name, row.field, nil, isBuilt: row.isBuilt, row.secrecy, row.tasks, row.option,
-                isDemanded: row.isDemanded,
-                read: { (node, root) throws(TransferError) in try row.read(node, &root[keyPath: part]) },
-                write: { root, writer in
-                    withUnsafePointer(to: place.value(root)) { row.write(UnsafeRawPointer($0), &writer) }
-                },
-                isSet: { row.isSet($0[keyPath: part]) }, copy: { row.copy($0[keyPath: part], &$1[keyPath: part]) },
-                clear: { row.clear(&$0[keyPath: part]) })
+                Row(
+                    row.name, row.field, nil, isBuilt: row.isBuilt, row.secrecy, row.tasks, row.option,
+                    isDemanded: row.isDemanded,
+                    read: { (node, root) throws(TransferError) in try row.read(node, &root[keyPath: part]) },
+                    write: { root, writer in
+                        withUnsafePointer(to: place.value(root)) { row.write(UnsafeRawPointer($0), &writer) }
+                    },
+                    isSet: { row.isSet($0[keyPath: part]) }, copy: { row.copy($0[keyPath: part], &$1[keyPath: part]) },
+                    clear: { row.clear(&$0[keyPath: part]) }))
         }
     }
 }

@@ -47,10 +47,10 @@ extension SessionCore {
                 _ = revive(view, session)
             }
         }
-        var subscription = Subscribe.Parameters(subscriber: SessionOpening.subscriber(of: name))
+        var subscription = Subscribe(subscriber: SessionOpening.subscriber(of: name))
         subscription.sessions = [name]
         subscription.types = Notice.types
-        call(Subscribe.self, subscription) { [self] result in
+        call(Methods.subscribe, subscription) { [self] result in
             guard case .success(let subscribed) = result else { return }
             background.newest = max(background.newest, subscribed.after?.rawValue ?? 0)
             background.acknowledged = subscribed.after?.rawValue ?? 0
@@ -64,11 +64,11 @@ extension SessionCore {
 
     /// Events are numbered over all sessions: the newest of this one may be older than the head of the log.
     private func findHead(after sequence: SequenceNumber) {
-        var page = ListEvents.Parameters(after: .after(sequence))
+        var page = ListEvents(after: .after(sequence))
         page.sessions = [name]
         page.types = EventType.allCases.filter(\.isEnd)
         page.limit = 1000
-        call(ListEvents.self, page) { [self] result in
+        call(Methods.listEvents, page) { [self] result in
             guard case .success(let found) = result else { return }
             let last = found.events.last?.sequence ?? sequence
             if let next = found.nextAfter { return findHead(after: next) }
@@ -146,10 +146,10 @@ extension SessionCore {
         let delivered = background.delivered
         guard delivered > background.acknowledged else { return }
         background.acknowledged = delivered
-        let parameters = AcknowledgeEvents.Parameters(
+        let parameters = AcknowledgeEvents(
             subscriber: SessionOpening.subscriber(of: name), sequence: SequenceNumber(delivered))
         background.acknowledging += 1
-        call(AcknowledgeEvents.self, parameters) { [self] result in
+        call(Methods.acknowledgeEvents, parameters) { [self] result in
             if case .success = result { forget(upTo: delivered) }
             background.acknowledging -= 1
             finishInvalidationIfDone()
@@ -161,7 +161,7 @@ extension SessionCore {
         guard !ids.isEmpty else { return }
         for id in ids { background.forgettable[id] = nil }
         background.acknowledging += 1
-        call(RemoveTasks.self, .init(ControlSelection(ids: ids))) { [self] _ in
+        call(Methods.removeTasks, .init(ControlSelection(ids: ids))) { [self] _ in
             background.acknowledging -= 1
             finishInvalidationIfDone()
         }

@@ -164,7 +164,7 @@ final class SessionCore: @unchecked Sendable {
         else { return }
         isOver = true
         guard isVolatile else {
-            return callWhenOpen(InvalidateSession.self, .init(id: name)) { [self] _ in conclude() }
+            return callWhenOpen(Methods.invalidateSession, .init(id: name)) { [self] _ in conclude() }
         }
         conclude()
     }
@@ -284,7 +284,7 @@ final class SessionCore: @unchecked Sendable {
 
     /// - Parameter then: called on `queue`.
     func call<M: RPCMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
+        _ method: M, _ parameters: M.Parameters, then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
     ) {
         guard case .open(let client) = link else { return then(.failure(URLError(.networkConnectionLost))) }
         send(client, method, parameters, then)
@@ -292,7 +292,7 @@ final class SessionCore: @unchecked Sendable {
 
     /// The same, on any thread, once there is a connection.
     func callWhenOpen<M: RPCMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
+        _ method: M, _ parameters: M.Parameters, then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
     ) {
         queue.async { [self] in
             whenConnected { [self] client in
@@ -303,7 +303,7 @@ final class SessionCore: @unchecked Sendable {
     }
 
     private func send<M: RPCMethod>(
-        _ client: DaemonClient, _ method: M.Type, _ parameters: M.Parameters,
+        _ client: DaemonClient, _ method: M, _ parameters: M.Parameters,
         _ then: @escaping @Sendable (Result<M.Result, any Error>) -> Void
     ) {
         Task { [queue] in
@@ -332,7 +332,9 @@ final class SessionCore: @unchecked Sendable {
     private func notified(_ method: String, _ text: [UInt8], _ generation: Int) {
         guard generation == self.generation else { return }
         if method == RPCCatalog.dataNotification {
-            guard let piece = try? WireCoding.decode(TaskData.self, from: text), let course = courses[piece.task] else {
+            guard let piece = try? JSONCoding.decode(TaskData.self, from: text, lenient: true),
+                let course = courses[piece.task]
+            else {
                 return
             }
             return course.received(.data(Data(base64Encoded: piece.base64) ?? Data()))
@@ -379,7 +381,7 @@ extension SessionCore {
         let asks = submissions.contains { $0.delegate != nil }
         guard !asks || isAsking else {
             isAsking = true
-            return call(OpenSession.self, SessionOpening(self, asks: true).parameters) { [self] _ in addAll() }
+            return call(Methods.openSession, SessionOpening(self, asks: true).parameters) { [self] _ in addAll() }
         }
         var (tasks, specs): ([URLSessionTask], [TaskSpec]) = ([], [])
         var size = 0
@@ -404,7 +406,7 @@ extension SessionCore {
 
     private func add(_ tasks: [URLSessionTask], _ specs: [TaskSpec]) {
         let generation = generation
-        call(AddTasks.self, .init(session: name, tasks: specs)) { [self] result in
+        call(Methods.addTasks, .init(session: name, tasks: specs)) { [self] result in
             guard generation == self.generation else {
                 // A durable task may have been added: its token tells.
                 return isVolatile
@@ -463,7 +465,7 @@ extension SessionCore {
                 let ids = dropped
                 dropped = []
                 guard !ids.isEmpty else { return }
-                call(RemoveTasks.self, .init(ControlSelection(ids: ids))) { _ in }
+                call(Methods.removeTasks, .init(ControlSelection(ids: ids))) { _ in }
             }
         }
     }

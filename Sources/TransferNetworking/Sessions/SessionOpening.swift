@@ -10,7 +10,7 @@ struct SessionOpening: Sendable {
         var decisions: [DecisionView] = []
     }
 
-    let parameters: OpenSession.Parameters
+    let parameters: OpenSession
     private let isVolatile: Bool
 
     /// - Parameter asks: a delegate decides.
@@ -31,30 +31,30 @@ struct SessionOpening: Sendable {
                 configuration.sendsLaunchEvents = false
             }
         }
-        parameters = OpenSession.Parameters(id: core.name, kind: core.configuration.kind, configuration: configuration)
+        parameters = OpenSession(id: core.name, kind: core.configuration.kind, configuration: configuration)
     }
 
     static func subscriber(of session: String) -> String { "urlsession:\(session)" }
 
     /// - Throws: the daemon's refusal, or `ClientError`.
     func run(_ client: DaemonClient) async throws -> Found {
-        _ = try await client.call(OpenSession.self, parameters)
+        _ = try await client.call(Methods.openSession, parameters)
         guard isVolatile else {
             var found = Found()
-            var list = ListTasks.Parameters(session: parameters.id)
+            var list = ListTasks(session: parameters.id)
             repeat {
-                let page = try await client.call(ListTasks.self, list)
+                let page = try await client.call(Methods.listTasks, list)
                 found.tasks += page.tasks
                 list.cursor = page.nextCursor
             } while list.cursor != nil
-            found.decisions = try await client.call(ListDecisions.self, .init(session: parameters.id)).decisions
+            found.decisions = try await client.call(Methods.listDecisions, .init(session: parameters.id)).decisions
             return found
         }
-        var subscription = Subscribe.Parameters(after: .now)
+        var subscription = Subscribe(after: .now)
         subscription.sessions = [parameters.id]
         subscription.types = Notice.types
         subscription.progressInterval = 0.1
-        _ = try await client.call(Subscribe.self, subscription)
+        _ = try await client.call(Methods.subscribe, subscription)
         return Found()
     }
 

@@ -45,12 +45,12 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         guard !isShared else { return }
         link.attach(core)
         let cookies = values.withLock { $0.cookies }
-        if !cookies.isEmpty { link.change(SetCookies.self) { .init(session: $0, cookies: cookies.map(\.sent)) } }
+        if !cookies.isEmpty { link.change(Methods.setCookies) { .init(session: $0, cookies: cookies.map(\.sent)) } }
     }
 
     /// Takes the daemon's cookies over, and tells of changes.
     func refresh(_ done: @escaping @Sendable () -> Void = {}) {
-        link.read(ListCookies.self, { .init(session: $0, secrets: true) }) { [self] result in
+        link.read(Methods.listCookies, { .init(session: $0, secrets: true) }) { [self] result in
             defer { done() }
             guard let result else { return }
             let listed = result.cookies.compactMap(HTTPCookie.init(listed:))
@@ -109,7 +109,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
                 if (cookie.expiresDate ?? .distantFuture) > Date() { values.cookies.append(cookie) }
             }
         }
-        link.change(SetCookies.self) { .init(session: $0, cookies: cookies.map(\.sent)) }
+        link.change(Methods.setCookies) { .init(session: $0, cookies: cookies.map(\.sent)) }
         tell()
     }
 
@@ -121,7 +121,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
             return values.cookies.count < count
         }
         guard wasThere else { return }
-        link.change(RemoveCookies.self) {
+        link.change(Methods.removeCookies) {
             .init(session: $0, domain: cookie.plainDomain, path: cookie.path, name: cookie.name)
         }
         tell()

@@ -32,7 +32,7 @@ final class StoreLink: @unchecked Sendable {
     func name(of core: SessionCore) -> String? { isUsers ? nil : core.name }
 
     /// Sends a change to each session that has the store.
-    func change<M: RPCMethod>(_ method: M.Type, _ parameters: @escaping (String?) -> M.Parameters) {
+    func change<M: RPCMethod>(_ method: M, _ parameters: @escaping (String?) -> M.Parameters) {
         for core in cores {
             values.withLock { $0.sent += 1 }
             core.callWhenOpen(method, parameters(name(of: core))) { [self] _ in arrived() }
@@ -61,7 +61,7 @@ final class StoreLink: @unchecked Sendable {
 
     /// Asks the store for what it holds.
     func read<M: RPCMethod>(
-        _ method: M.Type, _ parameters: (String?) -> M.Parameters,
+        _ method: M, _ parameters: (String?) -> M.Parameters,
         _ done: @escaping @Sendable (M.Result?) -> Void
     ) {
         guard let core = cores.first else { return done(nil) }

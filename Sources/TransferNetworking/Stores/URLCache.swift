@@ -90,7 +90,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     private func ask(_ done: @escaping @Sendable () -> Void) {
-        source.read(CacheInfo.self, { .init(storage: $0 ?? "shared") }) { [self] result in
+        source.read(Methods.cacheInfo, { .init(storage: $0 ?? "shared") }) { [self] result in
             let storages = result?.storages ?? []
             values.withLock { values in
                 values.usage.memory = storages.reduce(0) { $0 + Int($1.memoryUsage.rawValue) }
@@ -117,13 +117,13 @@ open class URLCache: NSObject, @unchecked Sendable {
     open func removeCachedResponse(for request: URLRequest) {
         values.withLock { $0.responses[Self.key(request)] = nil }
         let url = request.url?.absoluteString
-        source.change(RemoveCached.self) { .init(storage: $0 ?? "shared", url: url) }
+        source.change(Methods.removeCached) { .init(storage: $0 ?? "shared", url: url) }
     }
     open func removeAllCachedResponses() { removeCachedResponses(since: .distantPast) }
     open func removeCachedResponses(since date: Date) {
         values.withLock { values in values.responses = values.responses.filter { $0.value.time < date } }
         let since = date == .distantPast ? nil : Mapping.time(date)
-        source.change(RemoveCached.self) { .init(storage: $0 ?? "shared", since: since) }
+        source.change(Methods.removeCached) { .init(storage: $0 ?? "shared", since: since) }
     }
 
     // MARK: For a task

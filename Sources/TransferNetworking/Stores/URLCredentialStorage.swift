@@ -34,7 +34,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     private func load() {
         guard isShared, !values.withLock({ $0.isLoaded }) else { return }
         waitBriefly { done in
-            StoreLink.user.read(ListCredentials.self, { _ in .init() }) { [self] result in
+            StoreLink.user.read(Methods.listCredentials, { _ in .init() }) { [self] result in
                 values.withLock { values in
                     values.isLoaded = true
                     for listed in result?.credentials ?? [] {
@@ -87,7 +87,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     private func send(_ credential: URLCredential, _ space: URLProtectionSpace, isDefault: Bool = false) {
         guard let given = credential.decision else { return }
         let isUsers = isShared && credential.persistence.stored == .permanent
-        (isUsers ? StoreLink.user : link).change(SetCredential.self) { session in
+        (isUsers ? StoreLink.user : link).change(Methods.setCredential) { session in
             var given = given
             if !isUsers { given.persistence = .session }
             return .init(
@@ -108,7 +108,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
         }
         guard wasThere else { return }
         let isUsers = isShared && credential.persistence.stored == .permanent
-        (isUsers ? StoreLink.user : link).change(RemoveCredentials.self) {
+        (isUsers ? StoreLink.user : link).change(Methods.removeCredentials) {
             .init(session: $0, protectionSpace: space.stored, username: user)
         }
         tell()

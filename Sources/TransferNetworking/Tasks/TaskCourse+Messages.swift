@@ -7,7 +7,7 @@ extension TaskCourse {
     func received(_ info: ResponseInfo) {
         guard let id = remote, info.status != nil else { return accepted(Mapping.response(info)) }
         isHeld = true
-        core.call(GetTask.self, .init(id: id, secrets: true)) { [self] result in
+        core.call(Methods.getTask, .init(id: id, secrets: true)) { [self] result in
             let view = try? result.get()
             if let view, let toSend = task?.countOfBytesExpectedToSend, toSend > 0 {
                 sent(min(view.bytesSent, toSend), of: toSend)

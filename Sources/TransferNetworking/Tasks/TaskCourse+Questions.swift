@@ -17,9 +17,9 @@ extension TaskCourse {
         _ id: DecisionID, _ action: DecisionAction, credential: DecisionCredential? = nil,
         persistence: CredentialPersistence? = nil, request: TaskRequest? = nil
     ) {
-        let parameters = AnswerDecision.Parameters(
+        let parameters = AnswerDecision(
             id: id, action: action, credential: credential, persistence: persistence, request: request)
-        core.call(AnswerDecision.self, parameters) { [self] result in
+        core.call(Methods.answerDecision, parameters) { [self] result in
             guard case .failure(let error) = result, !isOver else { return }
             // The question may have ended meanwhile; a request or credential that is refused ends the task.
             if (error as? TransferError)?.code != .decisionGone {

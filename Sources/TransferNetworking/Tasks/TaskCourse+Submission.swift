@@ -87,7 +87,7 @@ extension TaskCourse {
     func added(_ id: TaskID, paused: Bool) {
         guard let task, !isOver else {
             // It was cancelled while it was being added.
-            return core.call(CancelTasks.self, .init(ControlSelection(ids: [id]))) { [core] _ in core.drop(id) }
+            return core.call(Methods.cancelTasks, .init(ControlSelection(ids: [id]))) { [core] _ in core.drop(id) }
         }
         stage = .added(id)
         pausedThere = paused
@@ -114,16 +114,10 @@ extension TaskCourse {
         let pauses = task.state == .suspended
         guard pauses != pausedThere, !task.state.isFinal else { return }
         isPausing = true
-        let done: @Sendable (Result<ControlResult, any Error>) -> Void = { [self] _ in
+        core.call(pauses ? Methods.pauseTasks : Methods.resumeTasks, ControlSelection(ids: [id])) { [self] _ in
             isPausing = false
             pausedThere = pauses
             settlePause()
-        }
-        let selection = ControlSelection(ids: [id])
-        if pauses {
-            core.call(PauseTasks.self, selection, then: done)
-        } else {
-            core.call(ResumeTasks.self, selection, then: done)
         }
     }
 
@@ -133,7 +127,7 @@ extension TaskCourse {
         let error = endsAs
         let isDownload = task is URLSessionDownloadTask
         guard isDownload, !resumeDataWanted.isEmpty, sink == nil else {
-            return core.call(CancelTasks.self, .init(ControlSelection(ids: [id]))) { [self] result in
+            return core.call(Methods.cancelTasks, .init(ControlSelection(ids: [id]))) { [self] result in
                 // The event of a durable task is to be acknowledged: it ends the task.
                 switch result {
                 case .success(let done) where !core.isVolatile && done.changed.contains(id): break
@@ -144,7 +138,7 @@ extension TaskCourse {
             }
         }
         isTakingResumeData = true
-        core.call(TakeResumeData.self, .init(id: id)) { [self] result in
+        core.call(Methods.takeResumeData, .init(id: id)) { [self] result in
             let blob = (try? result.get()).flatMap { ResumeData.pack($0.resumeData, task?.originalRequest) }
             end(error, resumeData: blob)
         }

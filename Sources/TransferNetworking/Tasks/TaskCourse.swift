@@ -116,12 +116,12 @@ final class TaskCourse: @unchecked Sendable {
     }
 
     /// The daemon is to know a changed description or priority.
-    func changed(_ body: @escaping @Sendable (inout UpdateTask.Parameters) -> Void) {
+    func changed(_ body: @escaping @Sendable (inout UpdateTask) -> Void) {
         core.queue.async { [self] in
             guard let id = remote else { return }
-            var change = UpdateTask.Parameters(id: id)
+            var change = UpdateTask(id: id)
             body(&change)
-            core.call(UpdateTask.self, change) { _ in }
+            core.call(Methods.updateTask, change) { _ in }
         }
     }
 
@@ -137,7 +137,7 @@ final class TaskCourse: @unchecked Sendable {
 
     func giveCredit(_ bytes: Int, to id: TaskID) {
         hasCredit = true
-        core.call(GiveCredit.self, .init(id: id, bytes: Int64(bytes))) { _ in }
+        core.call(Methods.giveCredit, .init(id: id, bytes: Int64(bytes))) { _ in }
     }
 
     // MARK: What the daemon says
@@ -441,7 +441,7 @@ extension TaskCourse {
 
     /// Reads the body that the daemon has kept.
     private func fetchBody(of id: TaskID, from offset: Int64) {
-        core.call(ReadBody.self, .init(id: id, offset: offset)) { [self] result in
+        core.call(Methods.readBody, .init(id: id, offset: offset)) { [self] result in
             switch result {
             case .success(let piece):
                 let data = Data(base64Encoded: piece.data) ?? Data()
@@ -459,7 +459,7 @@ extension TaskCourse {
         guard task is URLSessionDownloadTask, sink == nil, error.resumable == true, let id = remote else {
             return end(mapped)
         }
-        core.call(TakeResumeData.self, .init(id: id)) { [self] result in
+        core.call(Methods.takeResumeData, .init(id: id)) { [self] result in
             end(
                 mapped,
                 resumeData: (try? result.get()).flatMap { ResumeData.pack($0.resumeData, task?.originalRequest) })
@@ -487,7 +487,7 @@ extension TaskCourse {
             if let id, resumeData == nil { core.drop(id) }
             return finish(error, URLSessionTaskMetrics(nil, task))
         }
-        core.call(GetTask.self, .init(id: id)) { [self] result in
+        core.call(Methods.getTask, .init(id: id)) { [self] result in
             // Removing the task would remove the bytes that resume data stand for.
             if resumeData == nil { core.drop(id) }
             finish(error, URLSessionTaskMetrics(try? result.get(), task))

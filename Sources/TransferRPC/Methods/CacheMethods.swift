@@ -1,33 +1,22 @@
 import TransferModel
 
-/// The contents of the asking user's caches.
-public enum CacheInfo: RPCMethod {
-    public static let name = "cache.info"
-    public static let summary =
-        """
-        How much the caller's caches hold, by storage: the caller's own and those of the caller's sessions. Storages of \
-        volatile sessions of other connections are left out.
-        """
-    public static let errors: [ErrorCode] = [.badField, .sessionInUse]
+public struct CacheInfo: WireObject, Hashable {
+    public var storage: String?
 
-    public struct Parameters: WireObject, Hashable {
-        public var storage: String?
+    public init(storage: String? = nil) { self.storage = storage }
 
-        public init(storage: String? = nil) { self.storage = storage }
-
-        public static let shape = Shape("CacheInfo", Self()) { row in
-            row("storage", \.storage, CacheText.storage)
-        }
+    public static let shape = Shape("CacheInfo", Self()) { row in
+        row("storage", \.storage, storageText)
     }
+}
 
-    public struct Result: WireObject, Hashable {
-        public var storages: [CacheStorageView]
+public struct Caches: WireObject, Hashable {
+    public var storages: [CacheStorageView]
 
-        public init(storages: [CacheStorageView]) { self.storages = storages }
+    public init(storages: [CacheStorageView]) { self.storages = storages }
 
-        public static let shape = Shape("Caches", Self(storages: [])) { row in
-            row("storages", \.storages, "Storages that are not empty, ordered by name.")
-        }
+    public static let shape = Shape("Caches", Self(storages: [])) { row in
+        row("storages", \.storages, "Storages that are not empty, ordered by name.")
     }
 }
 
@@ -60,47 +49,37 @@ public struct CacheStorageView: WireObject, Hashable {
     }
 }
 
-/// Removes answers from the asking user's caches.
-public enum RemoveCached: RPCMethod {
-    public static let name = "cache.remove"
-    public static let summary =
-        "Removes the caller's stored answers that match every given parameter; without any, all of them."
-    public static let errors: [ErrorCode] = [.badField, .badURL, .sessionInUse]
+public struct RemoveCached: WireObject, Hashable {
+    public var storage: String?
+    public var url: String?
+    public var since: Timestamp?
 
-    public struct Parameters: WireObject, Hashable {
-        public var storage: String?
-        public var url: String?
-        public var since: Timestamp?
-
-        public init(storage: String? = nil, url: String? = nil, since: Timestamp? = nil) {
-            self.storage = storage
-            self.url = url
-            self.since = since
-        }
-
-        public static let shape = Shape("RemoveCached", Self()) { row in
-            row("storage", \.storage, CacheText.storage)
-            row("url", \.url, "Only answers for this URL, in all variants.")
-            row("since", \.since, "Only answers that arrived, or were confirmed, at or after this time.")
-        }
+    public init(storage: String? = nil, url: String? = nil, since: Timestamp? = nil) {
+        self.storage = storage
+        self.url = url
+        self.since = since
     }
 
-    public struct Result: WireObject, Hashable {
-        public var memoryEntries: Int
-        public var diskEntries: Int
-
-        public init(memoryEntries: Int, diskEntries: Int) {
-            self.memoryEntries = memoryEntries
-            self.diskEntries = diskEntries
-        }
-
-        public static let shape = Shape("RemovedCached", Self(memoryEntries: 0, diskEntries: 0)) { row in
-            row("memoryEntries", \.memoryEntries, "Number of answers removed from memory.")
-            row("diskEntries", \.diskEntries, "Number of answers removed from the disk.")
-        }
+    public static let shape = Shape("RemoveCached", Self()) { row in
+        row("storage", \.storage, storageText)
+        row("url", \.url, "Only answers for this URL, in all variants.")
+        row("since", \.since, "Only answers that arrived, or were confirmed, at or after this time.")
     }
 }
 
-enum CacheText {
-    static let storage = "`shared`: the user's own; otherwise the id of a session that has its own; default: all."
+public struct RemovedCached: WireObject, Hashable {
+    public var memoryEntries: Int
+    public var diskEntries: Int
+
+    public init(memoryEntries: Int, diskEntries: Int) {
+        self.memoryEntries = memoryEntries
+        self.diskEntries = diskEntries
+    }
+
+    public static let shape = Shape("RemovedCached", Self(memoryEntries: 0, diskEntries: 0)) { row in
+        row("memoryEntries", \.memoryEntries, "Number of answers removed from memory.")
+        row("diskEntries", \.diskEntries, "Number of answers removed from the disk.")
+    }
 }
+
+private let storageText = "`shared`: the user's own; otherwise the id of a session that has its own; default: all."

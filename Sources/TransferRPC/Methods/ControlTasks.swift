@@ -88,95 +88,52 @@ public struct ControlResult: WireObject, Hashable {
     }
 }
 
-public enum PauseTasks: RPCMethod {
-    public typealias Parameters = ControlSelection
-    public typealias Result = ControlResult
-    public static let name = "task.pause"
-    public static let summary = "Pauses tasks until task.resume: no traffic and no timeouts."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
-}
+public struct RetryTasks: WireObject, Hashable {
+    public var selection: ControlSelection
+    public var sourceChanged: Bool?
 
-public enum ResumeTasks: RPCMethod {
-    public typealias Parameters = ControlSelection
-    public typealias Result = ControlResult
-    public static let name = "task.resume"
-    public static let summary = "Queues paused tasks again; they resume from the bytes they hold."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
-}
+    public init(_ selection: ControlSelection, sourceChanged: Bool? = nil) {
+        self.selection = selection
+        self.sourceChanged = sourceChanged
+    }
 
-public enum RetryTasks: RPCMethod {
-    public typealias Result = ControlResult
-    public static let name = "task.retry"
-    public static let summary = "Queues failed, cancelled and waiting tasks at once."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
-
-    public struct Parameters: WireObject, Hashable {
-        public var selection: ControlSelection
-        /// True: an upload may send its source even if it has changed.
-        public var sourceChanged: Bool?
-
-        public init(_ selection: ControlSelection, sourceChanged: Bool? = nil) {
-            self.selection = selection
-            self.sourceChanged = sourceChanged
-        }
-
-        public static let shape = Shape("RetryTasks", Self(ControlSelection())) { row in
-            row(membersOf: \.selection, ControlSelection.shape)
-            row(
-                "sourceChanged", \.sourceChanged,
-                "True: sends the source as it is now. If it has changed since it was added, the upload starts over and the "
-                    + "old one is ended at the server; in an S3 upload the parts are replaced.")
-        }
+    public static let shape = Shape("RetryTasks", Self(ControlSelection())) { row in
+        row(membersOf: \.selection, ControlSelection.shape)
+        row(
+            "sourceChanged", \.sourceChanged,
+            "True: sends the source as it is now. If it has changed since it was added, the upload starts over and the "
+                + "old one is ended at the server; in an S3 upload the parts are replaced.")
     }
 }
 
-public enum CancelTasks: RPCMethod {
-    public typealias Result = ControlResult
-    public static let name = "task.cancel"
-    public static let summary = "Cancels tasks and removes the bytes received so far, unless `keepPartial` is set."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
+public struct CancelTasks: WireObject, Hashable {
+    public var selection: ControlSelection
+    public var keepPartial: Bool?
 
-    public struct Parameters: WireObject, Hashable {
-        public var selection: ControlSelection
-        public var keepPartial: Bool?
+    public init(_ selection: ControlSelection, keepPartial: Bool? = nil) {
+        self.selection = selection
+        self.keepPartial = keepPartial
+    }
 
-        public init(_ selection: ControlSelection, keepPartial: Bool? = nil) {
-            self.selection = selection
-            self.keepPartial = keepPartial
-        }
-
-        public static let shape = Shape("CancelTasks", Self(ControlSelection())) { row in
-            row(membersOf: \.selection, ControlSelection.shape)
-            row("keepPartial", \.keepPartial, "True: keeps the part file.")
-        }
+    public static let shape = Shape("CancelTasks", Self(ControlSelection())) { row in
+        row(membersOf: \.selection, ControlSelection.shape)
+        row("keepPartial", \.keepPartial, "True: keeps the part file.")
     }
 }
 
-public enum RemoveTasks: RPCMethod {
-    public typealias Result = ControlResult
-    public static let name = "task.remove"
-    public static let summary =
-        """
-        Removes ended tasks from the history; cancel other tasks first. A kept part file is removed too: resume data of the \
-        task is then useless, unless another task was added with it.
-        """
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
+public struct RemoveTasks: WireObject, Hashable {
+    public var selection: ControlSelection
+    public var deleteFile: Bool?
 
-    public struct Parameters: WireObject, Hashable {
-        public var selection: ControlSelection
-        /// True: deletes the delivered file too, unless it was replaced or changed.
-        public var deleteFile: Bool?
+    public init(_ selection: ControlSelection, deleteFile: Bool? = nil) {
+        self.selection = selection
+        self.deleteFile = deleteFile
+    }
 
-        public init(_ selection: ControlSelection, deleteFile: Bool? = nil) {
-            self.selection = selection
-            self.deleteFile = deleteFile
-        }
-
-        public static let shape = Shape("RemoveTasks", Self(ControlSelection())) { row in
-            row(membersOf: \.selection, ControlSelection.shape)
-            row(
-                "deleteFile", \.deleteFile,
-                "True: removes the delivered file too, if it was neither replaced nor changed.")
-        }
+    public static let shape = Shape("RemoveTasks", Self(ControlSelection())) { row in
+        row(membersOf: \.selection, ControlSelection.shape)
+        row(
+            "deleteFile", \.deleteFile,
+            "True: removes the delivered file too, if it was neither replaced nor changed.")
     }
 }

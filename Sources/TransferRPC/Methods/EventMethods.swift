@@ -28,195 +28,154 @@ public enum EventPosition: WireValue, Hashable {
     }
 }
 
-/// Replays and follows events on this connection.
-public enum Subscribe: RPCMethod {
-    public static let name = "events.subscribe"
-    public static let summary =
-        """
-        Replays stored events from a number on, then sends new ones, each once and without a gap, as `event` notifications. \
-        Events of volatile sessions have no number: they are sent as they happen, to the connection that has the session.
-        """
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .limitReached, .diskFull]
+public struct Subscribe: WireObject, Hashable {
+    public var after: EventPosition?
+    public var subscriber: String?
+    public var sessions: [String]?
+    public var tasks: [TaskID]?
+    public var types: [EventType]?
+    public var progressInterval: Seconds?
+    public var owner: OwnerScope?
 
-    public struct Parameters: WireObject, Hashable {
-        public var after: EventPosition?
-        public var subscriber: String?
-        public var sessions: [String]?
-        public var tasks: [TaskID]?
-        public var types: [EventType]?
-        public var progressInterval: Seconds?
-        public var owner: OwnerScope?
-
-        public init(
-            after: EventPosition? = nil, subscriber: String? = nil, sessions: [String]? = nil, tasks: [TaskID]? = nil,
-            types: [EventType]? = nil, progressInterval: Seconds? = nil, owner: OwnerScope? = nil
-        ) {
-            self.after = after
-            self.subscriber = subscriber
-            self.sessions = sessions
-            self.tasks = tasks
-            self.types = types
-            self.progressInterval = progressInterval
-            self.owner = owner
-        }
-
-        public static let shape = Shape("Subscribe", Self()) { row in
-            row(
-                "after", \.after, "Start after this event. Default: the last one `subscriber` acknowledged, else `now`."
-            )
-            row(
-                "subscriber", \.subscriber,
-                "Durable name, 1 to 255 bytes; its acknowledged number is kept. New names start at the head.")
-            row("sessions", \.sessions, "Only events of these sessions.")
-            row("tasks", \.tasks, "Only events of these tasks.")
-            row("types", \.types, "Only these types; default: all.")
-            row(
-                "progressInterval", \.progressInterval,
-                "Time between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 disables them. "
-                    + "Default: the setting of that name.")
-            row.owner(\.owner)
-        }
+    public init(
+        after: EventPosition? = nil, subscriber: String? = nil, sessions: [String]? = nil, tasks: [TaskID]? = nil,
+        types: [EventType]? = nil, progressInterval: Seconds? = nil, owner: OwnerScope? = nil
+    ) {
+        self.after = after
+        self.subscriber = subscriber
+        self.sessions = sessions
+        self.tasks = tasks
+        self.types = types
+        self.progressInterval = progressInterval
+        self.owner = owner
     }
 
-    public struct Result: WireObject, Hashable {
-        public var subscription: String
-        public var after: SequenceNumber?
-        public var head: SequenceNumber
-
-        public init(subscription: String, after: SequenceNumber?, head: SequenceNumber) {
-            self.subscription = subscription
-            self.after = after
-            self.head = head
-        }
-
-        public static let shape = Shape("Subscription", Self(subscription: "", after: nil, head: .zero)) { row in
-            row("subscription", \.subscription, "Its identifier, repeated in each of its `event` notifications.")
-            row("after", \.after, "It starts after this event.")
-            row("head", \.head, "Newest stored event when the subscription began; the replay ends there.")
-        }
+    public static let shape = Shape("Subscribe", Self()) { row in
+        row(
+            "after", \.after, "Start after this event. Default: the last one `subscriber` acknowledged, else `now`."
+        )
+        row(
+            "subscriber", \.subscriber,
+            "Durable name, 1 to 255 bytes; its acknowledged number is kept. New names start at the head.")
+        row("sessions", \.sessions, "Only events of these sessions.")
+        row("tasks", \.tasks, "Only events of these tasks.")
+        row("types", \.types, "Only these types; default: all.")
+        row(
+            "progressInterval", \.progressInterval,
+            "Time between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 disables them. "
+                + "Default: the setting of that name.")
+        row.owner(\.owner)
     }
 }
 
-public enum Unsubscribe: RPCMethod {
-    public typealias Result = Nothing
-    public static let name = "events.unsubscribe"
-    public static let summary = "Ends a subscription of this connection."
-    public static let errors: [ErrorCode] = [.badField]
+public struct Subscribed: WireObject, Hashable {
+    public var subscription: String
+    public var after: SequenceNumber?
+    public var head: SequenceNumber
 
-    public struct Parameters: WireObject, Hashable {
-        public var subscription: String
+    public init(subscription: String, after: SequenceNumber?, head: SequenceNumber) {
+        self.subscription = subscription
+        self.after = after
+        self.head = head
+    }
 
-        public init(subscription: String) { self.subscription = subscription }
-
-        public static let shape = Shape("Unsubscribe", Self(subscription: "")) { row in
-            row("subscription", \.subscription, "`subscription` of the result of events.subscribe.")
-        }
+    public static let shape = Shape("Subscription", Self(subscription: "", after: nil, head: .zero)) { row in
+        row("subscription", \.subscription, "Its identifier, repeated in each of its `event` notifications.")
+        row("after", \.after, "It starts after this event.")
+        row("head", \.head, "Newest stored event when the subscription began; the replay ends there.")
     }
 }
 
-/// Notes that a durable name has seen everything up to a number.
-public enum AcknowledgeEvents: RPCMethod {
-    public typealias Result = Nothing
-    public static let name = "events.ack"
-    public static let summary =
-        "Acknowledges every event up to this one for a durable subscriber. A new name becomes known; the number never decreases."
-    public static let errors: [ErrorCode] = [.badField, .diskFull]
+public struct Unsubscribe: WireObject, Hashable {
+    public var subscription: String
 
-    public struct Parameters: WireObject, Hashable {
-        public var subscriber: String
-        public var sequence: SequenceNumber
+    public init(subscription: String) { self.subscription = subscription }
 
-        public init(subscriber: String, sequence: SequenceNumber) {
-            self.subscriber = subscriber
-            self.sequence = sequence
-        }
-
-        public static let shape = Shape("AcknowledgeEvents", Self(subscriber: "", sequence: .zero)) { row in
-            row("subscriber", \.subscriber, "The durable name.")
-            row("sequence", \.sequence, "The newest event to acknowledge; not beyond the head.")
-        }
+    public static let shape = Shape("Unsubscribe", Self(subscription: "")) { row in
+        row("subscription", \.subscription, "`subscription` of the result of events.subscribe.")
     }
 }
 
-public enum ForgetSubscriber: RPCMethod {
-    public typealias Result = Nothing
-    public static let name = "events.forget"
-    public static let summary = "Forgets a durable name and its acknowledged number."
-    public static let errors: [ErrorCode] = [.badField]
+public struct AcknowledgeEvents: WireObject, Hashable {
+    public var subscriber: String
+    public var sequence: SequenceNumber
 
-    public struct Parameters: WireObject, Hashable {
-        public var subscriber: String
+    public init(subscriber: String, sequence: SequenceNumber) {
+        self.subscriber = subscriber
+        self.sequence = sequence
+    }
 
-        public init(subscriber: String) { self.subscriber = subscriber }
-
-        public static let shape = Shape("ForgetSubscriber", Self(subscriber: "")) { row in
-            row("subscriber", \.subscriber, "The durable name.")
-        }
+    public static let shape = Shape("AcknowledgeEvents", Self(subscriber: "", sequence: .zero)) { row in
+        row("subscriber", \.subscriber, "The durable name.")
+        row("sequence", \.sequence, "The newest event to acknowledge; not beyond the head.")
     }
 }
 
-public enum ListEvents: RPCMethod {
-    public static let name = "events.list"
-    public static let summary =
-        "Stored events page by page, oldest first; `nextAfter` of one page is `after` of the next."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied]
+public struct ForgetSubscriber: WireObject, Hashable {
+    public var subscriber: String
 
+    public init(subscriber: String) { self.subscriber = subscriber }
+
+    public static let shape = Shape("ForgetSubscriber", Self(subscriber: "")) { row in
+        row("subscriber", \.subscriber, "The durable name.")
+    }
+}
+
+public struct ListEvents: WireObject, Hashable {
     public static let defaultLimit = 100
     public static let largestLimit = 1000
 
-    public struct Parameters: WireObject, Hashable {
-        public var after: EventPosition
-        public var sessions: [String]?
-        public var tasks: [TaskID]?
-        public var types: [EventType]?
-        public var limit: Int?
-        public var owner: OwnerScope?
+    public var after: EventPosition
+    public var sessions: [String]?
+    public var tasks: [TaskID]?
+    public var types: [EventType]?
+    public var limit: Int?
+    public var owner: OwnerScope?
 
-        public init(
-            after: EventPosition, sessions: [String]? = nil, tasks: [TaskID]? = nil, types: [EventType]? = nil,
-            limit: Int? = nil, owner: OwnerScope? = nil
-        ) {
-            self.after = after
-            self.sessions = sessions
-            self.tasks = tasks
-            self.types = types
-            self.limit = limit
-            self.owner = owner
-        }
-
-        public static let shape = Shape("ListEvents", Self(after: .start)) { row in
-            row("after", \.after, "Start after this event.")
-            row("sessions", \.sessions, "Only events of these sessions.")
-            row("tasks", \.tasks, "Only events of these tasks.")
-            row("types", \.types, "Only these types; default: all.")
-            row(
-                "limit", \.limit,
-                "Events per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too."
-            )
-            row.owner(\.owner)
-        }
+    public init(
+        after: EventPosition, sessions: [String]? = nil, tasks: [TaskID]? = nil, types: [EventType]? = nil,
+        limit: Int? = nil, owner: OwnerScope? = nil
+    ) {
+        self.after = after
+        self.sessions = sessions
+        self.tasks = tasks
+        self.types = types
+        self.limit = limit
+        self.owner = owner
     }
 
-    public struct Result: WireObject, Hashable {
-        public var events: [EventView]
-        public var nextAfter: SequenceNumber?
-        public var first: SequenceNumber?
-        public var head: SequenceNumber
+    public static let shape = Shape("ListEvents", Self(after: .start)) { row in
+        row("after", \.after, "Start after this event.")
+        row("sessions", \.sessions, "Only events of these sessions.")
+        row("tasks", \.tasks, "Only events of these tasks.")
+        row("types", \.types, "Only these types; default: all.")
+        row(
+            "limit", \.limit,
+            "Events per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too."
+        )
+        row.owner(\.owner)
+    }
+}
 
-        public init(
-            events: [EventView], nextAfter: SequenceNumber? = nil, first: SequenceNumber?, head: SequenceNumber
-        ) {
-            self.events = events
-            self.nextAfter = nextAfter
-            self.first = first
-            self.head = head
-        }
+public struct ListedEvents: WireObject, Hashable {
+    public var events: [EventView]
+    public var nextAfter: SequenceNumber?
+    public var first: SequenceNumber?
+    public var head: SequenceNumber
 
-        public static let shape = Shape("EventPage", Self(events: [], first: nil, head: .zero)) { row in
-            row("events", \.events, "Oldest first.")
-            row("nextAfter", \.nextAfter, "Absent if the page reaches the end of the log; otherwise more may follow.")
-            row("first", \.first, "From this number on, no event of the owner has been removed.")
-            row("head", \.head, "Newest stored event; 0 = none yet.")
-        }
+    public init(
+        events: [EventView], nextAfter: SequenceNumber? = nil, first: SequenceNumber?, head: SequenceNumber
+    ) {
+        self.events = events
+        self.nextAfter = nextAfter
+        self.first = first
+        self.head = head
+    }
+
+    public static let shape = Shape("EventPage", Self(events: [], first: nil, head: .zero)) { row in
+        row("events", \.events, "Oldest first.")
+        row("nextAfter", \.nextAfter, "Absent if the page reaches the end of the log; otherwise more may follow.")
+        row("first", \.first, "From this number on, no event of the owner has been removed.")
+        row("head", \.head, "Newest stored event; 0 = none yet.")
     }
 }

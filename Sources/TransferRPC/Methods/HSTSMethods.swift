@@ -1,42 +1,22 @@
 import TransferModel
 
-/// The hosts that the user who asks reaches over https alone.
-public enum ListHSTS: RPCMethod {
-    public static let name = "hsts.list"
-    public static let summary =
-        "Hosts that have asked to be reached over https alone (RFC 6797), as the caller's tasks have learned them, by name."
-    public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse]
+public struct ListedHSTS: WireObject, Hashable {
+    public var hosts: [HSTSHost]
 
-    public typealias Parameters = HSTSSelection
+    public init(hosts: [HSTSHost]) { self.hosts = hosts }
 
-    public struct Result: WireObject, Hashable {
-        public var hosts: [HSTSHost]
-
-        public init(hosts: [HSTSHost]) { self.hosts = hosts }
-
-        public static let shape = Shape("HSTSHosts", Self(hosts: [])) { row in
-            row("hosts", \.hosts, "Without expired ones.")
-        }
+    public static let shape = Shape("HSTSHosts", Self(hosts: [])) { row in
+        row("hosts", \.hosts, "Without expired ones.")
     }
 }
 
-/// Forgets such hosts.
-public enum RemoveHSTS: RPCMethod {
-    public static let name = "hsts.remove"
-    public static let summary =
-        "Forgets hosts that the caller's tasks reach over https alone, until they ask for it again. Durable when it returns."
-    public static let errors: [ErrorCode] = [.badField, .sessionNotFound, .sessionInUse, .diskFull, .diskIO]
+public struct RemovedHSTS: WireObject, Hashable {
+    public var removed: Int
 
-    public typealias Parameters = HSTSSelection
+    public init(removed: Int) { self.removed = removed }
 
-    public struct Result: WireObject, Hashable {
-        public var removed: Int
-
-        public init(removed: Int) { self.removed = removed }
-
-        public static let shape = Shape("RemovedHSTS", Self(removed: 0)) { row in
-            row("removed", \.removed, "Number of forgotten hosts.")
-        }
+    public static let shape = Shape("RemovedHSTS", Self(removed: 0)) { row in
+        row("removed", \.removed, "Number of forgotten hosts.")
     }
 }
 

@@ -85,28 +85,20 @@ public struct ListedSetting: WireObject, Hashable {
     }
 }
 
-public enum ListSettings: RPCMethod {
-    public typealias Parameters = Nothing
-    public static let name = "settings.list"
-    public static let summary =
-        "Every setting in force and its source, including those that only files, environment and command line can set."
-    public static let errors: [ErrorCode] = []
+public struct SettingsInForce: WireObject, Hashable {
+    public var settings: [ListedSetting]
+    public var files: [String]
+    public var problem: String?
 
-    public struct Result: WireObject, Hashable {
-        public var settings: [ListedSetting]
-        public var files: [String]
-        public var problem: String?
+    public init(settings: [ListedSetting], files: [String], problem: String?) {
+        self.settings = settings
+        self.files = files
+        self.problem = problem
+    }
 
-        public init(settings: [ListedSetting], files: [String], problem: String?) {
-            self.settings = settings
-            self.files = files
-            self.problem = problem
-        }
-
-        public static let shape = Shape("SettingsInForce", Self(settings: [], files: [], problem: nil)) { row in
-            row("settings", \.settings, "In the order of docs/configuration.md.")
-            row("files", \.files, "Configuration files in use, the strongest first.")
-            row("problem", \.problem, "Why the changed files would be refused; one line per mistake.")
-        }
+    public static let shape = Shape("SettingsInForce", Self(settings: [], files: [], problem: nil)) { row in
+        row("settings", \.settings, "In the order of docs/configuration.md.")
+        row("files", \.files, "Configuration files in use, the strongest first.")
+        row("problem", \.problem, "Why the changed files would be refused; one line per mistake.")
     }
 }

@@ -87,42 +87,25 @@ extension SettingName {
     }
 }
 
-public enum GetSettings: RPCMethod {
-    public typealias Parameters = Nothing
-    public typealias Result = SettingsView
-    public static let name = "settings.get"
-    public static let summary = "Every global setting with its value and origin."
-    public static let errors: [ErrorCode] = []
-}
+public struct SetSettings: WireObject, Hashable {
+    /// `.null` removes the run-time value.
+    public var values: [SettingName: JSONValue]
 
-/// Changes global settings at run time.
-public enum SetSettings: RPCMethod {
-    public typealias Result = SettingsView
-    public static let name = "settings.set"
-    public static let summary =
-        "Changes settings durably, also for running transfers; null removes a run-time value. Returns the same as settings.get."
-    public static let errors: [ErrorCode] = [.permissionDenied, .badField, .diskFull]
+    public init(_ values: [SettingName: JSONValue]) { self.values = values }
 
-    public struct Parameters: WireObject, Hashable {
-        /// `.null` removes the run-time value.
-        public var values: [SettingName: JSONValue]
+    subscript(name: SettingName) -> JSONValue? {
+        get { values[name] }
+        set { values[name] = newValue }
+    }
 
-        public init(_ values: [SettingName: JSONValue]) { self.values = values }
-
-        subscript(name: SettingName) -> JSONValue? {
-            get { values[name] }
-            set { values[name] = newValue }
+    public static let shape = Shape("SetSettings", Self([:])) { row in
+        for name in SettingName.allCases {
+            row(name.rawValue, \.[name], name.documentation, as: .either([name.valueType, .null]))
         }
+    }
 
-        public static let shape = Shape("SetSettings", Self([:])) { row in
-            for name in SettingName.allCases {
-                row(name.rawValue, \.[name], name.documentation, as: .either([name.valueType, .null]))
-            }
-        }
-
-        public init(json node: JSONNode) throws(TransferError) {
-            self = try Self.shape.read(node)
-            for name in SettingName.allCases where node.isNull(name.rawValue) { values[name] = .null }
-        }
+    public init(json node: JSONNode) throws(TransferError) {
+        self = try Self.shape.read(node)
+        for name in SettingName.allCases where node.isNull(name.rawValue) { values[name] = .null }
     }
 }

@@ -1,37 +1,29 @@
 import TransferModel
 
-/// Lets the daemon send more bytes of a streamed body.
-public enum GiveCredit: RPCMethod {
-    public static let name = "task.credit"
-    public static let summary =
-        "Allows this many more bytes of the body of a task with `stream` to be sent, as [`task.data`](#streams) notifications. You may give credit as soon as the task is added, and amounts add up. Without credit, none of the body is read."
-    public static let errors: [ErrorCode] = [.taskNotFound]
+public struct GiveCredit: WireObject, Hashable {
+    public var id: TaskID
+    public var bytes: Int64
 
-    public struct Parameters: WireObject, Hashable {
-        public var id: TaskID
-        public var bytes: Int64
-
-        public init(id: TaskID, bytes: Int64) {
-            self.id = id
-            self.bytes = bytes
-        }
-
-        public static let shape = Shape("GiveCredit", Self(id: TaskID(0), bytes: 0)) { row in
-            row("id", \.id, "A task of a volatile session of this connection.")
-            row(
-                "bytes", \.bytes, "Bytes of the body, 1 or more, before base64. The sum is limited to 2^63 - 1.",
-                as: .byteCount)
-        }
+    public init(id: TaskID, bytes: Int64) {
+        self.id = id
+        self.bytes = bytes
     }
 
-    public struct Result: WireObject, Hashable {
-        public var credit: Int64
+    public static let shape = Shape("GiveCredit", Self(id: TaskID(0), bytes: 0)) { row in
+        row("id", \.id, "A task of a volatile session of this connection.")
+        row(
+            "bytes", \.bytes, "Bytes of the body, 1 or more, before base64. The sum is limited to 2^63 - 1.",
+            as: .byteCount)
+    }
+}
 
-        public init(credit: Int64) { self.credit = credit }
+public struct Credit: WireObject, Hashable {
+    public var credit: Int64
 
-        public static let shape = Shape("Credit", Self(credit: 0)) { row in
-            row("credit", \.credit, "Bytes that may still be sent; meaningless if the task has ended.", as: .byteCount)
-        }
+    public init(credit: Int64) { self.credit = credit }
+
+    public static let shape = Shape("Credit", Self(credit: 0)) { row in
+        row("credit", \.credit, "Bytes that may still be sent; meaningless if the task has ended.", as: .byteCount)
     }
 }
 

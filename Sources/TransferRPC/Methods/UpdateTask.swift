@@ -1,88 +1,70 @@
 import TransferModel
 
-/// Changes a task that was added before.
-public enum UpdateTask: RPCMethod {
-    public typealias Result = TaskView
-    public static let name = "task.update"
-    public static let summary =
-        """
-        Changes a task. A failed or cancelled one can be changed too, and then restarted with `task.retry`; a completed one \
-        only in `description`, `priority`, `rateLimit` and `position`. With a new URL, new S3 URLs, mirrors, headers, \
-        credentials, proxy or checksum, a running or waiting task starts another attempt at once. It keeps its bytes if the \
-        server proves that it has the same version. With a new destination its part file moves. Administrators change only \
-        `priority`, `rateLimit`, `position`, `description`, `earliestBeginAt` and `deadlineAt` of others' tasks.
-        """
-    public static let errors: [ErrorCode] = [
-        .taskNotFound, .taskWrongState, .badField, .badURL, .unsupported, .permissionDenied,
-        .sourceUnreadable, .destinationBadPath, .destinationNotWritable, .diskIO,
-    ]
+public struct UpdateTask: WireObject, Hashable {
+    public var id: TaskID
+    public var priority: TaskPriority?
+    public var rateLimit: ByteRate?
+    public var url: String?
+    public var s3: S3Upload?
+    public var mirrors: [String]?
+    public var headers: [HeaderField]?
+    public var username: String?
+    public var password: String?
+    public var bearer: String?
+    public var netrc: String?
+    public var proxy: String?
+    public var caFile: String?
+    public var checksum: Checksum?
+    public var destination: Destination?
+    public var conflictPolicy: ConflictPolicy?
+    public var description: String?
+    public var earliestBeginAt: Timestamp?
+    public var deadlineAt: Timestamp?
+    public var position: QueuePosition?
 
-    public struct Parameters: WireObject, Hashable {
-        public var id: TaskID
-        public var priority: TaskPriority?
-        public var rateLimit: ByteRate?
-        public var url: String?
-        public var s3: S3Upload?
-        public var mirrors: [String]?
-        public var headers: [HeaderField]?
-        public var username: String?
-        public var password: String?
-        public var bearer: String?
-        public var netrc: String?
-        public var proxy: String?
-        public var caFile: String?
-        public var checksum: Checksum?
-        public var destination: Destination?
-        public var conflictPolicy: ConflictPolicy?
-        public var description: String?
-        public var earliestBeginAt: Timestamp?
-        public var deadlineAt: Timestamp?
-        public var position: QueuePosition?
+    public init(id: TaskID) { self.id = id }
 
-        public init(id: TaskID) { self.id = id }
-
-        public static let shape = Shape("UpdateTask", Self(id: TaskID(0))) { row in
-            row("id", \.id, "The task.")
-            row("priority", \.priority, TaskSpec.text("priority"))
-            row("rateLimit", \.rateLimit, "Rate limit of this task; takes effect while it runs.")
-            row("url", \.url, "Another URL of the same resource.")
-            row(
-                "s3", \.s3,
-                "`s3Multipart`: replaces the whole object, with newly signed URLs. Uploaded parts are kept if the URLs are of "
-                    + "the same upload (same `uploadId`, or without one the same path) and `partSize` is the same. URLs of "
-                    + "another upload start over, and `abortURL` of the old one is requested; another `partSize` sends all "
-                    + "parts again.")
-            row("mirrors", \.mirrors, "Replaces the task's own; an empty list removes them.")
-            row("headers", \.headers, "Replaces the task's own; an empty list removes them.")
-            row(
-                "username", \.username,
-                "Any of `username`, `password`, `bearer` and `netrc` replaces all credentials of the task. "
-                    + "A `password` alone keeps the user name.")
-            row("password", \.password, "Of `username`; \(SecretText.shown).")
-            row("bearer", \.bearer, "Token for `Authorization: Bearer`; \(SecretText.shown).")
-            row(
-                "netrc", \.netrc,
-                "Path of a netrc file; it is used for the scheme, host and port of the task's own URL only.")
-            row("proxy", \.proxy, TaskSpec.text("proxy"))
-            row("caFile", \.caFile, TaskSpec.text("caFile"))
-            row("checksum", \.checksum, TaskSpec.text("checksum"))
-            row(
-                "destination", \.destination,
-                "New destination, until the file is delivered. `directory` alone keeps the file's name, `filename` alone "
-                    + "keeps the folder. The part file moves; to another file system it is copied.")
-            row("conflictPolicy", \.conflictPolicy, TaskSpec.text("conflictPolicy"))
-            row("description", \.description, "Free text.")
-            row(
-                "earliestBeginAt", \.earliestBeginAt,
-                "The task does not start before this time; a time in the past means now. Only for tasks that have not ended."
-            )
-            row("deadlineAt", \.deadlineAt, TaskSpec.text("deadlineAt"))
-            row(
-                "position", \.position,
-                "Position among tasks of one session and priority; smaller numbers first. `first` puts it before all "
-                    + "others and `last` after all others, including later ones. If several tasks have the same, the "
-                    + "last one that was set is outermost.")
-        }
+    public static let shape = Shape("UpdateTask", Self(id: TaskID(0))) { row in
+        row("id", \.id, "The task.")
+        row("priority", \.priority, TaskSpec.text("priority"))
+        row("rateLimit", \.rateLimit, "Rate limit of this task; takes effect while it runs.")
+        row("url", \.url, "Another URL of the same resource.")
+        row(
+            "s3", \.s3,
+            "`s3Multipart`: replaces the whole object, with newly signed URLs. Uploaded parts are kept if the URLs are of "
+                + "the same upload (same `uploadId`, or without one the same path) and `partSize` is the same. URLs of "
+                + "another upload start over, and `abortURL` of the old one is requested; another `partSize` sends all "
+                + "parts again.")
+        row("mirrors", \.mirrors, "Replaces the task's own; an empty list removes them.")
+        row("headers", \.headers, "Replaces the task's own; an empty list removes them.")
+        row(
+            "username", \.username,
+            "Any of `username`, `password`, `bearer` and `netrc` replaces all credentials of the task. "
+                + "A `password` alone keeps the user name.")
+        row("password", \.password, "Of `username`; \(Secrecy.shown).")
+        row("bearer", \.bearer, "Token for `Authorization: Bearer`; \(Secrecy.shown).")
+        row(
+            "netrc", \.netrc,
+            "Path of a netrc file; it is used for the scheme, host and port of the task's own URL only.")
+        row("proxy", \.proxy, TaskSpec.text("proxy"))
+        row("caFile", \.caFile, TaskSpec.text("caFile"))
+        row("checksum", \.checksum, TaskSpec.text("checksum"))
+        row(
+            "destination", \.destination,
+            "New destination, until the file is delivered. `directory` alone keeps the file's name, `filename` alone "
+                + "keeps the folder. The part file moves; to another file system it is copied.")
+        row("conflictPolicy", \.conflictPolicy, TaskSpec.text("conflictPolicy"))
+        row("description", \.description, "Free text.")
+        row(
+            "earliestBeginAt", \.earliestBeginAt,
+            "The task does not start before this time; a time in the past means now. Only for tasks that have not ended."
+        )
+        row("deadlineAt", \.deadlineAt, TaskSpec.text("deadlineAt"))
+        row(
+            "position", \.position,
+            "Position among tasks of one session and priority; smaller numbers first. `first` puts it before all "
+                + "others and `last` after all others, including later ones. If several tasks have the same, the "
+                + "last one that was set is outermost.")
     }
 }
 
@@ -114,7 +96,7 @@ public enum QueuePosition: WireValue, Hashable {
     }
 }
 
-extension UpdateTask.Parameters {
+extension UpdateTask {
     /// Whether later requests differ: a running task then begins another attempt, and a waiting one is tried at once.
     package var changesRequest: Bool {
         url != nil || s3 != nil || mirrors != nil || headers != nil || changesCredentials || proxy != nil
@@ -125,27 +107,12 @@ extension UpdateTask.Parameters {
     package var changesCredentials: Bool { username != nil || password != nil || bearer != nil || netrc != nil }
 }
 
-/// Cancels a task and returns a blob from which it can be added again.
-public enum TakeResumeData: RPCMethod {
-    public typealias Parameters = TaskReference
-    public static let name = "task.resumeData"
-    public static let summary =
-        """
-        Cancels a download, unless it has failed or was cancelled with `keepPartial`, and returns a self-contained blob for \
-        task.add. One that was cancelled and keeps no bytes has none. The \
-        blob has no bytes and no credentials, but the task's full URLs, including signatures: keep it as private as those. \
-        The bytes stay in the task's part file until the task is removed, its history expires, or another task takes them \
-        over.
-        """
-    public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
+public struct TakenResumeData: WireObject, Hashable {
+    public var resumeData: String
 
-    public struct Result: WireObject, Hashable {
-        public var resumeData: String
+    public init(resumeData: String) { self.resumeData = resumeData }
 
-        public init(resumeData: String) { self.resumeData = resumeData }
-
-        public static let shape = Shape("ResumeData", Self(resumeData: "")) { row in
-            row("resumeData", \.resumeData, "Base64.")
-        }
+    public static let shape = Shape("ResumeData", Self(resumeData: "")) { row in
+        row("resumeData", \.resumeData, "Base64.")
     }
 }

@@ -1,14 +1,15 @@
 import TransferModel
 
-/// The table of all limits for docs/protocol.md, made from the constants that the code checks.
-enum LimitsReference {
-    static let introduction = """
+// The table of all limits for docs/protocol.md, made from the constants that the code checks.
+extension ProtocolReference {
+    static let aboutLimits = """
         No user may slow down or starve the others, so everything has a bound. A request beyond it is refused with \
         `request.bad_field`, `request.too_large` or `limit.reached`, and nothing of it is stored. Tasks and sessions that an \
         older daemon stored beyond a bound stay valid.
         """
 
-    static let rows: [[String]] =
+    /// What is limited, and to what.
+    static let limits: [[String]] =
         specification + session
         + [
             ["ids of a control method; `sessions`, `tasks` of events.subscribe and events.list", "\(Bounds.ids)"],

@@ -14,7 +14,7 @@ struct MarkdownPage {
         blocks.append(([line(head), rule] + rows.map(line)).joined(separator: "\n"))
     }
 
-    mutating func fields(_ title: String, _ fields: [(String, Field)]) {
+    mutating func fields(_ title: String, _ fields: [(name: String, field: Field)]) {
         table(
             [title, "Type", "Means"],
             fields.map { name, field in

@@ -3,12 +3,12 @@ import TransferModel
 extension ProtocolReference {
     /// The OpenRPC 1.3 document that `rpc.discover` answers with.
     /// - Parameter version: of the program.
-    package static func openRPC(version: String) -> Discover.Result {
+    package static func openRPC(version: String) -> OpenRPCDocument {
         let schemas = ReferenceObject.all.map { ($0.name, schema(of: $0)) }
-        return Discover.Result(
+        return OpenRPCDocument(
             openrpc: "1.3.2",
             info: ["title": "dld", "version": .string(version)],
-            methods: .array(allMethods.map(describe)),
+            methods: .array(Methods.all.map(describe)),
             components: ["schemas": .object(Dictionary(schemas) { first, _ in first })])
     }
 
@@ -17,9 +17,8 @@ extension ProtocolReference {
         JSONCoding.pretty(openRPC(version: String(RPCCatalog.protocolVersion)))
     }
 
-    private static func describe(_ method: any RPCMethod.Type) -> JSONValue {
-        let result = ReferenceObject.result(of: method)
-        let parameters = ReferenceObject.parameters(of: method).map { name, field -> JSONValue in
+    private static func describe(_ method: any RPCMethod) -> JSONValue {
+        let parameters = method.parameters.fields.map { name, field -> JSONValue in
             [
                 "name": .string(name), "required": .bool(field.isRequired), "description": .string(field.text),
                 "schema": schema(of: field.type),
@@ -31,7 +30,7 @@ extension ProtocolReference {
         return [
             "name": .string(method.name), "summary": .string(method.summary), "paramStructure": "by-name",
             "params": .array(parameters),
-            "result": ["name": .string(result.wireName), "schema": reference(to: result)],
+            "result": ["name": .string(method.result.wireName), "schema": reference(to: method.result)],
             "errors": .array(errors.map(describe)),
         ]
     }

@@ -7,12 +7,12 @@ package enum ProtocolReference {
         var page = MarkdownPage()
         page.add(Self.preamble)
         page.add("## Limits")
-        page.add(LimitsReference.introduction)
-        page.table(["What", "At most"], LimitsReference.rows)
+        page.add(aboutLimits)
+        page.table(["What", "At most"], limits)
         page.add("## Methods")
         page.table(
-            ["Method", "Does"], allMethods.map { ["[`\($0.name)`](#\(MarkdownPage.anchor($0.name)))", $0.summary] })
-        for method in allMethods { add(method, to: &page) }
+            ["Method", "Does"], Methods.all.map { ["[`\($0.name)`](#\(MarkdownPage.anchor($0.name)))", $0.summary] })
+        for method in Methods.all { add(method, to: &page) }
         page.add("## Objects")
         for object in ReferenceObject.all { add(object, to: &page) }
         page.add("## Events")
@@ -25,10 +25,10 @@ package enum ProtocolReference {
             ["Type", "Members", "Means"],
             EventType.allCases.map { ["`\($0.rawValue)`", EventReference.members($0), EventReference.summary($0)] })
         page.add("## Streams")
-        page.add(StreamReference.text)
+        page.add(streams)
         page.add("## Features")
         page.add(
-            "Names that `daemon.info` may list: \(Feature.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
+            "Names that `daemon.info` may list: \(RPCCatalog.features.map { "`\($0)`" }.joined(separator: ", "))."
         )
         return page.text
     }
@@ -62,16 +62,16 @@ package enum ProtocolReference {
         return page.text
     }
 
-    private static func add(_ method: any RPCMethod.Type, to page: inout MarkdownPage) {
+    private static func add(_ method: any RPCMethod, to page: inout MarkdownPage) {
         page.add("### \(method.name)")
         page.add(method.summary)
-        let parameters = ReferenceObject.parameters(of: method)
+        let parameters = method.parameters.fields
         if parameters.isEmpty {
             page.add("No parameters.")
         } else {
-            page.fields("Parameter", parameters.map { ($0.name, $0.field) })
+            page.fields("Parameter", parameters)
         }
-        page.add("Result: \(MarkdownPage.link(ReferenceObject.result(of: method))).")
+        page.add("Result: \(MarkdownPage.link(method.result)).")
         if !method.errors.isEmpty {
             page.add("Errors: \(method.errors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).")
         }
@@ -87,7 +87,7 @@ package enum ProtocolReference {
                 values of header fields that carry credentials, and body content are left out too. And:
                 """)
         }
-        page.fields("Member", object.members.map { ($0.name, $0.field) })
+        page.fields("Member", object.members)
     }
 
     private static let preamble = """

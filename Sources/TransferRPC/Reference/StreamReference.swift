@@ -1,15 +1,15 @@
 import TransferModel
 
 /// What docs/protocol.md says about bodies that are sent to a client as they arrive.
-enum StreamReference {
-    static let text = """
+extension ProtocolReference {
+    static let streams = """
         A `data` task with `stream: true` sends the body of its answer as `\(RPCCatalog.dataNotification)` notifications to the \
         connection that has the task's session; their `params` are a [TaskData](#taskdata). The daemon keeps none of it: \
         `task.body` and `response.body` are empty.
 
         - **Where.** In sessions of kind `default` and `ephemeral`, and for `kind: data`. Otherwise task.add refuses `stream` \
         (`request.bad_field`), because a durable task outlives its connection, and a download or an upload has no body to send.
-        - **Credit.** The client gives credit with [`\(GiveCredit.name)`](#\(MarkdownPage.anchor(GiveCredit.name))), even before \
+        - **Credit.** The client gives credit with [`\(Methods.giveCredit.name)`](#\(MarkdownPage.anchor(Methods.giveCredit.name))), even before \
         the task runs. The daemon sends the request and reads the header of the answer without credit. Then the transfer \
         pauses at its socket until there is some; other transfers continue. A common method is to give a few MiB at once, and then \
         as much as was consumed. Credit for a task that has ended is not an error. Credit from another connection is refused with \

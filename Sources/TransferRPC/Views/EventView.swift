@@ -2,13 +2,10 @@ import TransferModel
 
 /// One event as clients see it: fixed members, and those of its type.
 public struct EventView: Hashable, Sendable {
-    /// Only in notifications.
     public var subscription: String?
-    /// nil for progress, `events.lagged` and volatile sessions.
     public var sequence: SequenceNumber?
     public var time: Timestamp
     public var type: EventType
-    /// Identifier of the session; empty for events of no session.
     public var session: String
     public var owner: UserID
     public var task: TaskID?

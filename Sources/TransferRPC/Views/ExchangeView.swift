@@ -13,7 +13,7 @@ public struct ExchangeView: WireObject, Hashable {
     public var proxy: String?
     public var remote: String?
     public var local: String?
-    public var tls: TLSView?
+    public var tls: ExchangeMetrics.TLS?
     public var requestHeaderBytes: Int64
     public var requestBodyBytes: Int64
     public var responseHeaderBytes: Int64
@@ -35,7 +35,7 @@ public struct ExchangeView: WireObject, Hashable {
         proxy = metrics.proxy
         remote = metrics.remote?.text
         local = metrics.local?.text
-        tls = metrics.tls.map { TLSView(version: $0.version, cipher: $0.cipher) }
+        tls = metrics.tls
         requestHeaderBytes = metrics.requestHeaderBytes
         requestBodyBytes = metrics.requestBodyBytes
         responseHeaderBytes = metrics.responseHeaderBytes
@@ -104,21 +104,5 @@ public struct PeriodView: WireObject, Hashable {
     { row in
         row("start", \.start, "When it began.")
         row("end", \.end, "When it ended, or when the exchange did.")
-    }
-}
-
-/// TLS of a connection.
-public struct TLSView: WireObject, Hashable {
-    public var version: String
-    public var cipher: String
-
-    public init(version: String, cipher: String) {
-        self.version = version
-        self.cipher = cipher
-    }
-
-    public static let shape = Shape("TLS", Self(version: "", cipher: "")) { row in
-        row("version", \.version, "As OpenSSL names it: `TLSv1.3`.")
-        row("cipher", \.cipher, "Likewise: `TLS_AES_256_GCM_SHA384`.")
     }
 }

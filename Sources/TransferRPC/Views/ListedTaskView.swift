@@ -38,7 +38,7 @@ extension ListedTaskView {
     }
 }
 
-/// The answer to `task.list`, written without a `ListTasks.Result`.
+/// The answer to `task.list`, written without a `ListedTasks`.
 package struct ListedPage: Sendable {
     private let tasks: [ListedTaskView]
     private let total: Int?

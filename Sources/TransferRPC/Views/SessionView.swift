@@ -6,7 +6,6 @@ public struct SessionView: WireObject, Hashable {
     public var owner: UserID
     public var kind: SessionKind
     public var state: SessionState
-    /// True or nil.
     public var paused: Bool?
     public var configuration: SessionConfiguration
     public var createdAt: Timestamp

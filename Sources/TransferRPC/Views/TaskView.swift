@@ -10,14 +10,11 @@ public struct TaskView: Hashable, Sendable {
     public var owner: UserID
     public var state: TaskState
     public var phase: TaskPhase?
-    /// While it is `waiting`.
     public var reason: WaitReason?
     /// While it is `queued`, only in `task.get`; on the wire this is `reason` too.
     public var queueReason: QueueReason?
-    /// Only in `task.get`. A sentence about `queueReason`; for a running task, about what it waits for.
     public var explanation: String?
     public var bytesReceived: Int64
-    /// -1 if unknown.
     public var bytesExpected: Int64
     public var bytesDecoded: Int64?
     public var bytesSent: Int64
@@ -36,12 +33,9 @@ public struct TaskView: Hashable, Sendable {
     public var verified: Bool?
     public var response: ResponseInfo?
     public var error: TransferError?
-    /// Only in `task.get`, and only if there are several.
     public var segments: [SegmentView]?
-    /// Only in `task.get`: the newest exchanges, in the order in which they ended.
     public var metrics: [ExchangeView]?
     public var metricsDropped: Int?
-    /// Only in `task.get` with `secrets`.
     public var currentRequest: TaskRequest?
 
     /// What a client may see of a stored task, with `live` while it runs.

@@ -89,7 +89,7 @@ struct AddCommand: DaemonCommand {
         _ = try plan.specs()
         try Secrets(session: session).apply(request, to: &plan.template)
         let client = try await session.connect()
-        plan.save(in: try await client.call(DaemonInfo.self, Nothing()).userDirectory)
+        plan.save(in: try await client.call(Methods.daemonInfo, Nothing()).userDirectory)
         plan.sessionHasDirectory = try await sessionNamesFolder(client)
         let specs = try plan.specs()
         if let cookies, let first = specs.first, first.cookies == nil {
@@ -156,7 +156,7 @@ struct AddCommand: DaemonCommand {
 
     private func sessionNamesFolder(_ client: any DaemonCalling) async throws -> Bool {
         guard let name = scheduling.session, saving.output == nil, saving.directory == nil else { return false }
-        let view = try await client.call(GetSession.self, SessionReference(id: name))
+        let view = try await client.call(Methods.getSession, SessionReference(id: name))
         return view.configuration.directory != nil
     }
 }

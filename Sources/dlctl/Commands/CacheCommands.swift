@@ -26,8 +26,8 @@ struct CacheCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let query = CacheInfo.Parameters(storage: storage)
-            try await session.list(CacheInfo.self, query, \.storages, none: "nothing is stored") { storages in
+            let query = CacheInfo(storage: storage)
+            try await session.list(Methods.cacheInfo, query, \.storages, none: "nothing is stored") { storages in
                 Table(
                     [
                         .init(title: "STORAGE", isFlexible: true), .init(title: "MEMORY"), .init(title: "DISK"),
@@ -66,7 +66,7 @@ struct CacheCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            try await session.tell(RemoveCached.self, .init(storage: storage, url: url)) {
+            try await session.tell(Methods.removeCached, .init(storage: storage, url: url)) {
                 "\(Figures.count(max($0.memoryEntries, $0.diskEntries), "answer")) removed"
             }
         }

@@ -13,7 +13,7 @@ struct ChosenTasks {
     func pages(_ take: ([TaskView]) async throws -> Void) async throws {
         for piece in choice.pieces {
             switch piece {
-            case .task(let id): try await take([try await client.call(GetTask.self, .init(id: id))])
+            case .task(let id): try await take([try await client.call(Methods.getTask, .init(id: id))])
             case .range(let range):
                 let found = try await pages(range, take)
                 try Self.report(missing: found.gaps(in: range), in: range, console)
@@ -60,10 +60,10 @@ struct ChosenTasks {
     private func pages(
         _ range: ClosedRange<TaskID>, _ take: ([TaskView]) async throws -> Void
     ) async throws -> TaskRanges {
-        var query = ListTasks.Parameters(range: TaskRange(range), limit: ListTasks.largestLimit, owner: owner)
+        var query = ListTasks(range: TaskRange(range), limit: ListTasks.largestLimit, owner: owner)
         var found = TaskRanges()
         repeat {
-            let page = try await client.call(ListTasks.self, query)
+            let page = try await client.call(Methods.listTasks, query)
             found.append(TaskRanges(page.tasks.map(\.id)))
             try await take(page.tasks)
             query.cursor = page.nextCursor

@@ -10,7 +10,7 @@ struct PauseCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        try await selection.control(PauseTasks.self, session) { $0 }.report("paused", session.console)
+        try await selection.control(Methods.pauseTasks, session) { $0 }.report("paused", session.console)
     }
 }
 
@@ -20,7 +20,7 @@ struct ResumeCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        try await selection.control(ResumeTasks.self, session) { $0 }.report("resumed", session.console)
+        try await selection.control(Methods.resumeTasks, session) { $0 }.report("resumed", session.console)
     }
 }
 
@@ -35,8 +35,8 @@ struct RetryCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        try await selection.control(RetryTasks.self, session) {
-            RetryTasks.Parameters($0, sourceChanged: sourceChanged ? true : nil)
+        try await selection.control(Methods.retryTasks, session) {
+            RetryTasks($0, sourceChanged: sourceChanged ? true : nil)
         }
         .report("queued", session.console)
     }
@@ -67,14 +67,14 @@ struct CancelCommand: DaemonCommand {
         if let resumeData, let id = selection.choice.single {
             return try await takeResumeData(id, into: resumeData, session)
         }
-        try await selection.control(CancelTasks.self, session) {
-            CancelTasks.Parameters($0, keepPartial: keepPartial ? true : nil)
+        try await selection.control(Methods.cancelTasks, session) {
+            CancelTasks($0, keepPartial: keepPartial ? true : nil)
         }
         .report("cancelled", session.console)
     }
 
     private func takeResumeData(_ id: TaskID, into path: String, _ session: CommandSession) async throws {
-        let result = try await session.call(TakeResumeData.self, TaskReference(id: id))
+        let result = try await session.call(Methods.takeResumeData, TaskReference(id: id))
         if path == "-" { return session.console.line(result.resumeData) }
         // Private, because URLs may be signed.
         guard PrivateFile.write(result.resumeData + "\n", to: session.absolute(path)) else {

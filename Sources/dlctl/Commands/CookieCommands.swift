@@ -38,9 +38,9 @@ struct CookiesCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let query = ListCookies.Parameters(
+            let query = ListCookies(
                 session: choice.session, domain: choice.domain, secrets: secrets ? true : nil)
-            try await session.list(ListCookies.self, query, \.cookies, none: "no cookies", Self.table)
+            try await session.list(Methods.listCookies, query, \.cookies, none: "no cookies", Self.table)
         }
 
         static func table(_ cookies: [CookieView]) -> Table {
@@ -114,7 +114,7 @@ struct CookiesCommand: AsyncParsableCommand {
             var rest = cookies
             while !rest.isEmpty {
                 do {
-                    report.add(try await client.call(SetCookies.self, .init(session: choice.session, cookies: rest)))
+                    report.add(try await client.call(Methods.setCookies, .init(session: choice.session, cookies: rest)))
                     return
                 } catch let error as TransferError where error.code == .badField {
                     let field = error.details["field"]?.stringValue ?? ""
@@ -156,7 +156,7 @@ struct CookiesCommand: AsyncParsableCommand {
             if !session.console.json { session.console.complain("skipped: " + reason) }
         }
 
-        mutating func add(_ result: SetCookies.Result) {
+        mutating func add(_ result: StoredCookies) {
             set += result.set - (result.expired ?? 0)
             expired += result.expired ?? 0
             replaced += result.replaced ?? 0
@@ -204,7 +204,7 @@ struct CookiesCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let result = try await session.call(
-                ListCookies.self, .init(session: choice.session, domain: choice.domain, secrets: true))
+                Methods.listCookies, .init(session: choice.session, domain: choice.domain, secrets: true))
             if session.console.json { return session.console.value(result) }
             var cookies = result.cookies.map(Cookie.init)
             for cookie in cookies where !NetscapeCookies.canHold(cookie) {
@@ -242,9 +242,9 @@ struct CookiesCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let which = RemoveCookies.Parameters(
+            let which = RemoveCookies(
                 session: choice.session, domain: choice.domain, path: path, name: name)
-            try await session.tell(RemoveCookies.self, which) { "\(Figures.count($0.removed, "cookie")) removed" }
+            try await session.tell(Methods.removeCookies, which) { "\(Figures.count($0.removed, "cookie")) removed" }
         }
     }
 }
@@ -259,8 +259,7 @@ extension Cookie {
 
     /// A cookie that was listed with its value.
     fileprivate init(_ view: CookieView) {
-        self.init(
-            name: view.name, value: view.value ?? "", domain: view.domain, path: view.path, expires: view.expires,
-            secure: view.secure, httpOnly: view.httpOnly, sameSite: view.sameSite, hostOnly: view.hostOnly)
+        self = view.cookie
+        value = view.value ?? ""
     }
 }

@@ -81,10 +81,10 @@ struct CredentialCommand: AsyncParsableCommand {
             let place = Printable.text(space.origin, limit: 60)
             let user = try username ?? PasswordPrompt.ask("User name for \(place): ", echoes: true)
             let given = try Secrets(session: session).login(user, fromStdin: passwordStdin, fromFile: passwordFile)
-            let parameters = SetCredential.Parameters(
+            let parameters = SetCredential(
                 session: choice.session, protectionSpace: space,
                 credential: DecisionCredential(username: given.user, password: given.password), isDefault: true)
-            try await session.tell(SetCredential.self, parameters) {
+            try await session.tell(Methods.setCredential, parameters) {
                 "kept for \(Printable.text($0.credential.protectionSpace.origin))"
             }
         }
@@ -100,8 +100,8 @@ struct CredentialCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let query = ListCredentials.Parameters(session: self.session)
-            try await session.list(ListCredentials.self, query, \.credentials, none: "no credentials") { credentials in
+            let query = ListCredentials(session: self.session)
+            try await session.list(Methods.listCredentials, query, \.credentials, none: "no credentials") { credentials in
                 Table(
                     [
                         .init(title: "SERVER", isFlexible: true), .init(title: "REALM", dispensability: 1),
@@ -142,9 +142,9 @@ struct CredentialCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let parameters = RemoveCredentials.Parameters(
+            let parameters = RemoveCredentials(
                 session: choice.session, protectionSpace: try choice.space(), username: username)
-            try await session.tell(RemoveCredentials.self, parameters) {
+            try await session.tell(Methods.removeCredentials, parameters) {
                 ($0.removed == 0 ? "no credential" : Figures.count($0.removed, "credential")) + " removed"
             }
         }

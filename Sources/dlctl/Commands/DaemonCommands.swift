@@ -48,9 +48,9 @@ struct LimitCommand: DaemonCommand {
         }
         let names = given.map(\.name)
         if values.isEmpty {
-            try await session.show(GetSettings.self, Nothing()) { $0.lines(names) }
+            try await session.show(Methods.getSettings, Nothing()) { $0.lines(names) }
         } else {
-            try await session.show(SetSettings.self, SetSettings.Parameters(values)) { $0.lines(names) }
+            try await session.show(Methods.setSettings, SetSettings(values)) { $0.lines(names) }
         }
     }
 }
@@ -61,10 +61,10 @@ struct StatsCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        try await session.show(DaemonStats.self, Nothing(), Self.lines)
+        try await session.show(Methods.daemonStats, Nothing(), Self.lines)
     }
 
-    static func lines(_ stats: DaemonStats.Result) -> [StyledText] {
+    static func lines(_ stats: DaemonStats) -> [StyledText] {
         var sheet = Sheet()
         for state in TaskState.allCases { sheet.add(state.rawValue, stats.tasks[state.rawValue].map(String.init)) }
         sheet.add("active transfers", String(stats.activeTransfers))
@@ -87,10 +87,10 @@ struct InfoCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        try await session.show(DaemonInfo.self, Nothing(), Self.lines)
+        try await session.show(Methods.daemonInfo, Nothing(), Self.lines)
     }
 
-    static func lines(_ info: DaemonInfo.Result) -> [StyledText] {
+    static func lines(_ info: DaemonInfo) -> [StyledText] {
         var sheet = Sheet()
         sheet.add("name", "\(info.name) \(info.version)", .strong)
         sheet.add("protocol", String(info.protocol))

@@ -27,10 +27,10 @@ struct DecisionsCommand: DaemonCommand {
         try await session.withDaemon { client in
             if let name = self.session, owner.scope == nil { try await client.requireSession(name) }
             let result = try await client.call(
-                ListDecisions.self, ListDecisions.Parameters(session: self.session, owner: owner.scope))
+                Methods.listDecisions, ListDecisions(session: self.session, owner: owner.scope))
             if console.json { return console.value(result) }
             for decision in result.decisions {
-                let task = try? await client.call(GetTask.self, .init(id: decision.task))
+                let task = try? await client.call(Methods.getTask, .init(id: decision.task))
                 DecisionLines.render(decision, of: task.map { TaskName.of($0) }, for: session.asker, now: .now())
                     .forEach(console.line)
             }
@@ -159,7 +159,7 @@ struct AnswerCommand: DaemonCommand {
     }
 
     func run(_ session: CommandSession) async throws {
-        var parameters = AnswerDecision.Parameters(
+        var parameters = AnswerDecision(
             id: DecisionID(id), action: action, persistence: action == .trust ? persistence : nil)
         let secrets = Secrets(session: session)
         if let certificate {
@@ -181,7 +181,7 @@ struct AnswerCommand: DaemonCommand {
             let headers = try secrets.headers(header)
             parameters.request = TaskRequest(url: url, method: method, headers: headers.isEmpty ? nil : headers)
         }
-        let result = try await session.call(AnswerDecision.self, parameters)
+        let result = try await session.call(Methods.answerDecision, parameters)
         if session.console.json { return session.console.value(result) }
         if !session.console.quiet {
             session.console.line("answered \(result.decision) of task \(result.task): \(result.action.rawValue)")

@@ -60,13 +60,13 @@ struct EventsCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         if forget, let subscriber {
-            _ = try await session.call(ForgetSubscriber.self, ForgetSubscriber.Parameters(subscriber: subscriber))
+            _ = try await session.call(Methods.forgetSubscriber, ForgetSubscriber(subscriber: subscriber))
             return session.console.remark("forgot \(Printable.text(subscriber))")
         }
         let client = try await session.connect()
         let printer = EventPrinter(session: session, subscriber: subscriber)
         if follow {
-            let query = Subscribe.Parameters(
+            let query = Subscribe(
                 after: after, subscriber: subscriber, sessions: nonEmpty(self.session),
                 tasks: nonEmpty(tasks),
                 types: nonEmpty(type), progressInterval: noProgress ? 0 : nil, owner: owner.scope)
@@ -79,7 +79,7 @@ struct EventsCommand: DaemonCommand {
     private var tasks: [TaskID] { TaskChoice(task).allIDs(atMost: FollowPlan.longestFilter) ?? [] }
 
     private func list(_ client: any DaemonCalling, _ printer: EventPrinter) async throws {
-        var query = ListEvents.Parameters(
+        var query = ListEvents(
             after: try await start(client), sessions: nonEmpty(session), tasks: nonEmpty(tasks), types: nonEmpty(type),
             owner: owner.scope)
         if let limit, after == nil, subscriber == nil {
@@ -89,7 +89,7 @@ struct EventsCommand: DaemonCommand {
         var left = limit ?? .max
         while left > 0 {
             query.limit = min(left, ListEvents.largestLimit)
-            let page = try await client.call(ListEvents.self, query)
+            let page = try await client.call(Methods.listEvents, query)
             if case .after(let place) = query.after, let first = page.first, first.rawValue > place.rawValue + 1 {
                 try printer.print(EventView(.lagged(first: first, owner: UserID(getuid()), at: .now())))
             }
@@ -108,9 +108,9 @@ struct EventsCommand: DaemonCommand {
     private func start(_ client: any DaemonCalling) async throws -> EventPosition {
         guard let subscriber else { return after ?? .start }
         let place = try await client.call(
-            Subscribe.self,
-            Subscribe.Parameters(after: after, subscriber: subscriber, types: [], progressInterval: 0))
-        _ = try await client.call(Unsubscribe.self, Unsubscribe.Parameters(subscription: place.subscription))
+            Methods.subscribe,
+            Subscribe(after: after, subscriber: subscriber, types: [], progressInterval: 0))
+        _ = try await client.call(Methods.unsubscribe, Unsubscribe(subscription: place.subscription))
         return place.after.map { .after($0) } ?? .start
     }
 
@@ -147,7 +147,7 @@ struct EventPrinter {
 
     /// Prints the event that ended a task, if the log still has it.
     func printEnd(of task: TaskID, _ client: any DaemonCalling) async throws {
-        let query = ListEvents.Parameters(after: .start, tasks: [task], types: Array(Self.ends))
+        let query = ListEvents(after: .start, tasks: [task], types: Array(Self.ends))
         for event in try await NewestEvents(query: query).read(1, client) { try print(event) }
     }
 
@@ -159,7 +159,7 @@ struct EventPrinter {
 
     /// Follows until Ctrl-C, or until all tasks in `open` are over.
     func follow(
-        _ query: Subscribe.Parameters, _ first: any DaemonCalling, open: Set<TaskID>? = nil
+        _ query: Subscribe, _ first: any DaemonCalling, open: Set<TaskID>? = nil
     ) async throws -> Ending {
         session.console.endWithReader()
         // Before the work: from the first printed line on, Ctrl-C ends this and is not lost.
@@ -180,7 +180,7 @@ struct EventPrinter {
 
     /// Follows across restarts of the daemon.
     private func followLinks(
-        _ query: Subscribe.Parameters, _ first: any DaemonCalling, _ open: Set<TaskID>?
+        _ query: Subscribe, _ first: any DaemonCalling, _ open: Set<TaskID>?
     ) async throws -> Ending {
         var ending = Ending.completed
         var client: (any DaemonCalling)? = first
@@ -228,7 +228,7 @@ struct EventPrinter {
 
     /// The numbers of another store are unrelated to the earlier ones, so all its events are new.
     private func restartIfOtherStore(
-        _ head: SequenceNumber, _ query: inout Subscribe.Parameters, _ open: Set<TaskID>?
+        _ head: SequenceNumber, _ query: inout Subscribe, _ open: Set<TaskID>?
     ) throws {
         guard case .after(let last)? = query.after, head < last else { return }
         if open != nil {
@@ -244,6 +244,6 @@ struct EventPrinter {
     func acknowledge(_ event: EventView, _ client: any DaemonCalling) async throws {
         guard let subscriber, let sequence = event.sequence else { return }
         _ = try await client.call(
-            AcknowledgeEvents.self, AcknowledgeEvents.Parameters(subscriber: subscriber, sequence: sequence))
+            Methods.acknowledgeEvents, AcknowledgeEvents(subscriber: subscriber, sequence: sequence))
     }
 }

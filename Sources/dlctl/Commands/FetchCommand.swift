@@ -73,7 +73,7 @@ struct FetchCommand: DaemonCommand {
         follower.onInterrupt = {}
         do {
             let look: WaitingRemarks.Look = { id, then in
-                Task { then(try? await client.call(GetTask.self, .init(id: id))) }
+                Task { then(try? await client.call(Methods.getTask, .init(id: id))) }
             }
             _ = try await follower.run(client, display: WaitingRemarks(look: look) { session.console.remark($0) })
         } catch CommandFailure.interrupted {
@@ -88,7 +88,7 @@ struct FetchCommand: DaemonCommand {
     /// Prints how the request ended.
     private func deliver(_ id: TaskID, _ session: CommandSession) async throws {
         let console = session.console
-        let task = try await session.call(GetTask.self, .init(id: id))
+        let task = try await session.call(Methods.getTask, .init(id: id))
         if console.json { console.value(task) }
         // The answer to a question has turned it into a download.
         if task.state == .completed, task.spec.kind == .download {
@@ -116,8 +116,8 @@ struct FetchCommand: DaemonCommand {
                 return session.console.complain("the daemon does not answer; task \(id) continues when it does")
             }
             let selection = ControlSelection(ids: [id])
-            _ = try await client.call(CancelTasks.self, CancelTasks.Parameters(selection))
-            _ = try await client.call(RemoveTasks.self, RemoveTasks.Parameters(selection))
+            _ = try await client.call(Methods.cancelTasks, CancelTasks(selection))
+            _ = try await client.call(Methods.removeTasks, RemoveTasks(selection))
             await client.close()
             session.console.remark("interrupted; the request is cancelled")
         } catch {

@@ -63,7 +63,7 @@ struct FetchedBody {
     ) async throws {
         var offset: Int64 = 0
         while true {
-            let piece = try await client.call(ReadBody.self, ReadBody.Parameters(id: task.id, offset: offset))
+            let piece = try await client.call(Methods.readBody, ReadBody(id: task.id, offset: offset))
             let bytes = [UInt8](Data(base64Encoded: piece.data) ?? Data())
             try take(bytes, offset == 0)
             offset += Int64(bytes.count)

@@ -103,7 +103,7 @@ struct CommandSession: Sendable {
     /// The user with their rights: only administrators may change the settings of the system's daemon.
     func asker(_ client: any DaemonCalling) async throws -> Asker {
         var asker = asker
-        asker.mayConfigure = try await client.call(DaemonInfo.self, Nothing()).administrator ?? true
+        asker.mayConfigure = try await client.call(Methods.daemonInfo, Nothing()).administrator ?? true
         return asker
     }
 
@@ -129,7 +129,7 @@ struct CommandSession: Sendable {
 
     /// Makes a call and prints the result: the value itself with `--json`, otherwise the lines made by `describe`.
     func show<M: RPCMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, _ describe: (M.Result) -> [StyledText]
+        _ method: M, _ parameters: M.Parameters, _ describe: (M.Result) -> [StyledText]
     ) async throws {
         let result = try await call(method, parameters)
         if console.json { console.value(result) } else { describe(result).forEach(console.line) }

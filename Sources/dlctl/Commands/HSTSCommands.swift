@@ -25,7 +25,7 @@ struct HSTSCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            try await session.list(ListHSTS.self, .init(domain: domain), \.hosts, none: "no hosts") { hosts in
+            try await session.list(Methods.listHSTS, .init(domain: domain), \.hosts, none: "no hosts") { hosts in
                 Table(
                     [
                         .init(title: "DOMAIN", isFlexible: true), .init(title: "SUBDOMAINS", dispensability: 1),
@@ -61,7 +61,7 @@ struct HSTSCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            try await session.tell(RemoveHSTS.self, .init(domain: domain.map(URLText.host))) {
+            try await session.tell(Methods.removeHSTS, .init(domain: domain.map(URLText.host))) {
                 "\(Figures.count($0.removed, "host")) forgotten"
             }
         }

@@ -21,7 +21,7 @@ struct StartCommand: DaemonCommand {
     func run(_ session: CommandSession) async throws {
         var session = session
         session.access.mayStart = !global.system
-        try await session.show(DaemonInfo.self, Nothing()) { info in
+        try await session.show(Methods.daemonInfo, Nothing()) { info in
             let sockets = (info.sockets ?? [info.socket]).map { Printable.text($0) }.joined(separator: ", ")
             return [StyledText("dld \(info.version) runs as process \(info.pid) and listens on \(sockets)")]
         }
@@ -48,7 +48,7 @@ struct StopCommand: DaemonCommand {
             if session.console.json { session.console.value(["stopped": JSONValue.bool(false)]) }
             return
         }
-        let info = try await client.call(DaemonInfo.self, Nothing())
+        let info = try await client.call(Methods.daemonInfo, Nothing())
         await client.close()
         guard info.mode == .user else {
             throw CommandFailure.local(

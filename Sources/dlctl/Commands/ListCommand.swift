@@ -62,13 +62,13 @@ struct ListCommand: DaemonCommand {
         if !ids.isEmpty {
             let chosen = ChosenTasks(choice: TaskChoice(ids), owner: owner.scope, client: client, console: console)
             let tasks = try await chosen.all()
-            if console.json { return console.value(ListTasks.Result(tasks: tasks)) }
+            if console.json { return console.value(ListedTasks(tasks: tasks)) }
             var table = table(console)
             return table.render(tasks).forEach(console.line)
         }
         if let session, owner.scope == nil { try await client.requireSession(session) }
         let pages = TaskPages(
-            query: ListTasks.Parameters(
+            query: ListTasks(
                 session: session, states: state.isEmpty ? nil : state, match: match, order: .activity,
                 owner: owner.scope),
             limit: limit ?? (isShort(console) ? Self.terminalRows : .max))
@@ -137,7 +137,7 @@ struct ListCommand: DaemonCommand {
 
 /// Reads `task.list` page by page.
 struct TaskPages {
-    var query: ListTasks.Parameters
+    var query: ListTasks
     /// The most tasks to read.
     var limit = Int.max
 
@@ -151,14 +151,14 @@ struct TaskPages {
     }
 
     /// Passes every task to `body` once. The first page is passed on even if it is empty.
-    func read(_ client: any DaemonCalling, _ body: ([TaskView], ListTasks.Result) throws -> Void) async throws -> End {
+    func read(_ client: any DaemonCalling, _ body: ([TaskView], ListedTasks) throws -> Void) async throws -> End {
         var query = query
         var seen: Set<TaskID> = []
         var total: Int?
         var pages = 0
         repeat {
             query.limit = min(ListTasks.largestLimit, limit - seen.count)
-            let page = try await client.call(ListTasks.self, query)
+            let page = try await client.call(Methods.listTasks, query)
             pages += 1
             // A task that changes its state meanwhile may be on two pages.
             try body(page.tasks.filter { seen.insert($0.id).inserted }, page)
@@ -174,12 +174,12 @@ struct TaskPages {
 
     /// Reads tasks that began to run after the page with the running tasks was read.
     private func readStarted(
-        _ client: any DaemonCalling, _ seen: Set<TaskID>, _ body: ([TaskView], ListTasks.Result) throws -> Void
+        _ client: any DaemonCalling, _ seen: Set<TaskID>, _ body: ([TaskView], ListedTasks) throws -> Void
     ) async throws {
         var query = query
         query.states = [.running]
         query.limit = ListTasks.largestLimit
-        let page = try await client.call(ListTasks.self, query)
+        let page = try await client.call(Methods.listTasks, query)
         try body(page.tasks.filter { !seen.contains($0.id) }, page)
     }
 

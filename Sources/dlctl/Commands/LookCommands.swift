@@ -25,7 +25,7 @@ struct ShowCommand: DaemonCommand {
             let asker = try await session.asker(client)
             var isFirst = true
             try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
-                let task = try await client.call(GetTask.self, .init(id: id, secrets: secrets ? true : nil))
+                let task = try await client.call(Methods.getTask, .init(id: id, secrets: secrets ? true : nil))
                 if console.json { return console.value(task) }
                 if !isFirst { console.line("") }
                 isFirst = false
@@ -43,7 +43,7 @@ struct ShowCommand: DaemonCommand {
     /// Returns the events that show when the task's state began, and which attempts only led to a question.
     private static func beginning(of task: TaskView, _ client: any DaemonCalling) async throws -> [EventView] {
         func read(_ types: [EventType], _ count: Int) async throws -> [EventView] {
-            let query = ListEvents.Parameters(after: .start, tasks: [task.id], types: types)
+            let query = ListEvents(after: .start, tasks: [task.id], types: types)
             return try await NewestEvents(query: query).read(count, client)
         }
         let saysAttempts = task.attempts > 1 && (task.state == .failed || task.state == .waiting)
@@ -74,8 +74,8 @@ struct ExplainCommand: DaemonCommand {
             try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
                 if !isFirst, !console.json { console.line("") }
                 isFirst = false
-                let task = try await client.call(GetTask.self, .init(id: id))
-                let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
+                let task = try await client.call(Methods.getTask, .init(id: id))
+                let events = try await NewestEvents(query: ListEvents(after: .start, tasks: [id]))
                     .read(Self.longestStory, client)
                 let summary = try await TaskSummary.of(task, events, for: asker, client)
                 guard console.json else {
@@ -100,12 +100,12 @@ extension TaskSummary {
         var question: DecisionView?
         if asks, task.state == .waiting && task.reason?.asks == true || task.phase == .deciding {
             // An administrator may be looking at another user's task.
-            let query = ListDecisions.Parameters(tasks: [task.id], owner: .user(task.owner))
-            question = try await client.call(ListDecisions.self, query).decisions.first
+            let query = ListDecisions(tasks: [task.id], owner: .user(task.owner))
+            question = try await client.call(Methods.listDecisions, query).decisions.first
         }
         var session: SessionView?
         if task.state == .waiting {
-            session = try? await client.call(GetSession.self, SessionReference(id: task.session, owner: task.owner))
+            session = try? await client.call(Methods.getSession, SessionReference(id: task.session, owner: task.owner))
         }
         return TaskSummary(task, events: events, asking: question, in: session, for: asker, now: .now())
     }

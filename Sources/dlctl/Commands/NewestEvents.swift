@@ -5,7 +5,7 @@ import TransferRPC
 /// because the query may select only few events.
 struct NewestEvents {
     /// The query. Its `after` and `limit` are ignored.
-    var query: ListEvents.Parameters
+    var query: ListEvents
 
     /// The first window, in sequence numbers, unless more events are wanted.
     private static let firstWidth = 100
@@ -32,7 +32,7 @@ struct NewestEvents {
         query.limit = ListEvents.largestLimit
         var found: [EventView] = []
         while true {
-            let page = try await client.call(ListEvents.self, query)
+            let page = try await client.call(Methods.listEvents, query)
             found += page.events.filter { $0.sequence.map { $0 <= end } ?? false }
             guard let next = page.nextAfter, next < end else { return found }
             query.after = .after(next)

@@ -19,8 +19,8 @@ struct RemoveCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         let console = session.console
-        let outcome = try await selection.control(RemoveTasks.self, session) {
-            RemoveTasks.Parameters($0, deleteFile: delete ? true : nil)
+        let outcome = try await selection.control(Methods.removeTasks, session) {
+            RemoveTasks($0, deleteFile: delete ? true : nil)
         }
         var refusal: (any Error)?
         do {

@@ -28,7 +28,7 @@ struct SelectionOptions: ParsableArguments {
 
     /// Calls a control method for the selection: once for ids, and once for each piece of a range.
     func control<M: RPCMethod>(
-        _ method: M.Type, _ command: CommandSession, _ parameters: (ControlSelection) -> M.Parameters
+        _ method: M, _ command: CommandSession, _ parameters: (ControlSelection) -> M.Parameters
     ) async throws -> ControlOutcome where M.Result == ControlResult {
         let client = try await command.connect()
         let states = state.isEmpty ? nil : state
@@ -41,7 +41,7 @@ struct SelectionOptions: ParsableArguments {
             outcome.named = try await client.call(method, parameters(selection))
             if outcome.areNamed {
                 for task in outcome.named.skipped where task.code == .taskWrongState {
-                    outcome.states[task.id] = try? await client.call(GetTask.self, .init(id: task.id)).state
+                    outcome.states[task.id] = try? await client.call(Methods.getTask, .init(id: task.id)).state
                 }
             }
         }
@@ -68,10 +68,10 @@ struct SelectionOptions: ParsableArguments {
     private func pieces(
         of range: ClosedRange<TaskID>, _ client: any DaemonCalling
     ) async throws -> [ClosedRange<TaskID>] {
-        var query = ListTasks.Parameters(range: TaskRange(range), order: .oldest, limit: 1, owner: owner.scope)
-        let oldest = try await client.call(ListTasks.self, query).tasks.first
+        var query = ListTasks(range: TaskRange(range), order: .oldest, limit: 1, owner: owner.scope)
+        let oldest = try await client.call(Methods.listTasks, query).tasks.first
         query.order = .newest
-        guard let oldest, let newest = try await client.call(ListTasks.self, query).tasks.first else { return [] }
+        guard let oldest, let newest = try await client.call(Methods.listTasks, query).tasks.first else { return [] }
         return stride(from: oldest.id.rawValue, through: newest.id.rawValue, by: Int(Self.longestPiece)).map {
             TaskID($0)...TaskID(min($0 + Self.longestPiece - 1, newest.id.rawValue))
         }

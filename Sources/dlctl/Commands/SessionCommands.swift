@@ -44,8 +44,8 @@ struct SessionCommand: AsyncParsableCommand {
                     "'\(Printable.text(id, limit: 40))' is a setting; name the session before it: dlctl session open NAME \(setting.name)=…"
                 )
             }
-            let parameters = OpenSession.Parameters(id: id, configuration: configuration)
-            try await session.show(OpenSession.self, parameters, \.lines)
+            let parameters = OpenSession(id: id, configuration: configuration)
+            try await session.show(Methods.openSession, parameters, \.lines)
         }
     }
 
@@ -56,16 +56,16 @@ struct SessionCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            var query = ListSessions.Parameters(owner: owner.scope)
+            var query = ListSessions(owner: owner.scope)
             var sessions: [SessionView] = []
             try await session.withDaemon { client in
                 repeat {
-                    let page = try await client.call(ListSessions.self, query)
+                    let page = try await client.call(Methods.listSessions, query)
                     sessions += page.sessions
                     query.cursor = page.nextCursor
                 } while query.cursor != nil
             }
-            if session.console.json { return session.console.value(ListSessions.Result(sessions: sessions)) }
+            if session.console.json { return session.console.value(ListedSessions(sessions: sessions)) }
             Self.table(sessions).render(width: session.console.width).forEach(session.console.line)
         }
 
@@ -117,19 +117,19 @@ struct SessionCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             // Checked first, because opening would create a session for a misspelt name.
-            guard try await session.call(GetSession.self, SessionReference(id: id)).state != .invalidated else {
+            guard try await session.call(Methods.getSession, SessionReference(id: id)).state != .invalidated else {
                 throw TransferError(
                     .sessionInvalidated, "The session \"\(id)\" has ended and has no settings to change.",
                     details: ["session": .string(id)])
             }
             let change = try SessionConfiguration.change(settings, session)
-            let parameters = OpenSession.Parameters(id: id, configuration: change)
-            try await session.show(OpenSession.self, parameters, \.lines)
+            let parameters = OpenSession(id: id, configuration: change)
+            try await session.show(Methods.openSession, parameters, \.lines)
         }
     }
 
     struct Pause: SessionStep {
-        typealias Method = PauseSession
+        static let method = Methods.pauseSession
         static let configuration = CommandConfiguration(
             commandName: "pause",
             abstract: "Run none of its tasks, including later ones, until 'session resume'.")
@@ -138,7 +138,7 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct Resume: SessionStep {
-        typealias Method = ResumeSession
+        static let method = Methods.resumeSession
         static let configuration = CommandConfiguration(
             commandName: "resume",
             abstract: "Let its tasks run again; tasks that were paused one by one stay paused.")
@@ -147,7 +147,7 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct Finish: SessionStep {
-        typealias Method = FinishSession
+        static let method = Methods.finishSession
         static let configuration = CommandConfiguration(
             commandName: "finish",
             abstract: "Accept no more tasks, and end after the last one.")
@@ -156,7 +156,7 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct Invalidate: SessionStep {
-        typealias Method = InvalidateSession
+        static let method = Methods.invalidateSession
         static let configuration = CommandConfiguration(
             commandName: "invalidate", abstract: "Cancel the session's tasks and end it.")
         @OptionGroup var name: SessionName
@@ -171,7 +171,7 @@ struct SessionName: ParsableArguments {
 
 /// A command that performs one action on a session, or none, and shows the session.
 protocol SessionStep: DaemonCommand {
-    associatedtype Method: RPCMethod where Method.Parameters == SessionReference, Method.Result == SessionView
+    static var method: Method<SessionReference, SessionView> { get }
     var name: SessionName { get }
 }
 

@@ -37,8 +37,8 @@ struct SettingsCommand: DaemonCommand {
             let name = try Self.changeable(assignment.name)
             values[name] = try assignment.parsed(as: name.form)
         }
-        if !values.isEmpty { _ = try await session.call(SetSettings.self, SetSettings.Parameters(values)) }
-        var list = try await session.call(ListSettings.self, Nothing())
+        if !values.isEmpty { _ = try await session.call(Methods.setSettings, SetSettings(values)) }
+        var list = try await session.call(Methods.listSettings, Nothing())
         if !names.isEmpty { list.settings = try Self.selected(names, of: list.settings) }
         if session.console.json {
             session.console.value(list)
@@ -84,7 +84,7 @@ extension SettingsView {
     }
 }
 
-extension ListSettings.Result {
+extension SettingsInForce {
     /// All settings with their origins: below each, the value that the changed files give it, then the overruled values.
     var lines: [StyledText] {
         var table = Table([

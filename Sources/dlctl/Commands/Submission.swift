@@ -17,7 +17,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         let head = waits ? try await client.head() : nil
         let added = try await send(over: client) { announce($0, $1, command) }
         if command.console.json {
-            command.console.value(AddTasks.Result(tasks: added))
+            command.console.value(AddedTasks(tasks: added))
         } else {
             (added.repeats + added.doubles(for: command.asker)).forEach(command.console.remark)
         }
@@ -27,16 +27,16 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
 
     /// - Parameter stored: called for each part.
     func send(
-        over client: any DaemonCalling, stored: ([AddTasks.Added], [TaskSpec]) -> Void = { _, _ in }
-    ) async throws -> [AddTasks.Added] {
-        var added: [AddTasks.Added] = []
+        over client: any DaemonCalling, stored: ([AddedTask], [TaskSpec]) -> Void = { _, _ in }
+    ) async throws -> [AddedTask] {
+        var added: [AddedTask] = []
         var rest = specs[...]
         var refused: Set<Cookie> = []
         while !rest.isEmpty {
             var part = rest.firstRequest
             for index in part.indices { part[index].leaveOut(refused) }
             do {
-                let answer = try await client.call(AddTasks.self, AddTasks.Parameters(session: session, tasks: part))
+                let answer = try await client.call(Methods.addTasks, AddTasks(session: session, tasks: part))
                 added += answer.tasks
                 stored(answer.tasks, part)
             } catch let error as TransferError {
@@ -74,7 +74,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         return .refused(error, about: "task \(place + 1) of \(specs.count), \(TaskName.of(specs[place]))")
     }
 
-    private func announce(_ added: [AddTasks.Added], _ specs: [TaskSpec], _ command: CommandSession) {
+    private func announce(_ added: [AddedTask], _ specs: [TaskSpec], _ command: CommandSession) {
         let console = command.console
         if waits || console.json { return }
         for (task, spec) in zip(added, specs) {
@@ -95,7 +95,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         }
     }
 
-    func known(_ added: [AddTasks.Added], _ client: any DaemonCalling) async throws -> [FollowedTask] {
+    func known(_ added: [AddedTask], _ client: any DaemonCalling) async throws -> [FollowedTask] {
         var known = zip(added, specs).map { added, spec in
             var task = FollowedTask(id: added.id, name: TaskName.of(spec), state: added.state)
             task.isNameOpen = TaskName.isOpen(spec)
@@ -111,7 +111,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         {
             // Nothing else is known of a removed task.
             if added[index].removed == true { continue }
-            known[index] = FollowedTask(try await client.call(GetTask.self, .init(id: known[index].id)))
+            known[index] = FollowedTask(try await client.call(Methods.getTask, .init(id: known[index].id)))
         }
         return known
     }
@@ -131,7 +131,7 @@ extension Collection<TaskSpec> {
     }
 }
 
-extension [AddTasks.Added] {
+extension [AddedTask] {
     /// Remarks on tasks that their client tokens added before.
     var repeats: [String] {
         filter { $0.existing == true }.map { task in

@@ -27,7 +27,7 @@ struct TrustCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            try await session.list(ListTrust.self, .init(host: host), \.servers, none: "no trusted servers") {
+            try await session.list(Methods.listTrust, .init(host: host), \.servers, none: "no trusted servers") {
                 servers in
                 Table(
                     [
@@ -64,7 +64,7 @@ struct TrustCommand: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            try await session.tell(RemoveTrust.self, .init(host: host.map(URLText.host))) {
+            try await session.tell(Methods.removeTrust, .init(host: host.map(URLText.host))) {
                 "\(Figures.count($0.removed, "server")) trusted no longer"
             }
         }

@@ -109,7 +109,7 @@ struct UpdateCommand: DaemonCommand {
             try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
                 var change = template
                 change.id = id
-                let task = try await client.call(UpdateTask.self, change)
+                let task = try await client.call(Methods.updateTask, change)
                 if console.json { return console.value(task) }
                 if !console.quiet { console.line("updated \(task.id)") }
             }
@@ -117,8 +117,8 @@ struct UpdateCommand: DaemonCommand {
     }
 
     /// The change, without the id of the task.
-    private func change(_ session: CommandSession) throws -> UpdateTask.Parameters {
-        var change = UpdateTask.Parameters(id: TaskID(0))
+    private func change(_ session: CommandSession) throws -> UpdateTask {
+        var change = UpdateTask(id: TaskID(0))
         change.url = url
         change.s3 = try s3.map(S3Upload.read)
         change.mirrors = mirror.isEmpty ? nil : mirror.filter { !$0.isEmpty }

@@ -47,7 +47,7 @@ struct WaitCommand: DaemonCommand {
             return try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).all()
         }
         if let session { try await client.requireSession(session) }
-        let query = ListTasks.Parameters(session: session, states: [.queued, .running, .waiting], limit: 1000)
+        let query = ListTasks(session: session, states: [.queued, .running, .waiting], limit: 1000)
         return try await TaskPages(query: query).all(client)
     }
 }

@@ -45,7 +45,7 @@ struct WatchCommand: DaemonCommand {
         let open = Set(plan.known.map(\.id)).subtracting(over.map(\.id))
         var hasFailure = over.contains(where: \.hasFailed)
         if plan.tasks == nil || !open.isEmpty {
-            let query = Subscribe.Parameters(
+            let query = Subscribe(
                 after: plan.after.map { .after($0) } ?? .now, tasks: plan.tasks.map { _ in Array(open).sorted() },
                 owner: plan.owner)
             let ended = try await printer.follow(query, client, open: plan.tasks == nil ? nil : open)

@@ -41,14 +41,14 @@ extension CompletionRequest {
     func tasks(over client: any DaemonCalling) async throws -> [Candidate] {
         let (head, prefix, floor) = Self.parts(word)
         guard prefix.allSatisfy(\.isASCIIDigit) else { return [] }
-        var query = ListTasks.Parameters(order: .newest, limit: 1, owner: owner)
-        guard let newest = try await client.call(ListTasks.self, query).tasks.first else { return [] }
+        var query = ListTasks(order: .newest, limit: 1, owner: owner)
+        guard let newest = try await client.call(Methods.listTasks, query).tasks.first else { return [] }
         (query.states, query.kinds) = Self.filter(command)
         var found: [Candidate] = []
         for range in Self.ranges(prefix, above: floor, upTo: newest.id.rawValue) where found.count < Self.mostTasks {
             query.range = TaskRange(range)
             query.limit = Self.mostTasks - found.count
-            for task in try await client.call(ListTasks.self, query).tasks {
+            for task in try await client.call(Methods.listTasks, query).tasks {
                 let word = head + "\(task.id)"
                 if others.contains(word) { continue }
                 found.append(Candidate(word: word, note: "\(TaskName.of(task)), \(task.state.rawValue)"))
@@ -104,7 +104,7 @@ extension CompletionRequest {
 
     /// Completes names of sessions.
     func sessions(over client: any DaemonCalling) async throws -> [Candidate] {
-        let sessions = try await client.call(ListSessions.self, ListSessions.Parameters(owner: owner)).sessions
+        let sessions = try await client.call(Methods.listSessions, ListSessions(owner: owner)).sessions
         return sessions.lazy.filter { $0.id.hasPrefix(word) && Self.isOffered($0.id) }
             .prefix(Self.mostSessions).map { Candidate(word: $0.id, note: $0.state.rawValue) }
     }

@@ -74,9 +74,9 @@ struct LinkPump {
         }
     }
 
-    private func parameters() -> Subscribe.Parameters {
+    private func parameters() -> Subscribe {
         let filter = plan.tasks.flatMap { $0.count <= FollowPlan.longestFilter ? $0 : nil }
-        return Subscribe.Parameters(
+        return Subscribe(
             after: last.map { .after($0) } ?? .now, tasks: filter, progressInterval: plan.progressInterval,
             owner: plan.owner)
     }
@@ -111,7 +111,7 @@ struct LinkPump {
     private func announceEnd(of task: TaskID, _ client: any DaemonCalling) async throws {
         guard plan.fetchesEnded else { return }
         do {
-            let view = try await client.call(GetTask.self, .init(id: task))
+            let view = try await client.call(Methods.getTask, .init(id: task))
             yield(.ended(view))
         } catch let error as TransferError where error.code == .taskNotFound {
             // It was removed meanwhile.
@@ -120,15 +120,15 @@ struct LinkPump {
 
     /// Fetches a task that was unknown, because an event says little about it.
     private func refresh(_ task: TaskID, _ client: any DaemonCalling) async {
-        guard let view = try? await client.call(GetTask.self, .init(id: task)) else { return }
+        guard let view = try? await client.call(Methods.getTask, .init(id: task)) else { return }
         yield(.snapshot(FollowedTask(view)))
     }
 
     private func snapshot(_ client: any DaemonCalling) async throws {
         guard let ids = plan.tasks else {
             let page = try await client.call(
-                ListTasks.self,
-                ListTasks.Parameters(states: [.running, .waiting], order: .oldest, limit: 200, owner: plan.owner))
+                Methods.listTasks,
+                ListTasks(states: [.running, .waiting], order: .oldest, limit: 200, owner: plan.owner))
             for view in page.tasks { yield(.snapshot(FollowedTask(view))) }
             return
         }
@@ -137,7 +137,7 @@ struct LinkPump {
         guard isFirst ? plan.known.isEmpty : ids.count <= FollowPlan.longestSnapshot else { return }
         for id in ids {
             do {
-                let view = try await client.call(GetTask.self, .init(id: id))
+                let view = try await client.call(Methods.getTask, .init(id: id))
                 if view.state.isFinal, plan.fetchesEnded, !overBefore.contains(id) { yield(.ended(view)) }
                 yield(.snapshot(FollowedTask(view)))
             } catch let error as TransferError where error.code == .taskNotFound {

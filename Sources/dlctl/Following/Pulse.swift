@@ -10,12 +10,12 @@ struct Pulse {
     /// - Parameter answered: called with each answer.
     init(
         _ client: any DaemonCalling, every interval: Duration = DaemonAccess.patience,
-        _ answered: @escaping @Sendable (DaemonStats.Result) -> Void = { _ in }
+        _ answered: @escaping @Sendable (DaemonStats) -> Void = { _ in }
     ) {
         task = Task {
             while !Task.isCancelled {
                 do {
-                    answered(try await client.call(DaemonStats.self, Nothing()))
+                    answered(try await client.call(Methods.daemonStats, Nothing()))
                 } catch is TransferError {
                     // A refusal is an answer, too.
                 }

@@ -67,7 +67,7 @@ enum EventLine {
     /// `question 3: The server redirects (302) to GET http://b/.` nil if a newer daemon asks what this dlctl does not know.
     private static func question(_ event: EventView) -> String? {
         guard let number = event.payload["decision"]?.integerValue,
-            let question = try? WireCoding.decode(Question.self, from: WireCoding.encode(event.payload))
+            let question = try? JSONCoding.decode(Question.self, from: JSONCoding.encode(event.payload), lenient: true)
         else { return nil }
         return "question \(number): \(DecisionLines.sentence(question))"
     }

@@ -10,42 +10,42 @@ struct CredentialHandlersTests {
     init() async throws { bench = try await Bench() }
 
     private func parameters(
-        _ user: String? = "anna", _ change: (inout SetCredential.Parameters) -> Void = { _ in }
-    ) -> SetCredential.Parameters {
+        _ user: String? = "anna", _ change: (inout SetCredential) -> Void = { _ in }
+    ) -> SetCredential {
         var credential = DecisionCredential(username: user ?? "", password: "Zq7secret")
         if user == nil { credential.username = nil }
-        var parameters = SetCredential.Parameters(
+        var parameters = SetCredential(
             protectionSpace: CredentialSpace(host: "A.org", port: 443, protocol: "https"), credential: credential)
         change(&parameters)
         return parameters
     }
 
     @Test func noPasswordIsEverTold() async throws {
-        let set = try await bench.call(SetCredential.self, parameters())
+        let set = try await bench.call(Methods.setCredential, parameters())
         #expect(set.credential.protectionSpace.host == "a.org" && set.credential.isDefault)
         #expect(set.credential.persistence == .permanent)
-        let list = try await bench.call(ListCredentials.self, .init())
+        let list = try await bench.call(Methods.listCredentials, .init())
         #expect(list.credentials == [set.credential])
-        let written = String(decoding: WireCoding.encode(list), as: UTF8.self)
+        let written = String(decoding: JSONCoding.encode(list), as: UTF8.self)
         #expect(!written.contains("Zq7secret") && written.contains("anna"))
     }
 
     /// Nobody can name another user's credentials, not even an administrator.
     @Test func nobodySeesAnothers() async throws {
-        _ = try await bench.call(SetCredential.self, parameters())
+        _ = try await bench.call(Methods.setCredential, parameters())
         for peer in [Bench.other, Bench.root] {
-            #expect(try await bench.call(ListCredentials.self, .init(), as: peer).credentials.isEmpty)
+            #expect(try await bench.call(Methods.listCredentials, .init(), as: peer).credentials.isEmpty)
             let removed = try await bench.call(
-                RemoveCredentials.self, .init(protectionSpace: parameters().protectionSpace), as: peer)
+                Methods.removeCredentials, .init(protectionSpace: parameters().protectionSpace), as: peer)
             #expect(removed.removed == 0)
         }
         let removed = try await bench.call(
-            RemoveCredentials.self, .init(protectionSpace: parameters().protectionSpace, username: "anna"))
+            Methods.removeCredentials, .init(protectionSpace: parameters().protectionSpace, username: "anna"))
         #expect(removed.removed == 1)
     }
 
     @Test func whatCannotBeStoredIsRefusedByName() async throws {
-        let refused: [(SetCredential.Parameters, String)] = [
+        let refused: [(SetCredential, String)] = [
             (parameters(nil), "credential"), (parameters(""), "credential"),
             (parameters { $0.credential.password = nil }, "credential"),
             (parameters { $0.credential.certificate = "/c.pem" }, "credential"),
@@ -60,22 +60,22 @@ struct CredentialHandlersTests {
         ]
         for (parameters, field) in refused {
             do {
-                _ = try await bench.call(SetCredential.self, parameters)
+                _ = try await bench.call(Methods.setCredential, parameters)
                 #expect(Bool(false), "\(field) was taken")
             } catch let error as TransferError {
                 #expect(error.code == .badField && error.details["field"] == .string(field), "\(error)")
             }
         }
-        #expect(try await bench.call(ListCredentials.self, .init()).credentials.isEmpty)
+        #expect(try await bench.call(Methods.listCredentials, .init()).credentials.isEmpty)
     }
 
     @Test func aSessionHasItsOwn() async throws {
         let ofSession = parameters { $0.session = "shared" }
-        #expect(try await bench.call(SetCredential.self, ofSession).credential.persistence == .session)
-        #expect(try await bench.call(ListCredentials.self, .init()).credentials.isEmpty)
-        #expect(try await bench.call(ListCredentials.self, .init(session: "shared")).credentials.count == 1)
+        #expect(try await bench.call(Methods.setCredential, ofSession).credential.persistence == .session)
+        #expect(try await bench.call(Methods.listCredentials, .init()).credentials.isEmpty)
+        #expect(try await bench.call(Methods.listCredentials, .init(session: "shared")).credentials.count == 1)
         do {
-            _ = try await bench.call(ListCredentials.self, .init(session: "nobody"))
+            _ = try await bench.call(Methods.listCredentials, .init(session: "nobody"))
             #expect(Bool(false), "there is no such session")
         } catch let error as TransferError {
             #expect(error.code == .sessionNotFound)

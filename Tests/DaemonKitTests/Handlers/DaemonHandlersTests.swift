@@ -9,12 +9,12 @@ import TransferRPC
 struct DaemonHandlersTests {
     @Test func saysWhatItIs() async throws {
         let bench = try await Bench()
-        let info = try await bench.call(DaemonInfo.self, .init())
+        let info = try await bench.call(Methods.daemonInfo, .init())
         #expect(info.name == "dld" && info.version == "9.9" && info.protocol == 1 && info.mode == .system)
         #expect(info.stateDirectory == bench.folder && info.features.contains("durableSubscribers"))
         #expect(info.features.contains("upload.tus") && info.features.contains("cache"))
         #expect(info.administrator == false)
-        #expect(try await bench.call(DaemonInfo.self, .init(), as: Bench.root).administrator == true)
+        #expect(try await bench.call(Methods.daemonInfo, .init(), as: Bench.root).administrator == true)
     }
 
     @Test func countsOnesOwnTasks() async throws {
@@ -22,24 +22,24 @@ struct DaemonHandlersTests {
         _ = try await bench.add(2)
         _ = try await bench.add(3, as: Bench.other)
         bench.supervision.setProgress([Sample.figures(1)])
-        let own = try await bench.call(DaemonStats.self, .init())
+        let own = try await bench.call(Methods.daemonStats, .init())
         #expect(own.tasks["queued"] == 2 && own.tasks["completed"] == 0 && own.activeTransfers == 1)
         #expect(own.downloadRate == 500 && own.bytesReceived == 1_000_000 && own.connections == 3)
         #expect(own.head == SequenceNumber(5) && own.memory > .mebibytes(1) && own.uptime >= 0)
-        #expect(try await bench.call(DaemonStats.self, .init(), as: Bench.root).tasks["queued"] == 5)
+        #expect(try await bench.call(Methods.daemonStats, .init(), as: Bench.root).tasks["queued"] == 5)
     }
 
     @Test func discoversItself() async throws {
         let bench = try await Bench()
-        let document = try await bench.call(Discover.self, .init())
+        let document = try await bench.call(Methods.discover, .init())
         #expect(document.info["version"] == "9.9")
-        #expect(document.methods.arrayValue?.count == allMethods.count)
+        #expect(document.methods.arrayValue?.count == Methods.all.count)
     }
 
     /// Only some requests meet the damage, so `daemon.info` reports it.
     @Test func saysThatItsDatabaseIsDamaged() async throws {
         let bench = try await Bench()
-        #expect(try await bench.call(DaemonInfo.self, .init()).damage == nil)
+        #expect(try await bench.call(Methods.daemonInfo, .init()).damage == nil)
         let file = bench.store.databasePath
         _ = try await bench.add(1)
         let script = """
@@ -57,7 +57,7 @@ struct DaemonHandlersTests {
         try await Program.require(["python3", "-c", script, file])
         await #expect(throws: TransferError.self) { try await bench.store.read { try $0.settings() } }
         let (info, stats) = (
-            try await bench.call(DaemonInfo.self, .init()), try await bench.call(DaemonStats.self, .init())
+            try await bench.call(Methods.daemonInfo, .init()), try await bench.call(Methods.daemonStats, .init())
         )
         #expect(info.damage?.contains("\(file) is damaged") == true && stats.damage == info.damage)
     }

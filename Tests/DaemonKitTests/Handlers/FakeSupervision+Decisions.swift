@@ -11,7 +11,7 @@ extension FakeSupervision: DecisionServing {
         return ([], false)
     }
 
-    func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result {
+    func answer(_ parameters: AnswerDecision, by peer: Peer) async throws -> AnsweredDecision {
         throw TransferError.gone(parameters.id)
     }
 }

@@ -18,27 +18,27 @@ struct HSTSHandlersTests {
 
     @Test func listsAndForgets() async throws {
         for host in ["b.org", "a.org", "x.a.org", "xn--bcher-kva.org"] { try learn(host) }
-        let all = try await bench.call(ListHSTS.self, .init())
+        let all = try await bench.call(Methods.listHSTS, .init())
         #expect(all.hosts.map(\.domain) == ["a.org", "b.org", "x.a.org", "xn--bcher-kva.org"])
         #expect(all.hosts.allSatisfy { $0.expires == $0.learned.advanced(by: 1000) && !$0.includesSubdomains })
         #expect(
-            try await bench.call(ListHSTS.self, .init(domain: "A.org")).hosts.map(\.domain) == ["a.org", "x.a.org"])
-        #expect(try await bench.call(ListHSTS.self, .init(domain: "bücher.org")).hosts.count == 1)
-        #expect(try await bench.call(RemoveHSTS.self, .init(domain: "A.org")).removed == 2)
-        #expect(try await bench.call(RemoveHSTS.self, .init()).removed == 2)
-        #expect(try await bench.call(RemoveHSTS.self, .init()).removed == 0)
+            try await bench.call(Methods.listHSTS, .init(domain: "A.org")).hosts.map(\.domain) == ["a.org", "x.a.org"])
+        #expect(try await bench.call(Methods.listHSTS, .init(domain: "bücher.org")).hosts.count == 1)
+        #expect(try await bench.call(Methods.removeHSTS, .init(domain: "A.org")).removed == 2)
+        #expect(try await bench.call(Methods.removeHSTS, .init()).removed == 2)
+        #expect(try await bench.call(Methods.removeHSTS, .init()).removed == 0)
     }
 
     /// Nobody can name another user's hosts, not even an administrator.
     @Test func nobodySeesAnothers() async throws {
         try learn("a.org")
         for peer in [Bench.other, Bench.root] {
-            #expect(try await bench.call(ListHSTS.self, .init(), as: peer).hosts.isEmpty)
-            #expect(try await bench.call(RemoveHSTS.self, .init(), as: peer).removed == 0)
+            #expect(try await bench.call(Methods.listHSTS, .init(), as: peer).hosts.isEmpty)
+            #expect(try await bench.call(Methods.removeHSTS, .init(), as: peer).removed == 0)
         }
-        #expect(try await bench.call(ListHSTS.self, .init(session: "shared")).hosts.count == 1)
+        #expect(try await bench.call(Methods.listHSTS, .init(session: "shared")).hosts.count == 1)
         do {
-            _ = try await bench.call(ListHSTS.self, .init(session: "nobody"))
+            _ = try await bench.call(Methods.listHSTS, .init(session: "nobody"))
             #expect(Bool(false), "there is no such session")
         } catch let error as TransferError {
             #expect(error.code == .sessionNotFound)

@@ -17,7 +17,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         var controls: [(TaskAction, ControlTarget)] = []
         var live: [TaskID: LiveFigures] = [:]
         var progress: [ProgressFigures] = []
-        var updates: [UpdateTask.Parameters] = []
+        var updates: [UpdateTask] = []
         var removed: Set<TaskID> = []
         var listed: [[String]] = []
     }
@@ -36,13 +36,13 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
     var listed: [[String]] { state.withLock { $0.listed } }
     func noteListed(_ sessions: [String]?) { state.withLock { $0.listed.append(sessions ?? []) } }
     var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
-    var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
+    var updates: [UpdateTask] { state.withLock { $0.updates } }
     func show(_ figures: LiveFigures, of task: TaskID) { state.withLock { $0.live[task] = figures } }
     /// Removes a task between two looks.
     func remove(_ id: TaskID) { state.withLock { _ = $0.removed.insert(id) } }
     func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
 
-    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddTasks.Added] {
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask] {
         let key = SessionKey(owner: peer.uid, identifier: session ?? "shared")
         return try await store.write { transaction in
             try specs.map { spec in
@@ -51,7 +51,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
                     NewTask(session: key, spec: spec, status: status, host: "https://example.org:443"))
                 try transaction.append(
                     EventRecord(time: Sample.time, type: .taskAdded, session: key, task: record.id))
-                return AddTasks.Added(id: record.id, state: record.status.state)
+                return AddedTask(id: record.id, state: record.status.state)
             }
         }
     }
@@ -91,7 +91,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         return outcome
     }
 
-    func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord {
+    func update(_ change: UpdateTask, by peer: Peer) async throws -> TaskRecord {
         state.withLock { $0.updates.append(change) }
         return try await record(change.id, for: peer)
     }
@@ -171,7 +171,7 @@ final class FakeSettings: SettingsServing {
         }
     }
 
-    func list() async -> ListSettings.Result { .init(settings: [], files: [], problem: nil) }
+    func list() async -> SettingsInForce { .init(settings: [], files: [], problem: nil) }
 
     func set(_ changes: [String: JSONValue], by peer: Peer) async throws {
         stored.withLock { $0.merge(changes) { _, new in new } }
@@ -237,18 +237,18 @@ final class Bench {
 
     /// Calls a method as over the wire, and runs what follows the answer.
     func call<M: RPCMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
+        _ method: M, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
     ) async throws -> M.Result {
-        let text = WireCoding.encode(parameters)
+        let text = JSONCoding.encode(parameters)
         let context = RequestContext(peer: peer, connection: sink, connections: 3)
-        let reply = try await router.reply(to: M.name, text, context)
+        let reply = try await router.reply(to: method.name, text, context)
         reply.afterwards?()
-        return try WireCoding.decode(M.Result.self, from: reply.value)
+        return try JSONCoding.decode(M.Result.self, from: reply.value, lenient: true)
     }
 
     /// The error of a call; nil if it succeeds.
     func refusal<M: RPCMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
+        _ method: M, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
     ) async -> TransferError? {
         do {
             _ = try await call(method, parameters, as: peer, on: sink)
@@ -262,7 +262,7 @@ final class Bench {
         var spec = TaskSpec()
         spec.url = "https://example.org/file"
         return try await call(
-            AddTasks.self, .init(session: session, tasks: Array(repeating: spec, count: count)), as: peer
+            Methods.addTasks, .init(session: session, tasks: Array(repeating: spec, count: count)), as: peer
         )
         .tasks.map(\.id)
     }

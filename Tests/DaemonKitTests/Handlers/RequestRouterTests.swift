@@ -11,7 +11,7 @@ import TransferRPC
 struct RequestRouterTests {
     @Test func answersEveryDeclaredMethodAndNoOther() async throws {
         let bench = try await Bench()
-        #expect(bench.router.methods == Set(allMethods.map { $0.name }))
+        #expect(bench.router.methods == Set(Methods.all.map { $0.name }))
     }
 
     @Test func refusesWhatItCannotRead() async throws {
@@ -61,7 +61,7 @@ struct RequestRouterTests {
         _ = try await client.request("task.add", Array("{\"tasks\":[{\"url\":\"https://example.org\"}]}".utf8))
         #expect(await events.events(1).first?.type == .taskAdded)
         let info = try await client.request("daemon.stats", Array("{}".utf8))
-        #expect(try WireCoding.decode(DaemonStats.Result.self, from: info).connections == 1)
+        #expect(try JSONCoding.decode(Methods.daemonStats, from: info, lenient: true).connections == 1)
         await #expect(throws: RPCClientConnection.Failure.self) {
             try await client.request("task.get", Array("{\"id\":99}".utf8))
         }

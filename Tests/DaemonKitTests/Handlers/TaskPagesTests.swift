@@ -18,7 +18,7 @@ struct TaskPagesTests {
         var total: Int?
         repeat {
             let page = try await bench.call(
-                ListTasks.self, .init(ids: ids, order: order, cursor: cursor, limit: limit), on: mine)
+                Methods.listTasks, .init(ids: ids, order: order, cursor: cursor, limit: limit), on: mine)
             #expect(page.tasks.count <= limit && !page.tasks.isEmpty)
             found += page.tasks.map(\.id)
             total = page.total
@@ -32,17 +32,17 @@ struct TaskPagesTests {
     func pagesGoThroughBothStores(order: ListOrder) async throws {
         let bench = try await Bench()
         let durable = try await bench.add(4)
-        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
         var spec = TaskSpec()
         spec.url = "https://example.org/file"
         let own = try await bench.call(
-            AddTasks.self, .init(session: "v", tasks: [spec, spec, spec]), on: mine
+            Methods.addTasks, .init(session: "v", tasks: [spec, spec, spec]), on: mine
         ).tasks.map(\.id)
         #expect(own.allSatisfy { $0.isVolatile })
         // Another connection's are not listed.
         let others = FakeSink(id: 8)
-        _ = try await bench.call(OpenSession.self, .init(id: "w", kind: .default), on: others)
-        _ = try await bench.call(AddTasks.self, .init(session: "w", tasks: [spec]), on: others)
+        _ = try await bench.call(Methods.openSession, .init(id: "w", kind: .default), on: others)
+        _ = try await bench.call(Methods.addTasks, .init(session: "w", tasks: [spec]), on: others)
         let all = durable + own
         let wanted = order == .newest ? all.reversed() : all
         for limit in 1...8 {
@@ -52,15 +52,15 @@ struct TaskPagesTests {
             let named = try await ids(bench, order, limit: limit, all)
             #expect(named.ids == wanted && named.total == nil)
         }
-        #expect(try await bench.call(ListTasks.self, .init(order: order), on: others).tasks.count == 5)
-        #expect(try await bench.call(ListTasks.self, .init(order: order)).tasks.count == 4)
+        #expect(try await bench.call(Methods.listTasks, .init(order: order), on: others).tasks.count == 5)
+        #expect(try await bench.call(Methods.listTasks, .init(order: order)).tasks.count == 4)
     }
 
     @Test func aBadCursorIsRefused() async throws {
         let bench = try await Bench()
         _ = try await bench.add(2)
         for cursor in ["x", "v.x", "d.x", ""] {
-            let refusal = await bench.refusal(ListTasks.self, .init(cursor: cursor), on: mine)
+            let refusal = await bench.refusal(Methods.listTasks, .init(cursor: cursor), on: mine)
             #expect(refusal?.details["field"] == "cursor", "\(cursor)")
         }
     }

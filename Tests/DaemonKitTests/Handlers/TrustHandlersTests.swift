@@ -17,11 +17,11 @@ struct TrustHandlersTests {
     }
 
     private func hosts(_ host: String? = nil, as peer: Peer = Bench.user) async throws -> [String] {
-        try await bench.call(ListTrust.self, .init(host: host), as: peer).servers.map(\.host)
+        try await bench.call(Methods.listTrust, .init(host: host), as: peer).servers.map(\.host)
     }
 
     private func removed(_ host: String? = nil, as peer: Peer = Bench.user) async throws -> Int {
-        try await bench.call(RemoveTrust.self, .init(host: host), as: peer).removed
+        try await bench.call(Methods.removeTrust, .init(host: host), as: peer).removed
     }
 
     @Test func listsAndForgets() async throws {

@@ -12,18 +12,18 @@ struct VolatileSessionsTests {
 
     @Test func aSessionIsBoundToItsConnection() async throws {
         let bench = try await Bench()
-        let opened = try await bench.call(OpenSession.self, .init(id: "v", kind: .ephemeral), on: mine)
+        let opened = try await bench.call(Methods.openSession, .init(id: "v", kind: .ephemeral), on: mine)
         #expect(opened.kind == .ephemeral)
-        #expect(try await bench.call(GetSession.self, .init(id: "v"), on: mine).kind == .ephemeral)
+        #expect(try await bench.call(Methods.getSession, .init(id: "v"), on: mine).kind == .ephemeral)
         for refusal in [
-            await bench.refusal(OpenSession.self, .init(id: "v"), on: others),
-            await bench.refusal(GetSession.self, .init(id: "v"), on: others),
-            await bench.refusal(PauseSession.self, .init(id: "v"), on: others),
-            await bench.refusal(FinishSession.self, .init(id: "v"), on: others),
-            await bench.refusal(ListTasks.self, .init(session: "v"), on: others),
+            await bench.refusal(Methods.openSession, .init(id: "v"), on: others),
+            await bench.refusal(Methods.getSession, .init(id: "v"), on: others),
+            await bench.refusal(Methods.pauseSession, .init(id: "v"), on: others),
+            await bench.refusal(Methods.finishSession, .init(id: "v"), on: others),
+            await bench.refusal(Methods.listTasks, .init(session: "v"), on: others),
         ] { #expect(refusal?.code == .sessionInUse) }
         // Another user's sessions have their own names.
-        let durable = try await bench.call(OpenSession.self, .init(id: "v"), as: Bench.other, on: others)
+        let durable = try await bench.call(Methods.openSession, .init(id: "v"), as: Bench.other, on: others)
         #expect(durable.kind == .background)
         #expect(
             try await bench.store.read { try $0.session(SessionKey(owner: Bench.user.uid, identifier: "v")) } == nil)
@@ -32,9 +32,9 @@ struct VolatileSessionsTests {
     @Test func eventsGoToTheConnectionOfTheirSession() async throws {
         let bench = try await Bench()
         for sink in [mine, others] {
-            _ = try await bench.call(Subscribe.self, .init(after: .now, progressInterval: 0), on: sink)
+            _ = try await bench.call(Methods.subscribe, .init(after: .now, progressInterval: 0), on: sink)
         }
-        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
         let key = SessionKey(owner: Bench.user.uid, identifier: "v")
         bench.feed.committedVolatile([
             EventRecord(time: Sample.time, type: .taskAdded, session: key, task: .firstVolatile)
@@ -46,15 +46,15 @@ struct VolatileSessionsTests {
 
     @Test func namesOfDurableSessionsAreTaken() async throws {
         let bench = try await Bench()
-        _ = try await bench.call(OpenSession.self, .init(id: "b"))
+        _ = try await bench.call(Methods.openSession, .init(id: "b"))
         for id in ["b", "shared"] {
-            let refusal = await bench.refusal(OpenSession.self, .init(id: id, kind: .default), on: mine)
+            let refusal = await bench.refusal(Methods.openSession, .init(id: id, kind: .default), on: mine)
             #expect(refusal?.code == .badField && refusal?.details["field"] == "kind")
         }
         var configuration = SessionConfiguration()
         configuration.subscriber = "app"
         let refusal = await bench.refusal(
-            OpenSession.self, .init(id: "v", kind: .default, configuration: configuration), on: mine)
+            Methods.openSession, .init(id: "v", kind: .default, configuration: configuration), on: mine)
         #expect(refusal?.details["field"] == "configuration.subscriber")
     }
 
@@ -62,13 +62,13 @@ struct VolatileSessionsTests {
     @Test func aConnectionIsToldOfItsOwnSessionsQuestions() async throws {
         let bench = try await Bench()
         for (id, sink) in [("v", mine), ("w", mine), ("x", others)] {
-            _ = try await bench.call(OpenSession.self, .init(id: id, kind: .default), on: sink)
+            _ = try await bench.call(Methods.openSession, .init(id: id, kind: .default), on: sink)
         }
-        _ = try await bench.call(ListDecisions.self, .init(), on: mine)
+        _ = try await bench.call(Methods.listDecisions, .init(), on: mine)
         #expect(bench.volatile.listed.last.map(Set.init) == ["v", "w"])
-        _ = try await bench.call(ListDecisions.self, .init(session: "w"), on: mine)
+        _ = try await bench.call(Methods.listDecisions, .init(session: "w"), on: mine)
         #expect(bench.volatile.listed.last == ["w"])
-        #expect(await bench.refusal(ListDecisions.self, .init(session: "x"), on: mine)?.code == .sessionInUse)
+        #expect(await bench.refusal(Methods.listDecisions, .init(session: "x"), on: mine)?.code == .sessionInUse)
         #expect(bench.volatile.listed.count == 2)
     }
 
@@ -78,21 +78,21 @@ struct VolatileSessionsTests {
         var shared = SessionConfiguration()
         shared.httpCookieStorage = .shared
         func refusal(_ id: String, _ kind: SessionKind?) async -> TransferError? {
-            await bench.refusal(OpenSession.self, .init(id: id, kind: kind, configuration: shared), on: mine)
+            await bench.refusal(Methods.openSession, .init(id: id, kind: kind, configuration: shared), on: mine)
         }
         #expect(await refusal("e", .ephemeral)?.details["field"] == "configuration.httpCookieStorage")
-        _ = try await bench.call(OpenSession.self, .init(id: "e", kind: .ephemeral), on: mine)
+        _ = try await bench.call(Methods.openSession, .init(id: "e", kind: .ephemeral), on: mine)
         #expect(await refusal("e", nil)?.code == .badField)
         #expect(await refusal("d", .default) == nil)
     }
 
     @Test func aNameIsFreeWhenItsConnectionIsGone() async throws {
         let bench = try await Bench()
-        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
         bench.sessions.closed(mine.id)
         #expect(
             await eventually {
-                await bench.refusal(OpenSession.self, .init(id: "v", kind: .ephemeral), on: others) == nil
+                await bench.refusal(Methods.openSession, .init(id: "v", kind: .ephemeral), on: others) == nil
             })
         #expect(bench.volatile.controls.contains { $0.0 == .remove(deleteFile: false) })
     }
@@ -104,7 +104,7 @@ struct VolatileSessionsTests {
         let key = SessionKey(owner: Bench.user.uid, identifier: "v")
         var spec = TaskSpec()
         spec.stream = true
-        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
         #expect(streams.stream(of: .firstVolatile, spec, in: key) != nil && streams.count == 1)
         bench.sessions.closed(mine.id)
         #expect(streams.stream(of: TaskID(TaskID.firstVolatile.rawValue + 1), spec, in: key) == nil)
@@ -114,26 +114,26 @@ struct VolatileSessionsTests {
     /// Whoever opens the name while its session ends waits for that, and is not refused.
     @Test func whoComesWhileASessionEndsWaits() async throws {
         let bench = try await Bench()
-        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
         for _ in 0..<20 {
             bench.sessions.closed(mine.id)
-            #expect(await bench.refusal(OpenSession.self, .init(id: "v", kind: .ephemeral), on: others) == nil)
+            #expect(await bench.refusal(Methods.openSession, .init(id: "v", kind: .ephemeral), on: others) == nil)
             bench.sessions.closed(others.id)
-            #expect(await bench.refusal(OpenSession.self, .init(id: "v", kind: .default), on: mine) == nil)
+            #expect(await bench.refusal(Methods.openSession, .init(id: "v", kind: .default), on: mine) == nil)
         }
     }
 
     @Test func theConnectionsSessionsComeLast() async throws {
         let bench = try await Bench()
-        for id in ["a", "z"] { _ = try await bench.call(OpenSession.self, .init(id: id)) }
+        for id in ["a", "z"] { _ = try await bench.call(Methods.openSession, .init(id: id)) }
         for (id, sink) in [("w", mine), ("v", mine), ("x", others)] {
-            _ = try await bench.call(OpenSession.self, .init(id: id, kind: .default), on: sink)
+            _ = try await bench.call(Methods.openSession, .init(id: id, kind: .default), on: sink)
         }
         for limit in 1...6 {
             var found: [String] = []
             var cursor: String?
             repeat {
-                let page = try await bench.call(ListSessions.self, .init(cursor: cursor, limit: limit), on: mine)
+                let page = try await bench.call(Methods.listSessions, .init(cursor: cursor, limit: limit), on: mine)
                 #expect(page.sessions.count <= limit && !page.sessions.isEmpty)
                 found += page.sessions.map(\.id)
                 cursor = page.nextCursor
@@ -141,7 +141,7 @@ struct VolatileSessionsTests {
             #expect(found == ["a", "shared", "z", "v", "w"], "\(limit)")
         }
         let root = try await bench.call(
-            ListSessions.self, .init(owner: .user(Bench.user.uid)), as: Bench.root, on: mine)
+            Methods.listSessions, .init(owner: .user(Bench.user.uid)), as: Bench.root, on: mine)
         #expect(root.sessions.map(\.id) == ["a", "shared", "z"])
     }
 }

@@ -33,17 +33,19 @@ extension IsolationAttempt {
     ///
     /// A test compares this list with the methods of the daemon, and the parameters of the attempts with those that the
     /// method takes. What is added to the protocol must be added here.
-    static func attempts(with method: any RPCMethod.Type) -> [IsolationAttempt]? {
+    static func attempts(with method: any RPCMethod) -> [IsolationAttempt]? {
         switch method.name {
-        case DaemonInfo.name, DaemonStats.name, GetSettings.name, ListSettings.name, Discover.name: [.own { _ in [:] }]
-        case SetSettings.name:
+        case Methods.daemonInfo.name, Methods.daemonStats.name, Methods.getSettings.name, Methods.listSettings.name,
+            Methods.discover.name:
+            [.own { _ in [:] }]
+        case Methods.setSettings.name:
             SettingName.allCases.map { name in .denied { _ in .object([name.rawValue: 1]) } }
-        case ListDecisions.name:
+        case Methods.listDecisions.name:
             [
                 .likeUnknown { ["tasks": [.integer($0.task)]] }, .likeUnknown { ["session": .string($0.session)] },
                 .own { _ in [:] }, .denied { ["owner": .integer(Int64($0.uid))] }, .denied { _ in ["owner": "*"] },
             ]
-        case AnswerDecision.name:
+        case Methods.answerDecision.name:
             [
                 .likeUnknown { ["id": .integer($0.decision), "action": "cancel"] },
                 .likeUnknown { ["id": .integer($0.decision), "action": "trust", "persistence": "none"] },
@@ -60,36 +62,36 @@ extension IsolationAttempt {
                     ["id": .integer($0.decision), "action": "becomeDownload", "destination": ["path": "/tmp/x"]]
                 },
             ]
-        case ListCookies.name:
+        case Methods.listCookies.name:
             [
                 .own { _ in ["secrets": true] }, .own { _ in ["domain": "localhost"] },
                 .likeUnknown { ["session": .string($0.session)] },
             ]
-        case SetCookies.name:
+        case Methods.setCookies.name:
             [
                 .likeUnknown { ["session": .string($0.session), "cookies": []] },
                 .own { _ in ["cookies": [["name": "n", "value": "v", "domain": "localhost"]]] },
             ]
-        case RemoveCookies.name:
+        case Methods.removeCookies.name:
             [
                 .own { _ in ["domain": "localhost", "path": "/", "name": "n"] }, .own { _ in [:] },
                 .likeUnknown { ["session": .string($0.session)] },
             ]
-        case CacheInfo.name: [.own { _ in [:] }, .own { ["storage": .string($0.session)] }]
-        case RemoveCached.name:
+        case Methods.cacheInfo.name: [.own { _ in [:] }, .own { ["storage": .string($0.session)] }]
+        case Methods.removeCached.name:
             [
                 .own { _ in [:] }, .own { _ in ["url": "http://localhost/", "since": "2026-01-01T00:00:00Z"] },
                 .own { ["storage": .string($0.session)] },
             ]
-        case ListHSTS.name, RemoveHSTS.name:
+        case Methods.listHSTS.name, Methods.removeHSTS.name:
             [
                 .own { _ in [:] }, .own { _ in ["domain": "localhost"] },
                 .likeUnknown { ["session": .string($0.session)] },
             ]
-        case ListTrust.name, RemoveTrust.name: [.own { _ in [:] }, .own { _ in ["host": "localhost"] }]
-        case ListCredentials.name:
+        case Methods.listTrust.name, Methods.removeTrust.name: [.own { _ in [:] }, .own { _ in ["host": "localhost"] }]
+        case Methods.listCredentials.name:
             [.own { _ in [:] }, .likeUnknown { ["session": .string($0.session)] }]
-        case SetCredential.name:
+        case Methods.setCredential.name:
             [
                 .own { _ in
                     [
@@ -104,7 +106,7 @@ extension IsolationAttempt {
                     ]
                 },
             ]
-        case RemoveCredentials.name:
+        case Methods.removeCredentials.name:
             [
                 .own { _ in ["protectionSpace": ["host": "localhost"], "username": "anna"] },
                 .likeUnknown { ["session": .string($0.session), "protectionSpace": ["host": "localhost"]] },
@@ -115,19 +117,20 @@ extension IsolationAttempt {
 
     private static func sessions(_ method: String) -> [IsolationAttempt]? {
         switch method {
-        case OpenSession.name:
+        case Methods.openSession.name:
             [
                 .denied { ["id": .string($0.session), "owner": .integer(Int64($0.uid))] },
                 // She has one of that name too.
                 .own { _ in ["id": "photos", "kind": "background", "configuration": ["maximumConcurrentTasks": 3]] },
             ]
-        case GetSession.name, PauseSession.name, ResumeSession.name, FinishSession.name, InvalidateSession.name:
+        case Methods.getSession.name, Methods.pauseSession.name, Methods.resumeSession.name, Methods.finishSession.name,
+            Methods.invalidateSession.name:
             [
                 .likeUnknown { ["id": .string($0.session)] },
                 .denied { ["id": .string($0.session), "owner": .integer(Int64($0.uid))] },
                 .denied { ["id": "photos", "owner": .integer(Int64($0.uid))] },
             ]
-        case ListSessions.name:
+        case Methods.listSessions.name:
             [
                 .own { _ in [:] }, .denied { ["owner": .integer(Int64($0.uid))] }, .denied { _ in ["owner": "*"] },
                 .own { _ in ["limit": 1] }, .own { ["cursor": .string("\($0.uid).")] },
@@ -138,20 +141,20 @@ extension IsolationAttempt {
 
     private static func tasks(_ method: String) -> [IsolationAttempt]? {
         switch method {
-        case AddTasks.name:
+        case Methods.addTasks.name:
             [
                 .likeUnknown { ["session": .string($0.session), "tasks": [["url": "http://localhost:1/x"]]] },
                 .denied { ["tasks": [["url": "http://localhost:1/x", "destination": ["path": .string($0.path)]]]] },
             ]
-        case GetTask.name:
+        case Methods.getTask.name:
             [
                 .likeUnknown { ["id": .integer($0.task)] },
                 .likeUnknown { ["id": .integer($0.task), "secrets": true] },
             ]
-        case TakeResumeData.name: [.likeUnknown { ["id": .integer($0.task)] }]
-        case GiveCredit.name: [.likeUnknown { ["id": .integer($0.task), "bytes": 10] }]
-        case ReadBody.name: [.likeUnknown { ["id": .integer($0.task), "offset": 0, "length": 10] }]
-        case UpdateTask.name:
+        case Methods.takeResumeData.name: [.likeUnknown { ["id": .integer($0.task)] }]
+        case Methods.giveCredit.name: [.likeUnknown { ["id": .integer($0.task), "bytes": 10] }]
+        case Methods.readBody.name: [.likeUnknown { ["id": .integer($0.task), "offset": 0, "length": 10] }]
+        case Methods.updateTask.name:
             [
                 .likeUnknown {
                     [
@@ -179,7 +182,7 @@ extension IsolationAttempt {
                     ]
                 },
             ]
-        case ListTasks.name:
+        case Methods.listTasks.name:
             [
                 .likeUnknown { ["session": .string($0.session)] }, .likeUnknown { ["match": .string($0.text)] },
                 .likeUnknown { ["range": range($0.task)] },
@@ -203,10 +206,10 @@ extension IsolationAttempt {
     private static func controls(_ method: String) -> [IsolationAttempt]? {
         let option: [String: JSONValue]
         switch method {
-        case PauseTasks.name, ResumeTasks.name: option = [:]
-        case RetryTasks.name: option = ["sourceChanged": true]
-        case CancelTasks.name: option = ["keepPartial": true]
-        case RemoveTasks.name: option = ["deleteFile": true]
+        case Methods.pauseTasks.name, Methods.resumeTasks.name: option = [:]
+        case Methods.retryTasks.name: option = ["sourceChanged": true]
+        case Methods.cancelTasks.name: option = ["keepPartial": true]
+        case Methods.removeTasks.name: option = ["deleteFile": true]
         default: return nil
         }
         @Sendable func with(_ members: [String: JSONValue]) -> JSONValue { .object(members.merging(option) { $1 }) }
@@ -229,7 +232,7 @@ extension IsolationAttempt {
 
     private static func events(_ method: String) -> [IsolationAttempt]? {
         switch method {
-        case Subscribe.name:
+        case Methods.subscribe.name:
             [
                 .likeUnknown {
                     [
@@ -240,10 +243,10 @@ extension IsolationAttempt {
                 .denied { ["after": "start", "owner": .integer(Int64($0.uid))] },
                 .denied { _ in ["after": "start", "owner": "*"] },
             ]
-        case Unsubscribe.name: [.likeUnknown { ["subscription": .string($0.subscription)] }]
-        case AcknowledgeEvents.name: [.likeUnknown { ["subscriber": .string($0.subscriber), "sequence": 5] }]
-        case ForgetSubscriber.name: [.likeUnknown { ["subscriber": .string($0.subscriber)] }]
-        case ListEvents.name:
+        case Methods.unsubscribe.name: [.likeUnknown { ["subscription": .string($0.subscription)] }]
+        case Methods.acknowledgeEvents.name: [.likeUnknown { ["subscriber": .string($0.subscriber), "sequence": 5] }]
+        case Methods.forgetSubscriber.name: [.likeUnknown { ["subscriber": .string($0.subscriber)] }]
+        case Methods.listEvents.name:
             [
                 .likeUnknown {
                     [
@@ -264,5 +267,5 @@ extension IsolationAttempt {
 
 extension RPCMethod {
     /// The names of its parameters.
-    static var parameterNames: Set<String> { Set(Parameters.fields.map(\.name)) }
+    var parameterNames: Set<String> { Set(Parameters.fields.map(\.name)) }
 }

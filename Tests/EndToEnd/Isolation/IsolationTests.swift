@@ -11,7 +11,7 @@ extension EndToEnd.Serving {
         /// A new method or parameter of the protocol must declare here what others get of it.
         @Test func everyMethodAndParameterIsTried() {
             let someone = IsolationTarget.nobodys(home: "/h")
-            for method in allMethods {
+            for method in Methods.all {
                 guard let attempts = IsolationAttempt.attempts(with: method) else {
                     Issue.record("\(method.name): say in IsolationAttempt what other users get of it")
                     continue
@@ -34,7 +34,7 @@ extension EndToEnd.Serving {
                 // One user has objects with the same names, the other has nothing.
                 if uid == IsolationHouse.bert { try await haveThings(probe, uid, house) }
                 let nobody = IsolationTarget.nobodys(home: house.home(40999))
-                for method in allMethods {
+                for method in Methods.all {
                     for attempt in IsolationAttempt.attempts(with: method) ?? [] {
                         try await check(attempt, of: method.name, probe, anna.target, nobody)
                     }

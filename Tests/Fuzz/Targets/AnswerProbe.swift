@@ -33,7 +33,7 @@ struct AnswerProbe: Probe {
         })
 
     func check(_ input: [UInt8]) throws {
-        guard let parameters = try? WireCoding.parameters(of: AnswerDecision.self, from: input),
+        guard let parameters = try? JSONCoding.decode(AnswerDecision.self, from: input),
             let request = parameters.request, (try? SpecRules(path: "request").check(request)) != nil
         else { return }
         var settled = SettledDecisions()

@@ -59,10 +59,10 @@ struct CallSequenceProbe: Probe {
             let text = Array(line[(space + 1)...])
             state.step += 1
             switch String(decoding: line[..<space], as: UTF8.self) {
-            case GiveCredit.name: try give(text, &state)
-            case SetCredential.name: try set(text, &state)
-            case RemoveCredentials.name:
-                guard let call = try? WireCoding.parameters(of: RemoveCredentials.self, from: text),
+            case Methods.giveCredit.name: try give(text, &state)
+            case Methods.setCredential.name: try set(text, &state)
+            case Methods.removeCredentials.name:
+                guard let call = try? JSONCoding.decode(RemoveCredentials.self, from: text),
                     let space = try? call.protectionSpace.normalized("protectionSpace")
                 else { continue }
                 _ = state.credentials.remove(at: space, username: call.username)
@@ -70,13 +70,13 @@ struct CallSequenceProbe: Probe {
                     $0.space == space && (call.username == nil || $0.username == call.username)
                 }
                 try hold(!left, "a credential that was removed is there")
-            case SetCookies.name: try setCookies(text, &state)
-            case RemoveCookies.name:
-                guard let call = try? WireCoding.parameters(of: RemoveCookies.self, from: text) else { continue }
+            case Methods.setCookies.name: try setCookies(text, &state)
+            case Methods.removeCookies.name:
+                guard let call = try? JSONCoding.decode(RemoveCookies.self, from: text) else { continue }
                 _ = state.cookies.remove { call.name == nil || call.name == $0.name }
                 try hold(!state.cookies.all.contains { call.name == nil || call.name == $0.name }, "a cookie is left")
-            case AnswerDecision.name: try answer(text, &state)
-            case RemoveCached.name: try removeStored(text, &state)
+            case Methods.answerDecision.name: try answer(text, &state)
+            case Methods.removeCached.name: try removeStored(text, &state)
             default: continue
             }
         }
@@ -84,7 +84,7 @@ struct CallSequenceProbe: Probe {
 
     /// No byte is sent without credit, and none twice.
     private func give(_ text: [UInt8], _ state: inout State) throws {
-        guard let call = try? WireCoding.parameters(of: GiveCredit.self, from: text), call.bytes > 0 else { return }
+        guard let call = try? JSONCoding.decode(GiveCredit.self, from: text), call.bytes > 0 else { return }
         let left = state.stream.give(ByteCount(call.bytes)).rawValue
         let (sum, overflows) = state.credit.addingReportingOverflow(call.bytes)
         state.credit = overflows ? .max : sum
@@ -100,7 +100,7 @@ struct CallSequenceProbe: Probe {
 
     /// A protection space has one default, and a refused credential answers no challenge.
     private func set(_ text: [UInt8], _ state: inout State) throws {
-        guard let call = try? WireCoding.parameters(of: SetCredential.self, from: text),
+        guard let call = try? JSONCoding.decode(SetCredential.self, from: text),
             let space = try? call.protectionSpace.normalized("protectionSpace"),
             let username = call.credential.username, let password = call.credential.password
         else { return }
@@ -128,7 +128,7 @@ struct CallSequenceProbe: Probe {
     }
 
     private func setCookies(_ text: [UInt8], _ state: inout State) throws {
-        guard let call = try? WireCoding.parameters(of: SetCookies.self, from: text), call.cookies.count < 300,
+        guard let call = try? JSONCoding.decode(SetCookies.self, from: text), call.cookies.count < 300,
             (try? SpecRules(path: "").check(call.cookies)) != nil
         else { return }
         for cookie in call.cookies { _ = state.cookies.put(cookie, at: Self.now) }
@@ -145,7 +145,7 @@ struct CallSequenceProbe: Probe {
 
     /// Whatever the answers are, nothing is sent after a refusal of the protection space, and no task asks for ever.
     private func answer(_ text: [UInt8], _ state: inout State) throws {
-        guard let call = try? WireCoding.parameters(of: AnswerDecision.self, from: text) else { return }
+        guard let call = try? JSONCoding.decode(AnswerDecision.self, from: text) else { return }
         let space = ProtectionSpace(
             host: "a.org", port: 443, protocol: "https", realm: "r", method: .httpBasic, isProxy: false)
         let head = ResponseHead(url: "https://a.org/\(state.step % 3)", status: 200)
@@ -171,7 +171,7 @@ struct CallSequenceProbe: Probe {
 
     /// A removed answer is not found, and the stored bytes are within the capacity.
     private func removeStored(_ text: [UInt8], _ state: inout State) throws {
-        guard let call = try? WireCoding.parameters(of: RemoveCached.self, from: text) else { return }
+        guard let call = try? JSONCoding.decode(RemoveCached.self, from: text) else { return }
         for number in 0..<4 {
             let (url, request) = try Self.request(number)
             let head = ResponseHead(

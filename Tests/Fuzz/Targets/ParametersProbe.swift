@@ -7,11 +7,11 @@ import TransferRPC
 /// refusal names the field. Input: the method's name, a space, JSON.
 struct ParametersProbe: Probe {
     /// Decodes a method's parameters from their text, and encodes them again.
-    var decode: @Sendable (any RPCMethod.Type, [UInt8]) throws -> [UInt8]
+    var decode: @Sendable (any RPCMethod, [UInt8]) throws -> [UInt8]
 
     static let target = FuzzTarget(
         "rpc-parameters",
-        words: allMethods.map { $0.name + " " } + allMethods.flatMap { $0.memberNames.map { "\"\($0)\":" } }
+        words: Methods.all.map { $0.name + " " } + Methods.all.flatMap { $0.memberNames.map { "\"\($0)\":" } }
             + TaskSpec.shape.names.map { "\"\($0)\":" }
             + ["null", "true", "-1", "9223372036854775807", "1e308", "0.5", "[]", "{}", "\"\"", "\"high\"", "\\u0000"],
         ParametersProbe { try $0.rewritten($1) },
@@ -23,7 +23,7 @@ struct ParametersProbe: Probe {
 
     func check(_ input: [UInt8]) throws {
         guard let space = input.firstIndex(of: 32),
-            let method = allMethods.first(where: { Array($0.name.utf8) == Array(input[..<space]) })
+            let method = Methods.all.first(where: { Array($0.name.utf8) == Array(input[..<space]) })
         else { return }
         let text = Array(input[(space + 1)...])
         do {
@@ -32,7 +32,7 @@ struct ParametersProbe: Probe {
             try hold(try Self.keeps(text, in: taken), "\(method.name): \(show(text)) is read as \(show(taken))")
             let again = try Result { try decode(method, taken) }.get()
             try hold(again == taken, "\(method.name): \(show(taken)) comes back as \(show(again))")
-            if method is AddTasks.Type { try checkRules(text) }
+            if method.name == Methods.addTasks.name { try checkRules(text) }
         } catch let error as TransferError {
             try check(error, isJSON: (try? JSONTape(text)) != nil)
         }
@@ -74,7 +74,7 @@ struct ParametersProbe: Probe {
 
     /// The rules that `task.add` checks for each task before it looks at any file.
     private func checkRules(_ text: [UInt8]) throws {
-        for (index, spec) in try WireCoding.parameters(of: AddTasks.self, from: text).tasks.enumerated() {
+        for (index, spec) in try JSONCoding.decode(AddTasks.self, from: text).tasks.enumerated() {
             do {
                 let url = try SpecRules(path: "tasks[\(index)]").check(spec)
                 try hold(url != nil || spec.resumeData != nil, "a task without URL is taken")
@@ -88,9 +88,9 @@ struct ParametersProbe: Probe {
 }
 
 extension RPCMethod {
-    static var memberNames: [String] { Parameters.fields.map(\.name) }
+    var memberNames: [String] { Parameters.fields.map(\.name) }
 
-    static func rewritten(_ text: [UInt8]) throws -> [UInt8] {
-        WireCoding.encode(try WireCoding.parameters(of: Self.self, from: text))
+    func rewritten(_ text: [UInt8]) throws -> [UInt8] {
+        JSONCoding.encode(try JSONCoding.decode(Parameters.self, from: text))
     }
 }

@@ -29,11 +29,11 @@ struct ListedTaskViewTests {
             members.map { ListedTaskView(bare, members: $0, response: shared) } ?? ListedTaskView(TaskView(record))
         let page = ListedPage(tasks: [listed, listed], total: 7, nextCursor: "next").text
         let view = TaskView(record)
-        let expected = ListTasks.Result(tasks: [view, view], total: 7, nextCursor: "next")
-        #expect(try WireCoding.decode(ListTasks.Result.self, from: page) == expected)
+        let expected = ListedTasks(tasks: [view, view], total: 7, nextCursor: "next")
+        #expect(try JSONCoding.decode(ListedTasks.self, from: page, lenient: true) == expected)
         #expect(
-            try WireCoding.decode(JSONValue.self, from: page)
-                == WireCoding.decode(JSONValue.self, from: WireCoding.encode(expected)))
+            try JSONCoding.decode(JSONValue.self, from: page, lenient: true)
+                == JSONCoding.decode(JSONValue.self, from: JSONCoding.encode(expected), lenient: true))
     }
 
     @Test(arguments: TaskSpec.shape.names)

@@ -4,7 +4,7 @@ import TransferRPC
 
 struct TaskViewTests {
     @Test func carriesNoSecret() throws {
-        let text = String(decoding: WireCoding.encode(Samples.taskView), as: UTF8.self)
+        let text = String(decoding: JSONCoding.encode(Samples.taskView), as: UTF8.self)
         #expect(!text.contains("s3cret"))
         #expect(text.contains("https://example.org/f?a=1") && text.contains("http://proxy:3128"))
         #expect(text.contains("[\"Accept\",\"*/*\"]") && text.contains("[\"Authorization\",\"***\"]"))
@@ -39,7 +39,7 @@ struct TaskViewTests {
     }
 
     @Test func isOneObjectWithSpecAndStatus() throws {
-        let value = try WireCoding.decode(JSONValue.self, from: WireCoding.encode(Samples.taskView))
+        let value = try JSONCoding.decode(JSONValue.self, from: JSONCoding.encode(Samples.taskView), lenient: true)
         #expect(
             value["description"] == "a file" && value["id"] == 7 && value["session"] == "work" && value["owner"] == 1000
         )
@@ -107,7 +107,7 @@ struct TaskViewTests {
         configuration.clientCertificate = certificate
         let record = SessionRecord(key: Samples.key, configuration: configuration, createdAt: Samples.time)
         let view = SessionView(record, tasks: [:], unacknowledgedEvents: 0)
-        #expect(!String(decoding: WireCoding.encode(view), as: UTF8.self).contains("s3cret"))
+        #expect(!String(decoding: JSONCoding.encode(view), as: UTF8.self).contains("s3cret"))
         #expect(view.tasks.count == TaskState.allCases.count)
     }
 }

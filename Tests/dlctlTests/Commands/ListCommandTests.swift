@@ -8,7 +8,7 @@ import TransferRPC
     private func read(
         _ daemon: ScriptedDaemon, limit: Int = .max, match: String? = nil
     ) async throws -> (tasks: [TaskView], end: TaskPages.End) {
-        let pages = TaskPages(query: ListTasks.Parameters(match: match, order: .activity), limit: limit)
+        let pages = TaskPages(query: ListTasks(match: match, order: .activity), limit: limit)
         var tasks: [TaskView] = []
         let end = try await pages.read(daemon) { page, _ in tasks += page }
         return (tasks, end)

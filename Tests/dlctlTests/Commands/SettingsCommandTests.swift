@@ -7,7 +7,7 @@ import TransferRPC
 @Suite struct SettingsCommandTests {
     /// A user sees at once what is in force, in which unit, and where it comes from.
     @Test func settingsAreATable() {
-        let list = ListSettings.Result(
+        let list = SettingsInForce(
             settings: [
                 ListedSetting(
                     name: "minimumFreeSpace", value: 1_073_741_824, text: "1G", unit: "bytes", origin: .runtime,

@@ -6,7 +6,7 @@ import TransferRPC
 
 @Suite struct ConsoleTests {
     @Test func jsonIsStable() throws {
-        let result = AddTasks.Result(tasks: [
+        let result = AddedTasks(tasks: [
             .init(id: TaskID(3), state: .queued), .init(id: TaskID(4), state: .paused),
         ])
         #expect(Console.encode(result) == #"{"tasks":[{"id":3,"state":"queued"},{"id":4,"state":"paused"}]}"#)

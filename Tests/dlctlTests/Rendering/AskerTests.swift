@@ -37,7 +37,7 @@ import TransferRPC
             question: Question(.begin, default: .wait), askedAt: Sample.now, answer: nil, settled: SettledDecisions())
         let lines = commands(DecisionLines.render(DecisionView(record), of: "f", for: asker, now: Sample.now))
         #expect(!lines.isEmpty && lines.allSatisfy { $0.hasPrefix("dlctl --system answer 3 ") }, "\(lines)")
-        var added = AddTasks.Added(id: TaskID(8), state: .queued)
+        var added = AddedTask(id: TaskID(8), state: .queued)
         added.duplicateOf = TaskID(7)
         #expect([added].doubles(for: asker).last == "dlctl --system cancel 8 drops the new task again")
     }

@@ -79,7 +79,7 @@ final class FakeDaemon: RequestHandler {
     }
 
     private func send(_ record: EventRecord, _ connection: RPCConnection, _ name: String) throws {
-        let view = WireCoding.encode(EventView(record, subscription: name))
+        let view = JSONCoding.encode(EventView(record, subscription: name))
         connection.send(Array(#"{"jsonrpc":"2.0","method":"event","params":"#.utf8), view, Array("}".utf8))
     }
 
@@ -94,7 +94,7 @@ final class FakeDaemon: RequestHandler {
             return try respond(request, connection)
         } catch {
             let error = error as? TransferError ?? TransferError(.internal, "\(error)")
-            let details = WireCoding.encode(error.details)
+            let details = JSONCoding.encode(error.details)
             return RPCAnswer(
                 .failure(
                     RPCError(
@@ -106,43 +106,43 @@ final class FakeDaemon: RequestHandler {
     private func respond(_ request: RPCRequest, _ connection: RPCConnection) throws -> RPCAnswer {
         let text = request.parameters ?? Array("{}".utf8)
         switch request.method {
-        case AddTasks.name: return try result(add(WireCoding.parameters(of: AddTasks.self, from: text)))
-        case GetTask.name: return try result(get(WireCoding.parameters(of: GetTask.self, from: text).id))
-        case ListTasks.name: return try result(list(WireCoding.parameters(of: ListTasks.self, from: text)))
-        case CancelTasks.name: return try result(cancel(WireCoding.parameters(of: CancelTasks.self, from: text)))
-        case RemoveTasks.name: return try result(remove(WireCoding.parameters(of: RemoveTasks.self, from: text)))
-        case SetCookies.name: return try result(set(WireCoding.parameters(of: SetCookies.self, from: text).cookies))
-        case ListCookies.name:
-            return result(ListCookies.Result(cookies: cookies.map { CookieView($0, secrets: true) }))
-        case ReadBody.name: return try result(read(WireCoding.parameters(of: ReadBody.self, from: text)))
-        case PauseTasks.name: return try result(pause(WireCoding.parameters(of: PauseTasks.self, from: text)))
-        case ListEvents.name: return try result(events(WireCoding.parameters(of: ListEvents.self, from: text)))
-        case Subscribe.name: return try subscribe(WireCoding.parameters(of: Subscribe.self, from: text), connection)
-        case Unsubscribe.name:
-            let name = try WireCoding.parameters(of: Unsubscribe.self, from: text).subscription
+        case Methods.addTasks.name: return try result(add(JSONCoding.decode(AddTasks.self, from: text)))
+        case Methods.getTask.name: return try result(get(JSONCoding.decode(GetTask.self, from: text).id))
+        case Methods.listTasks.name: return try result(list(JSONCoding.decode(ListTasks.self, from: text)))
+        case Methods.cancelTasks.name: return try result(cancel(JSONCoding.decode(CancelTasks.self, from: text)))
+        case Methods.removeTasks.name: return try result(remove(JSONCoding.decode(RemoveTasks.self, from: text)))
+        case Methods.setCookies.name: return try result(set(JSONCoding.decode(SetCookies.self, from: text).cookies))
+        case Methods.listCookies.name:
+            return result(ListedCookies(cookies: cookies.map { CookieView($0, secrets: true) }))
+        case Methods.readBody.name: return try result(read(JSONCoding.decode(ReadBody.self, from: text)))
+        case Methods.pauseTasks.name: return try result(pause(JSONCoding.decode(ControlSelection.self, from: text)))
+        case Methods.listEvents.name: return try result(events(JSONCoding.decode(ListEvents.self, from: text)))
+        case Methods.subscribe.name: return try subscribe(JSONCoding.decode(Subscribe.self, from: text), connection)
+        case Methods.unsubscribe.name:
+            let name = try JSONCoding.decode(Unsubscribe.self, from: text).subscription
             state.withLock { $0.subscriptions.removeAll { $0.connection === connection && $0.name == name } }
             return result(Nothing())
-        case AcknowledgeEvents.name:
-            let parameters = try WireCoding.parameters(of: AcknowledgeEvents.self, from: text)
+        case Methods.acknowledgeEvents.name:
+            let parameters = try JSONCoding.decode(AcknowledgeEvents.self, from: text)
             state.withLock { $0.acknowledged[parameters.subscriber] = parameters.sequence }
             return result(Nothing())
-        case DaemonInfo.name:
+        case Methods.daemonInfo.name:
             return result(
-                DaemonInfo.Result(
+                DaemonInfo(
                     name: "dld", version: "1", protocol: 1, pid: 1, uid: UserID(0), mode: .user, socket: socket,
                     stateDirectory: "/state", startedAt: .now(), libcurl: "8", sqlite: "3", features: []))
-        case GetSettings.name:
+        case Methods.getSettings.name:
             return result(SettingsView([.downloadRateLimit: SettingView(value: 0, origin: .default)]))
-        case ListSettings.name: return result(ListSettings.Result(settings: [], files: [], problem: nil))
+        case Methods.listSettings.name: return result(SettingsInForce(settings: [], files: [], problem: nil))
         default: throw TransferError(.rpcUnknownMethod, "not faked: \(request.method)")
         }
     }
 
     private func result(_ value: some WireValue) -> RPCAnswer {
-        RPCAnswer(.success(WireCoding.encode(value)))
+        RPCAnswer(.success(JSONCoding.encode(value)))
     }
 
-    private func add(_ parameters: AddTasks.Parameters) throws -> AddTasks.Result {
+    private func add(_ parameters: AddTasks) throws -> AddedTasks {
         if let bad = parameters.tasks.first(where: { $0.url?.hasPrefix("gopher:") == true }) {
             throw TransferError(
                 .badURL, "tasks[0].url: dld does not speak \(bad.url ?? "")", details: ["field": "tasks[0].url"])
@@ -155,12 +155,12 @@ final class FakeDaemon: RequestHandler {
         }
         return state.withLock { state in
             state.adds.append(parameters.tasks.count)
-            return AddTasks.Result(
+            return AddedTasks(
                 tasks: parameters.tasks.map { spec in
                     if let token = spec.clientToken,
                         let known = state.tasks.values.first(where: { $0.spec.clientToken == token })
                     {
-                        return AddTasks.Added(id: known.id, state: known.status.state, existing: true)
+                        return AddedTask(id: known.id, state: known.status.state, existing: true)
                     }
                     let id = TaskID(state.nextID)
                     state.nextID += 1
@@ -169,7 +169,7 @@ final class FakeDaemon: RequestHandler {
                         status: TaskStatus(state: spec.startPaused == true ? .paused : .queued, createdAt: .now()),
                         host: "", position: Double(id.rawValue))
                     let earlier = state.tasks.values.filter { $0.spec.url == spec.url && $0.id < id }.map(\.id).min()
-                    return AddTasks.Added(
+                    return AddedTask(
                         id: id, state: spec.startPaused == true ? .paused : .queued, duplicateOf: earlier)
                 })
         }
@@ -179,7 +179,7 @@ final class FakeDaemon: RequestHandler {
     func keep(_ cookies: [Cookie]) { state.withLock { $0.cookies = cookies } }
 
     /// Sets all cookies or none. Like the daemon, refuses cookies of a public suffix.
-    private func set(_ cookies: [Cookie]) throws -> SetCookies.Result {
+    private func set(_ cookies: [Cookie]) throws -> StoredCookies {
         if let index = cookies.firstIndex(where: { $0.domain == "co.uk" }) {
             let field = "cookies[\(index)].domain"
             throw TransferError(.badField, "\(field): set hostOnly.\u{1B}", details: ["field": .string(field)])
@@ -189,7 +189,7 @@ final class FakeDaemon: RequestHandler {
             let known = cookies.count { cookie in state.cookies.contains { $0.key == cookie.key } }
             state.cookies.removeAll { old in cookies.contains { $0.key == old.key } }
             state.cookies += cookies
-            return SetCookies.Result(set: cookies.count, replaced: known - unchanged, unchanged: unchanged)
+            return StoredCookies(set: cookies.count, replaced: known - unchanged, unchanged: unchanged)
         }
     }
 
@@ -200,28 +200,28 @@ final class FakeDaemon: RequestHandler {
         return TaskView(record)
     }
 
-    private func read(_ piece: ReadBody.Parameters) throws -> ReadBody.Result {
+    private func read(_ piece: ReadBody) throws -> BodyData {
         guard let body = state.withLock({ $0.bodies[piece.id] }) else {
             throw TransferError(.taskWrongState, "Task \(piece.id) keeps no body.")
         }
         let rest = body.dropFirst(Int(piece.offset ?? 0))
         let taken = rest.prefix(Int(ReadBody.largestPiece))
-        return ReadBody.Result(data: Data(taken).base64EncodedString(), eof: taken.count == rest.count)
+        return BodyData(data: Data(taken).base64EncodedString(), eof: taken.count == rest.count)
     }
 
-    private func list(_ query: ListTasks.Parameters) -> ListTasks.Result {
+    private func list(_ query: ListTasks) -> ListedTasks {
         let records = state.withLock { $0.tasks.values.sorted { $0.id < $1.id } }
-        return ListTasks.Result(paging: records.map { TaskView($0) }, query)
+        return ListedTasks(paging: records.map { TaskView($0) }, query)
     }
 
-    private func cancel(_ parameters: CancelTasks.Parameters) -> ControlResult {
+    private func cancel(_ parameters: CancelTasks) -> ControlResult {
         let ids = parameters.selection.ids ?? []
         for id in ids { state.withLock { $0.tasks[id]?.status.state = .cancelled } }
         return ControlResult(changed: ids)
     }
 
     /// Like the daemon, removes only ended tasks.
-    private func remove(_ parameters: RemoveTasks.Parameters) -> ControlResult {
+    private func remove(_ parameters: RemoveTasks) -> ControlResult {
         state.withLock { state in
             var outcome = ControlResult()
             for id in parameters.selection.ids ?? [] {
@@ -265,7 +265,7 @@ final class FakeDaemon: RequestHandler {
         }
     }
 
-    private func events(_ query: ListEvents.Parameters) -> ListEvents.Result {
+    private func events(_ query: ListEvents) -> ListedEvents {
         let (events, first) = state.withLock { ($0.events, $0.first) }
         let start = max(from(query.after, events, default: 0), Int(first) - 1)
         let selected = events.dropFirst(start).filter { event in
@@ -273,25 +273,25 @@ final class FakeDaemon: RequestHandler {
                 && query.tasks.map { event.task.map($0.contains) ?? false } ?? true
         }
         let page = selected.prefix(query.limit ?? 100)
-        return ListEvents.Result(
+        return ListedEvents(
             events: page.map { EventView($0) },
             nextAfter: page.count < selected.count ? page.last?.sequence : nil, first: SequenceNumber(first),
             head: SequenceNumber(Int64(events.count)))
     }
 
-    private func subscribe(_ query: Subscribe.Parameters, _ connection: RPCConnection) throws -> RPCAnswer {
+    private func subscribe(_ query: Subscribe, _ connection: RPCConnection) throws -> RPCAnswer {
         let (replay, answer) = state.withLock { state in
             let name = "s\(state.subscriptions.count + 1)"
             let acknowledged = query.subscriber.flatMap { state.acknowledged[$0] }
             let start = acknowledged?.rawValue ?? (query.subscriber == nil ? Int64(state.events.count) : 0)
             state.subscriptions.append((connection, name))
             let after = from(query.after, state.events, default: start)
-            let answer = Subscribe.Result(
+            let answer = Subscribed(
                 subscription: name, after: SequenceNumber(Int64(after)),
                 head: SequenceNumber(Int64(state.events.count)))
             return (Array(state.events.dropFirst(after)), answer)
         }
-        return RPCAnswer(.success(WireCoding.encode(answer))) {
+        return RPCAnswer(.success(JSONCoding.encode(answer))) {
             for event in replay { try? self.send(event, connection, answer.subscription) }
         }
     }

@@ -87,9 +87,9 @@ enum Sample {
     }
 }
 
-extension ListTasks.Result {
+extension ListedTasks {
     /// Returns one page of `tasks`, which must be in the order of their ids. The cursor is a number of tasks.
-    init(paging tasks: [TaskView], _ query: ListTasks.Parameters) {
+    init(paging tasks: [TaskView], _ query: ListTasks) {
         var selected = tasks.filter { query.states?.contains($0.state) ?? true }
         if query.order == .activity {
             func rank(_ state: TaskState) -> Int {

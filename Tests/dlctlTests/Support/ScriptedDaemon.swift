@@ -13,7 +13,7 @@ final class ScriptedDaemon: DaemonCalling {
         var tasks: [TaskID: TaskView] = [:]
         var head = SequenceNumber.zero
         var refusal: (any Error)?
-        var subscriptions: [Subscribe.Parameters] = []
+        var subscriptions: [Subscribe] = []
         var calls: [String] = []
         var continuation: Stream.Continuation?
         var isGone = false
@@ -33,7 +33,7 @@ final class ScriptedDaemon: DaemonCalling {
         }
     }
 
-    var subscriptions: [Subscribe.Parameters] { state.withLock { $0.subscriptions } }
+    var subscriptions: [Subscribe] { state.withLock { $0.subscriptions } }
     var calls: [String] { state.withLock { $0.calls } }
 
     func set(_ view: TaskView) { state.withLock { $0.tasks[view.id] = view } }
@@ -53,29 +53,29 @@ final class ScriptedDaemon: DaemonCalling {
     /// The daemon has died, and the events that it sent before are still read.
     func dieAfterEvents() { state.withLock { $0.isGone = true } }
 
-    func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
-        state.withLock { $0.calls.append(M.name) }
+    func call<M: RPCMethod>(_ method: M, _ parameters: M.Parameters) async throws -> M.Result {
+        state.withLock { $0.calls.append(method.name) }
         if state.withLock({ $0.isGone }) { throw ClientError.connectionLost("test") }
         let answer: Any
         switch parameters {
-        case let reference as GetTask.Parameters:
+        case let reference as GetTask:
             guard let view = state.withLock({ $0.tasks[reference.id] }) else {
                 throw TransferError(.taskNotFound, "no task \(reference.id)")
             }
             answer = view
-        case let query as ListTasks.Parameters:
+        case let query as ListTasks:
             let tasks = state.withLock { state in
                 defer { state.later.forEach { state.tasks[$0.id] = $0 } }
                 return state.tasks.values.sorted { $0.id < $1.id }
             }
-            answer = ListTasks.Result(paging: tasks, query)
-        default: throw TransferError(.unsupported, "not scripted: \(M.name)")
+            answer = ListedTasks(paging: tasks, query)
+        default: throw TransferError(.unsupported, "not scripted: \(method.name)")
         }
         guard let result = answer as? M.Result else { throw TransferError(.internal, "wrong script") }
         return result
     }
 
-    func follow(_ parameters: Subscribe.Parameters) async throws -> (head: SequenceNumber, events: Stream) {
+    func follow(_ parameters: Subscribe) async throws -> (head: SequenceNumber, events: Stream) {
         let (stream, continuation) = Stream.makeStream()
         let (head, refusal) = state.withLock { state in
             state.subscriptions.append(parameters)

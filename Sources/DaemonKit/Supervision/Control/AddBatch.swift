@@ -18,7 +18,7 @@ struct AddBatch: Sendable {
     /// What the answer says about one task of the call.
     private enum Place {
         /// Its client token has added the task before.
-        case known(AddTasks.Added)
+        case known(AddedTask)
         case new(Int)
         /// The same as an earlier task of the call with the same token.
         case again(Int)
@@ -113,7 +113,7 @@ struct AddBatch: Sendable {
     /// - Parameter check: tells whether new tasks are accepted. It is called before any is stored.
     /// - Returns: one entry for each task of the call, in order.
     /// - Throws: what `check` throws; `limit.reached`.
-    func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddTasks.Added] {
+    func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddedTask] {
         var batch = self
         try batch.resolve(in: transaction)
         if !batch.tasks.isEmpty {
@@ -124,8 +124,8 @@ struct AddBatch: Sendable {
         let ids = try transaction.insert(batch.tasks)
         try transaction.append(batch.events, of: batch.authors.map { ids[$0] })
         if answeredBytes != nil { try transitions.sessionMayHaveDrained(key, at: now.wall, in: transaction) }
-        func added(_ index: Int) -> AddTasks.Added {
-            AddTasks.Added(id: ids[index], state: batch.tasks[index].status.state)
+        func added(_ index: Int) -> AddedTask {
+            AddedTask(id: ids[index], state: batch.tasks[index].status.state)
         }
         guard let places = batch.places else { return ids.indices.map(added) }
         return places.map { place in
@@ -133,7 +133,7 @@ struct AddBatch: Sendable {
             case .known(let task): task
             case .new(let index): added(index)
             case .again(let index):
-                AddTasks.Added(id: ids[index], state: batch.tasks[index].status.state, existing: true)
+                AddedTask(id: ids[index], state: batch.tasks[index].status.state, existing: true)
             }
         }
     }

@@ -248,7 +248,7 @@ struct Admission {
 extension Admission {
     /// - Parameter spec: the specification with the change.
     /// - Throws: `request.*`, `source.unreadable`, `permission.denied`.
-    func check(_ spec: TaskSpec, changedBy change: UpdateTask.Parameters, of record: TaskRecord) async throws {
+    func check(_ spec: TaskSpec, changedBy change: UpdateTask, of record: TaskRecord) async throws {
         var judged = spec.namingKeptBody
         judged.destination = change.destination ?? spec.destination
         guard let url = try SpecRules(path: "").check(judged) else { return }

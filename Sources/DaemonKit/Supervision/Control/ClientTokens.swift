@@ -43,19 +43,19 @@ struct ClientTokens: Sendable {
     /// Returns the task that the token has added before; nil if there is none.
     /// - Parameter place: the task's position in the call.
     /// - Throws: `request.token_reused` if the token has added something else.
-    func task(_ token: String, at place: Int, in snapshot: StoreSnapshot) throws -> AddTasks.Added? {
+    func task(_ token: String, at place: Int, in snapshot: StoreSnapshot) throws -> AddedTask? {
         let horizon = now.advanced(by: Seconds(-Self.lifetime))
         guard let use = try snapshot.use(ofToken: token, owner: owner, notBefore: horizon) else { return nil }
         if let known = use.digest, let asked = digests[place], known != asked {
             throw Self.reused(place, "it added task \(use.task), with another specification", task: use.task)
         }
-        return AddTasks.Added(id: use.task, state: use.state, existing: true, removed: use.isRemoved ? true : nil)
+        return AddedTask(id: use.task, state: use.state, existing: true, removed: use.isRemoved ? true : nil)
     }
 
     /// Returns the tasks of a call that were added before, by their positions in it.
     /// - Throws: `request.token_reused`.
-    func tasks(of specs: [TaskSpec], in snapshot: StoreSnapshot) throws -> [Int: AddTasks.Added] {
-        var tasks: [Int: AddTasks.Added] = [:]
+    func tasks(of specs: [TaskSpec], in snapshot: StoreSnapshot) throws -> [Int: AddedTask] {
+        var tasks: [Int: AddedTask] = [:]
         for (place, spec) in specs.enumerated() {
             guard let token = spec.clientToken else { continue }
             tasks[place] = try task(token, at: place, in: snapshot)

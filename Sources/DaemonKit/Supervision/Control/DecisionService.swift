@@ -42,7 +42,7 @@ struct DecisionService: DecisionServing {
         return (views, found.count > listed.count)
     }
 
-    func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result {
+    func answer(_ parameters: AnswerDecision, by peer: Peer) async throws -> AnsweredDecision {
         let id = parameters.id
         guard let known = try await store.read({ try $0.decision(id) }),
             peer.isAdmin || known.session.owner == peer.uid
@@ -69,7 +69,7 @@ struct DecisionService: DecisionServing {
             followUp.note(outcome)
             signal.changed()
         }
-        return AnswerDecision.Result(decision: id, task: known.task, action: answer.action)
+        return AnsweredDecision(decision: id, task: known.task, action: answer.action)
     }
 
     /// The store on the disk has the key of a permanent answer since that was stored. For a session in memory it is stored
@@ -232,7 +232,7 @@ extension TransferError {
     }
 }
 
-extension AnswerDecision.Parameters {
+extension AnswerDecision {
     /// - Throws: `request.bad_field`, `request.unsupported`; `permission.denied` if an administrator gives secrets for
     ///   another user's task.
     fileprivate func answer(to decision: DecisionRecord, by peer: Peer) throws(TransferError) -> DecisionAnswer {

@@ -104,7 +104,7 @@ package struct ProgressFigures: Sendable, Hashable {
 /// What `task.add` needs.
 package protocol TaskAdding: Sendable {
     /// Admits all tasks or none. They are durable when this returns.
-    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddTasks.Added]
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask]
 }
 
 /// What pause, resume, cancel, retry and remove need.
@@ -114,7 +114,7 @@ package protocol TaskControlling: Sendable {
 
 /// What `task.update` and `task.resumeData` need.
 package protocol TaskUpdating: Sendable {
-    func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord
+    func update(_ change: UpdateTask, by peer: Peer) async throws -> TaskRecord
     func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
 }
 
@@ -155,7 +155,7 @@ package protocol TaskReading: Sendable {
     ) async throws -> (bytes: [UInt8], isLast: Bool)
 }
 
-extension AddTasks.Added {
+extension AddedTask {
     /// A client token has added it before.
     var isExisting: Bool { existing == true }
 }
@@ -172,7 +172,7 @@ package protocol DecisionServing: Sendable {
     ) async throws -> (decisions: [DecisionView], isCut: Bool)
     /// - Throws: `decision.gone`, also for a task of a user whom the peer may not see; `request.*`;
     ///   `permission.denied`.
-    func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result
+    func answer(_ parameters: AnswerDecision, by peer: Peer) async throws -> AnsweredDecision
 }
 
 /// What the session methods need.

@@ -20,7 +20,7 @@ struct SettingsService: SettingsServing {
         registry.current.globalValues()
     }
 
-    func list() async -> ListSettings.Result {
+    func list() async -> SettingsInForce {
         let (registry, current) = (registry, registry.current)
         do {
             let edited = try await pool.run(at: registry.file) { () throws(ConfigurationErrors) in

@@ -20,7 +20,7 @@ struct TaskAdder: TaskAdding {
     let time: any TimeSource
     let signal: SupervisionSignal
 
-    func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [AddTasks.Added] {
+    func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [AddedTask] {
         guard !signal.isStopped else {
             throw TransferError(.shuttingDown, "The daemon is stopping; try again in a moment.")
         }
@@ -50,7 +50,7 @@ struct TaskAdder: TaskAdding {
             throw TransferError(
                 .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
         }
-        let added: [AddTasks.Added]
+        let added: [AddedTask]
         var (isDueSoon, mayRun) = (true, true)
         // If the store is full, the alarms look for room.
         defer { if isDueSoon { signal.changed() } else if mayRun { signal.queueChanged() } }
@@ -70,8 +70,8 @@ struct TaskAdder: TaskAdding {
 
     /// Notes which tasks have the URL of a task that is already queued, or of an earlier task in the same call.
     private static func naming(
-        _ queued: [Int: TaskID], in added: [AddTasks.Added], _ downloads: [Int], _ specs: [TaskSpec]
-    ) -> [AddTasks.Added] {
+        _ queued: [Int: TaskID], in added: [AddedTask], _ downloads: [Int], _ specs: [TaskSpec]
+    ) -> [AddedTask] {
         var added = added
         var first: [String: TaskID] = [:]
         first.reserveCapacity(downloads.count)
@@ -125,7 +125,7 @@ struct TaskAdder: TaskAdding {
     /// - Returns: the tasks, and the earliest time at which one of them is due; nil if none ever is.
     private func insert(
         _ tasks: [AdmittedTask], _ seen: SessionRecord, _ tokens: ClientTokens
-    ) async throws -> (tasks: [AddTasks.Added], earliestTime: Timestamp?) {
+    ) async throws -> (tasks: [AddedTask], earliestTime: Timestamp?) {
         let (key, now, transitions) = (seen.key, time.reading(), transitions)
         @Sendable func batch(_ configuration: SessionConfiguration, answering: Bool) -> AddBatch {
             AddBatch(
@@ -157,8 +157,8 @@ struct TaskAdder: TaskAdding {
 
     /// A new task whose deadline has passed ends before any request is sent.
     private static func failLate(
-        _ added: [AddTasks.Added], _ transitions: TaskTransitions, at now: Timestamp, in transaction: StoreTransaction
-    ) throws -> ([AddTasks.Added], [TaskTransitions.Outcome]) {
+        _ added: [AddedTask], _ transitions: TaskTransitions, at now: Timestamp, in transaction: StoreTransaction
+    ) throws -> ([AddedTask], [TaskTransitions.Outcome]) {
         var (added, outcomes) = (added, [TaskTransitions.Outcome]())
         var states: [TaskID: TaskState] = [:]
         for index in added.indices where !added[index].isExisting {

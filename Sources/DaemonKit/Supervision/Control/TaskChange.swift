@@ -8,7 +8,7 @@ import TransferStore
 struct TaskChange: Sendable {
     typealias MovedDestination = (destination: Destination, device: UInt64)
 
-    let parameters: UpdateTask.Parameters
+    let parameters: UpdateTask
     /// The new destination of the file.
     let destination: MovedDestination?
     /// The server of the new URL; nil if the URL stays.
@@ -132,7 +132,7 @@ extension TaskStatus {
     }
 }
 
-extension UpdateTask.Parameters {
+extension UpdateTask {
     var changedFields: [String] { Self.shape.present(in: self).map(\.name).filter { $0 != "id" } }
 
     /// The spec with every change except that of the destination.

@@ -27,7 +27,7 @@ struct TaskUpdater: TaskUpdating {
     let signal: SupervisionSignal
     let logger: Logger
 
-    func update(_ parameters: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord {
+    func update(_ parameters: UpdateTask, by peer: Peer) async throws -> TaskRecord {
         let id = parameters.id
         let isMoving = try await moves.alone(id) { () async throws -> Bool in
             let known = try await reader.record(id, for: peer)
@@ -81,7 +81,7 @@ struct TaskUpdater: TaskUpdating {
     }
 
     /// Refuses everything that can be refused before anything stops or is stored.
-    private func admitted(_ parameters: UpdateTask.Parameters, of record: TaskRecord) async throws -> TaskChange {
+    private func admitted(_ parameters: UpdateTask, of record: TaskRecord) async throws -> TaskChange {
         try parameters.requirePossible(for: record)
         let admission = try await admission(for: record)
         let spec = parameters.applied(to: record.spec)

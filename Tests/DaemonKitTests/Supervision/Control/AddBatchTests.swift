@@ -23,7 +23,7 @@ struct AddBatchTests {
     private func add(
         _ tasks: [AdmittedTask], owner: UserID? = nil, answering: Bool = true,
         check: @escaping @Sendable () throws -> Void = {}
-    ) async throws -> [AddTasks.Added] {
+    ) async throws -> [AddedTask] {
         let key = SessionKey(owner: owner ?? fixture.key.owner, identifier: fixture.key.identifier)
         let (now, transitions) = (fixture.time.reading(), fixture.transitions)
         return try await fixture.store.write { transaction in
@@ -112,12 +112,12 @@ struct AddBatchTests {
             spec.url = "https://example.org/elsewhere"
             try transaction.setSpec(id, spec, host: "https://example.org:443")
         }
-        #expect(try await add(asked)[0] == AddTasks.Added(id: id, state: .queued, existing: true))
+        #expect(try await add(asked)[0] == AddedTask(id: id, state: .queued, existing: true))
         _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
         let target = ControlTarget(scope: .ids([id]), owner: .everyone)
         _ = try await fixture.store.write { try transitions.control(.remove(deleteFile: false), [id], target, in: $0) }
         #expect(
-            try await add(asked)[0] == AddTasks.Added(id: id, state: .cancelled, existing: true, removed: true))
+            try await add(asked)[0] == AddedTask(id: id, state: .cancelled, existing: true, removed: true))
         await #expect(throws: TransferError.self) { try await add([task("https://example.org/b", token: "t")]) }
     }
 

@@ -48,7 +48,7 @@ import TransferStore
     func aPausedTaskTakesTheAnswer(_ action: DecisionAction, _ state: TaskState) async throws {
         let (task, decision) = try await pausedWithAQuestion()
         _ = try await supervision.services.decisions.answer(
-            AnswerDecision.Parameters(id: decision, action: action), by: peer)
+            AnswerDecision(id: decision, action: action), by: peer)
         let found = try await fixture.store.read { (try $0.task(task), try $0.decision(of: task)) }
         #expect(found.0?.status.state == state)
         #expect(found.1?.state == .answered && found.1?.answer?.action == action)
@@ -59,7 +59,7 @@ import TransferStore
         let destination = Destination(path: "\(home.root)/home/f")
         for _ in 0..<30 {
             let (task, decision) = try await pausedWithAQuestion(kind: .data)
-            let answer = AnswerDecision.Parameters(id: decision, action: .becomeDownload, destination: destination)
+            let answer = AnswerDecision(id: decision, action: .becomeDownload, destination: destination)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<100 {
                     group.addTask { _ = try await supervision.services.decisions.answer(answer, by: peer) }
@@ -76,9 +76,9 @@ import TransferStore
         let destination = Destination(path: "\(home.root)/home/f")
         for _ in 0..<50 {
             let (task, decision) = try await pausedWithAQuestion(kind: .data)
-            var change = UpdateTask.Parameters(id: task)
+            var change = UpdateTask(id: task)
             change.description = "mine"
-            let answer = AnswerDecision.Parameters(id: decision, action: .becomeDownload, destination: destination)
+            let answer = AnswerDecision(id: decision, action: .becomeDownload, destination: destination)
             try await withThrowingTaskGroup(of: Void.self) { [change] group in
                 group.addTask { _ = try await supervision.services.decisions.answer(answer, by: peer) }
                 group.addTask { _ = try await supervision.services.updater.update(change, by: peer) }
@@ -100,7 +100,7 @@ import TransferStore
                 for action in [DecisionAction.cancel, .allow] {
                     group.addTask {
                         _ = try? await supervision.services.decisions.answer(
-                            AnswerDecision.Parameters(id: decision, action: action), by: peer)
+                            AnswerDecision(id: decision, action: action), by: peer)
                     }
                 }
             }
@@ -113,10 +113,10 @@ import TransferStore
     @Test func aClosedQuestionSaysWhatClosedIt() async throws {
         let (_, answered) = try await pausedWithAQuestion()
         _ = try await supervision.services.decisions.answer(
-            AnswerDecision.Parameters(id: answered, action: .allow), by: peer)
+            AnswerDecision(id: answered, action: .allow), by: peer)
         await #expect {
             _ = try await supervision.services.decisions.answer(
-                AnswerDecision.Parameters(id: answered, action: .cancel), by: peer)
+                AnswerDecision(id: answered, action: .cancel), by: peer)
         } throws: { error in
             let error = error as? TransferError
             return error?.code == .decisionGone && error?.details["closedBy"] == "answer"
@@ -124,7 +124,7 @@ import TransferStore
         }
         await #expect {
             _ = try await supervision.services.decisions.answer(
-                AnswerDecision.Parameters(id: DecisionID(99), action: .cancel), by: peer)
+                AnswerDecision(id: DecisionID(99), action: .cancel), by: peer)
         } throws: { ($0 as? TransferError)?.details["closedBy"] == nil }
     }
 
@@ -132,7 +132,7 @@ import TransferStore
     private func closedBy(_ decision: DecisionID) async -> JSONValue? {
         do {
             _ = try await supervision.services.decisions.answer(
-                AnswerDecision.Parameters(id: decision, action: .allow), by: peer)
+                AnswerDecision(id: decision, action: .allow), by: peer)
         } catch {
             return (error as? TransferError)?.details["closedBy"]
         }

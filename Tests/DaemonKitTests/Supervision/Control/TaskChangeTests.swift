@@ -15,9 +15,9 @@ import TransferStore
 
     private func change(
         _ id: TaskID = TaskID(1), to destination: TaskChange.MovedDestination? = nil,
-        _ set: (inout UpdateTask.Parameters) -> Void = { _ in }
+        _ set: (inout UpdateTask) -> Void = { _ in }
     ) -> TaskChange {
-        var parameters = UpdateTask.Parameters(id: id)
+        var parameters = UpdateTask(id: id)
         set(&parameters)
         return TaskChange(parameters: parameters, destination: destination)
     }
@@ -52,7 +52,7 @@ import TransferStore
     // MARK: What is asked for
 
     /// - Returns: The user name, the password, the bearer token and the netrc file.
-    private func credentials(_ set: (inout UpdateTask.Parameters) -> Void) -> [String?] {
+    private func credentials(_ set: (inout UpdateTask) -> Void) -> [String?] {
         var spec = TaskSpec()
         (spec.username, spec.password, spec.bearer, spec.netrc) = ("me", "old", "token", "/netrc")
         let changed = change(TaskID(1), to: nil, set).applied(to: spec)
@@ -92,7 +92,7 @@ import TransferStore
     /// - Parameter events: The events that bring a new task into the state in which it is changed.
     private func stored(
         after events: [TaskEvent], to destination: TaskChange.MovedDestination? = nil,
-        _ set: (inout UpdateTask.Parameters) -> Void = { _ in }
+        _ set: (inout UpdateTask) -> Void = { _ in }
     ) async throws -> TaskRecord {
         let task = try await fixture.add(hosts: ["h"])[0]
         var spec = task.spec

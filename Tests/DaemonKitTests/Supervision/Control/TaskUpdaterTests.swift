@@ -44,8 +44,8 @@ import TransferStore
         return task.id
     }
 
-    private func destination(_ destination: Destination, of id: TaskID) -> UpdateTask.Parameters {
-        var parameters = UpdateTask.Parameters(id: id)
+    private func destination(_ destination: Destination, of id: TaskID) -> UpdateTask {
+        var parameters = UpdateTask(id: id)
         parameters.destination = destination
         return parameters
     }
@@ -97,7 +97,7 @@ import TransferStore
     private func rateChangeThatWaits(for id: TaskID) async -> Task<TaskRecord, any Error> {
         let claims = supervision.runs.claims
         #expect(claims.enter([id]) == [id])
-        var change = UpdateTask.Parameters(id: id)
+        var change = UpdateTask(id: id)
         change.rateLimit = ByteRate(1000)
         let update = Task { [change] in try await supervision.services.updater.update(change, by: peer) }
         #expect(await eventually { claims.enter([id]).isEmpty })

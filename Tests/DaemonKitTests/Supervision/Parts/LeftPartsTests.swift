@@ -137,7 +137,7 @@ import TransferStore
 
     /// Changes its destination to `other`.
     private func move(_ task: TaskRecord, to other: TemporaryFolder) async throws {
-        var parameters = UpdateTask.Parameters(id: task.id)
+        var parameters = UpdateTask(id: task.id)
         parameters.destination = Destination(directory: other.path)
         _ = try await supervision.services.updater.update(
             parameters, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))

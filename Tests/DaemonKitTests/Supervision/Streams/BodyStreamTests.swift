@@ -188,7 +188,7 @@ struct BodyStreamTests {
         spec.stream = true
         // No client has the session.
         #expect(streams.stream(of: .firstVolatile, spec, in: key) == nil)
-        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: sink)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: sink)
         let first = try #require(streams.stream(of: .firstVolatile, spec, in: key))
         #expect(first.client == sink.id && streams.stream(of: .firstVolatile, spec, in: key) === first)
         spec.stream = nil
