@@ -63,7 +63,8 @@ package struct RPCLine: Sendable {
         var method: String?
         var parameters: JSONNode?
         var names: Set<String> = []
-        for (name, value) in members.map({ ($0.name.stringIfAny, $0.value) }) {
+        for (member, value) in members {
+            let name = member.stringIfAny
             if let name, !names.insert(name).inserted {
                 let isID = name == "id"
                 return .invalid(

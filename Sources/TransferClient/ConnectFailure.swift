@@ -3,17 +3,14 @@ import NIOCore
 
 extension ClientError {
     /// Explains why connecting to a socket failed.
-    init(_ error: any Error, at socket: String) {
+    static func connecting(_ error: any Error, to socket: String) -> ClientError {
         // Something listens there.
-        guard let error = error as? IOError else {
-            self = .connectionLost("\(error)")
-            return
-        }
+        guard let error = error as? IOError else { return .connectionLost("\(error)") }
         switch error.errnoCode {
-        case ENOENT: self = .noDaemon(socket: socket, reason: "the socket does not exist")
-        case ECONNREFUSED: self = .noDaemon(socket: socket, reason: "nothing listens there")
-        case EACCES: self = .notPermitted(socket: socket, reason: Self.exclusion(from: socket))
-        default: self = .noDaemon(socket: socket, reason: String(cString: strerror(error.errnoCode)))
+        case ENOENT: return .noDaemon(socket: socket, reason: "the socket does not exist")
+        case ECONNREFUSED: return .noDaemon(socket: socket, reason: "nothing listens there")
+        case EACCES: return .notPermitted(socket: socket, reason: exclusion(from: socket))
+        default: return .noDaemon(socket: socket, reason: String(cString: strerror(error.errnoCode)))
         }
     }
 

@@ -62,7 +62,7 @@ public final class DaemonClient: Sendable {
         } catch let error as SocketPath.Unusable {
             throw ClientError.noDaemon(socket: socketPath, reason: error.description)
         } catch {
-            throw ClientError(error, at: socketPath)
+            throw ClientError.connecting(error, to: socketPath)
         }
     }
 

@@ -216,6 +216,15 @@ extension SessionConfiguration {
         if let row = Self.shape.rows.first(where: { $0.path as AnyKeyPath? == member }) { cleared.insert(row.name) }
     }
 
+    /// - Parameter path: of the configuration in the message.
+    /// - Throws: `request.unsupported` that names a field which is not supported yet.
+    package func checkIsBuilt(path: String) throws(TransferError) {
+        guard let name = Self.shape.present(in: self).first(where: { !$0.isBuilt })?.name else { return }
+        throw TransferError.bad(
+            path.isEmpty ? name : "\(path).\(name)", "this is not built yet; daemon.info.features lists what is.",
+            .unsupported)
+    }
+
     /// The members that a change sets or unsets.
     package var namedMembers: [String] { (Self.shape.present(in: self).map(\.name) + cleared).sorted() }
 

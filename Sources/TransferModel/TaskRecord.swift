@@ -8,17 +8,17 @@ public struct TaskStatus: Hashable, Sendable {
     /// Why it is waiting or failed.
     public var error: TransferError?
     /// Attempts begun, ever.
-    public var attempts: Int
+    public var attempts = 0
     /// Failures since the last progress; back-off counts them.
-    public var failuresInRow: Int
+    public var failuresInRow = 0
     /// Restarts from 0 because of a digest mismatch. One is allowed or, with mirrors, one per mirror, up to
     /// `TaskMachine.integrityRestartLimit`.
-    public var integrityRestarts: Int
+    public var integrityRestarts = 0
     public var createdAt: Timestamp
     public var startedAt: Timestamp?
     public var finishedAt: Timestamp?
     /// Time counted against `timeoutIntervalForResource` up to `budgetMark`.
-    public var budgetUsed: Seconds
+    public var budgetUsed: Seconds = 0
     /// Boot clock (milliseconds, CLOCK_BOOTTIME) at which counting began; nil while no time counts (paused, final).
     public var budgetMark: Int64?
     /// The value of `budgetUsed` when the name first failed to resolve, before anything was received; nil after any
@@ -30,10 +30,6 @@ public struct TaskStatus: Hashable, Sendable {
     public init(state: TaskState, createdAt: Timestamp) {
         self.state = state
         self.createdAt = createdAt
-        attempts = 0
-        failuresInRow = 0
-        integrityRestarts = 0
-        budgetUsed = 0
     }
 }
 

@@ -8,7 +8,7 @@ public enum RPCCatalog {
     /// Name of the notification that carries a piece of a body (`TaskData`).
     public static let dataNotification = "task.data"
     /// Names of supported features, for `daemon.info`.
-    package static let features = [
+    public static let features = [
         "download", "resume", "resumeData", "segments", "mirrors", "pieces", "checksum", "events",
         "durableSubscribers", "launchEvents", "schedule", "rateLimits", "priorities", "proxies", "clientCertificates",
         "netrc", "relaxed", "waitsForConnectivity", "acceptsAnyStatus", "resumableFailures", "wholeHeads",

@@ -7,7 +7,7 @@ import Testing
 
 struct ConnectFailureTests {
     private func error(_ code: CInt, at socket: String = "/s") -> ClientError {
-        ClientError(IOError(errnoCode: code, reason: "connect"), at: socket)
+        ClientError.connecting(IOError(errnoCode: code, reason: "connect"), to: socket)
     }
 
     @Test func saysCausesInWords() {
@@ -18,7 +18,7 @@ struct ConnectFailureTests {
 
     /// The connection was made and then lost, so the daemon is there.
     @Test func aConnectionThatWasMadeIsNoAbsence() {
-        let error = ClientError(ChannelError.ioOnClosedChannel, at: "/s")
+        let error = ClientError.connecting(ChannelError.ioOnClosedChannel, to: "/s")
         guard case .connectionLost = error else {
             Issue.record("\(error)")
             return

@@ -44,7 +44,9 @@ struct ReferenceTests {
     @Test func whatIsNotBuiltIsNotInTheReference() {
         let texts = [ProtocolReference.markdown(), ProtocolReference.openRPC()]
         for text in texts {
-            for name in SessionConfiguration.unbuiltNames { #expect(!text.contains("`\(name)`")) }
+            for row in SessionConfiguration.shape.rows where !row.isBuilt {
+                #expect(!text.contains("`\(row.name)`"))
+            }
             #expect(!text.contains("Not built"))
         }
     }

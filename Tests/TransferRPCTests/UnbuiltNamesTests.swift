@@ -4,7 +4,7 @@ import TransferRPC
 
 struct UnbuiltNamesTests {
     @Test func everyNameInTheTableIsRefused() {
-        #expect(SessionConfiguration.unbuiltNames.count == 3)
+        #expect(SessionConfiguration.shape.rows.count { !$0.isBuilt } == 3)
     }
 
     @Test(arguments: [

@@ -53,16 +53,14 @@ enum DaemonHandlers {
             tasks: [TaskState: Int].byName(counts), activeTransfers: active,
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
             bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),
-            memory: ResidentMemory.now(), connections: context.connections, head: head,
+            memory: residentMemory(), connections: context.connections, head: head,
             uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000),
             damage: services.durable.store.damage?.message)
     }
-}
 
-/// The memory that this process holds.
-enum ResidentMemory {
-    /// The second number of /proc/self/statm, which counts pages (proc(5)); 0 if it cannot be read.
-    static func now() -> ByteCount {
+    /// The memory that this process holds: the second number of /proc/self/statm, which counts pages (proc(5)); 0 if it
+    /// cannot be read.
+    private static func residentMemory() -> ByteCount {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0 }
         defer { close(descriptor) }

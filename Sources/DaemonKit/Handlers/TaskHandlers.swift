@@ -51,7 +51,7 @@ enum TaskHandlers {
                     }
                 }
             }
-            return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor).text
+            return ListedTaskView.page(views, total: page.total, nextCursor: page.nextCursor)
         }
         table.add(Methods.updateTask) { parameters, context in
             let services = try await services.tasks(of: parameters.id, context)

@@ -1,7 +1,7 @@
 /// How values become JSON text and back: on the wire, in the store and in dlctl.
-package enum JSONCoding {
+public enum JSONCoding {
     /// Compact text, with members in the order of the type's rows.
-    package static func encode(_ value: some WireValue) -> [UInt8] {
+    public static func encode(_ value: some WireValue) -> [UInt8] {
         var writer = JSONWriter()
         value.write(to: &writer)
         return writer.bytes
@@ -9,7 +9,7 @@ package enum JSONCoding {
 
     /// - Parameter lenient: ignores members that the type does not know, as of a newer daemon.
     /// - Throws: `TransferError`: `request.bad_field`, or `request.unknown_field`, with the path of the field.
-    package static func decode<T: WireValue>(
+    public static func decode<T: WireValue>(
         _: T.Type = T.self, from text: [UInt8], lenient: Bool = false
     ) throws(TransferError) -> T {
         let tape: JSONTape

@@ -24,7 +24,7 @@ package struct JSONCursor {
     package mutating func write(_ text: ArraySlice<UInt8>) { text.withUnsafeBytes { write($0) } }
 
     package mutating func write(_ value: Int64) {
-        JSONNumbers.withDigits(of: value) { write(UnsafeRawBufferPointer($0)) }
+        [UInt8].withDigits(of: value) { write(UnsafeRawBufferPointer($0)) }
     }
 
     package mutating func write(quoting time: Timestamp) {

@@ -107,12 +107,6 @@ extension JSONNode {
 // MARK: - Members and elements
 
 extension JSONNode {
-    /// A member of an object.
-    package struct Member {
-        package var name: JSONNode
-        package var value: JSONNode
-    }
-
     /// Walks over the members of an object, or the elements of an array.
     struct Places: Sequence, IteratorProtocol {
         let tape: JSONTape
@@ -137,9 +131,9 @@ extension JSONNode {
     }
 
     /// - Throws: if it is not an object.
-    package func members() throws(TransferError) -> [Member] {
+    package func members() throws(TransferError) -> [(name: JSONNode, value: JSONNode)] {
         guard kind == .object else { throw refusal("give an object.") }
-        return places.map { Member(name: JSONNode(tape: tape, index: $0), value: JSONNode(tape: tape, index: $0 + 1)) }
+        return places.map { (JSONNode(tape: tape, index: $0), JSONNode(tape: tape, index: $0 + 1)) }
     }
 
     /// - Throws: if it is not an array.

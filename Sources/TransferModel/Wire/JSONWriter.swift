@@ -88,8 +88,7 @@ public struct JSONWriter {
     }
 }
 
-/// The decimal digits of whole numbers.
-enum JSONNumbers {
+extension [UInt8] {
     /// Calls `body` with the digits of a number, and its sign if it is negative, without making a string of it.
     static func withDigits(of value: Int64, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         // The longest is that of Int64.min, with 19 digits.
@@ -107,11 +106,9 @@ enum JSONNumbers {
             body(UnsafeBufferPointer(rebasing: text[first...]))
         }
     }
-}
 
-extension [UInt8] {
     /// Appends a number without making a string of it.
     mutating func append(digits value: Int64) {
-        JSONNumbers.withDigits(of: value) { append(contentsOf: $0) }
+        Self.withDigits(of: value) { append(contentsOf: $0) }
     }
 }

@@ -66,15 +66,12 @@ open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
 
 /// Passes what is said to a challenge's sender on to whoever waits for the answer.
 final class ChallengeAnswers: NSObject, URLAuthenticationChallengeSender, @unchecked Sendable {
-    private struct Receiver: Sendable {
-        var take: TaskCourse.ChallengeAnswer?
-    }
-    private let receiver = Guarded(Receiver())
+    private let receiver = Guarded<TaskCourse.ChallengeAnswer?>(nil)
 
-    func connect(_ take: @escaping TaskCourse.ChallengeAnswer) { receiver.withLock { $0.take = take } }
+    func connect(_ take: @escaping TaskCourse.ChallengeAnswer) { receiver.withLock { $0 = take } }
 
     private func say(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential? = nil) {
-        receiver.withLock { $0.take }?(disposition, credential)
+        receiver.withLock { $0 }?(disposition, credential)
     }
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) { say(.useCredential, credential) }
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) { say(.useCredential) }

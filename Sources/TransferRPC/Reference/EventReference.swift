@@ -1,7 +1,7 @@
 import TransferModel
 
-/// What each type of event means, and its members besides the fixed ones.
-enum EventReference {
+// What each type of event means, and its members besides the fixed ones.
+extension ProtocolReference {
     static func summary(_ type: EventType) -> String {
         switch type {
         case .taskAdded: "A task was added."

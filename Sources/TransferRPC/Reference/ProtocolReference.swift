@@ -23,7 +23,7 @@ package enum ProtocolReference {
             """)
         page.table(
             ["Type", "Members", "Means"],
-            EventType.allCases.map { ["`\($0.rawValue)`", EventReference.members($0), EventReference.summary($0)] })
+            EventType.allCases.map { ["`\($0.rawValue)`", members($0), summary($0)] })
         page.add("## Streams")
         page.add(streams)
         page.add("## Features")

@@ -18,15 +18,6 @@ public struct DecisionView: Hashable, Sendable {
         question = record.question
     }
 
-    private init() {
-        decision = DecisionID(0)
-        task = TaskID(0)
-        session = ""
-        owner = UserID(0)
-        time = Timestamp(milliseconds: 0)
-        question = Question(.begin)
-    }
-
     private var actions: [DecisionAction] {
         get { question.actions }
         set { question.offered = newValue }
@@ -34,7 +25,14 @@ public struct DecisionView: Hashable, Sendable {
 }
 
 extension DecisionView: WireObject {
-    public static let shape = Shape("Decision", Self()) { row in
+    public static let shape = Shape(
+        "Decision",
+        Self(
+            DecisionRecord(
+                id: DecisionID(0), task: TaskID(0), session: .shared(of: .root), state: .open,
+                question: Question(.begin),
+                askedAt: Timestamp(milliseconds: 0), answer: nil, settled: SettledDecisions()))
+    ) { row in
         row(
             "decision", \.decision,
             "Id of the question, for `decision.answer`; it stays the same across restarts of the daemon.", as: .integer)

@@ -26,9 +26,7 @@ package struct ListedTaskView: Sendable {
         self.view = view
         (members, response) = (nil, nil)
     }
-}
 
-extension ListedTaskView {
     package func write(to text: inout JSONWriter) {
         guard let members else { return view.write(to: &text) }
         text.object { text in
@@ -36,21 +34,9 @@ extension ListedTaskView {
             TaskView.shape.write(view, to: &text, with: response.map { ("response", $0) })
         }
     }
-}
 
-/// The answer to `task.list`, written without a `ListedTasks`.
-package struct ListedPage: Sendable {
-    private let tasks: [ListedTaskView]
-    private let total: Int?
-    private let nextCursor: String?
-
-    package init(tasks: [ListedTaskView], total: Int?, nextCursor: String?) {
-        self.tasks = tasks
-        self.total = total
-        self.nextCursor = nextCursor
-    }
-
-    package var text: [UInt8] {
+    /// The answer to `task.list`, written without a `ListedTasks`.
+    package static func page(_ tasks: [ListedTaskView], total: Int?, nextCursor: String?) -> [UInt8] {
         var text = JSONWriter()
         text.object { text in
             text.name("tasks")

@@ -123,7 +123,7 @@ struct CommandSession: Sendable {
     }
 
     /// Makes one call on its own connection.
-    func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
+    func call<M: RPCMethod>(_ method: M, _ parameters: M.Parameters) async throws -> M.Result {
         try await withDaemon { try await $0.call(method, parameters) }
     }
 
@@ -137,7 +137,7 @@ struct CommandSession: Sendable {
 
     /// Makes a call that lists something: prints a table, or remarks that there is `none`.
     func list<M: RPCMethod, Element>(
-        _ method: M.Type, _ parameters: M.Parameters, _ elements: (M.Result) -> [Element], none: String,
+        _ method: M, _ parameters: M.Parameters, _ elements: (M.Result) -> [Element], none: String,
         _ table: ([Element]) -> Table
     ) async throws {
         try await show(method, parameters) { result in
@@ -149,7 +149,7 @@ struct CommandSession: Sendable {
 
     /// Makes a call that changes something, and remarks what it did.
     func tell<M: RPCMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, _ remark: (M.Result) -> String
+        _ method: M, _ parameters: M.Parameters, _ remark: (M.Result) -> String
     ) async throws {
         try await show(method, parameters) {
             console.remark(remark($0))

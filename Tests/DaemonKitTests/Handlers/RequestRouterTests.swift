@@ -61,7 +61,7 @@ struct RequestRouterTests {
         _ = try await client.request("task.add", Array("{\"tasks\":[{\"url\":\"https://example.org\"}]}".utf8))
         #expect(await events.events(1).first?.type == .taskAdded)
         let info = try await client.request("daemon.stats", Array("{}".utf8))
-        #expect(try JSONCoding.decode(Methods.daemonStats, from: info, lenient: true).connections == 1)
+        #expect(try JSONCoding.decode(DaemonStats.self, from: info, lenient: true).connections == 1)
         await #expect(throws: RPCClientConnection.Failure.self) {
             try await client.request("task.get", Array("{\"id\":99}".utf8))
         }

@@ -34,7 +34,7 @@ struct EventViewTests {
     /// A payload is sent unchanged, next to the fixed members.
     @Test(arguments: EventType.allCases)
     func noEventNamesAMemberOfItsOwnLikeAFixedOne(_ type: EventType) {
-        let names = EventReference.members(type).split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }
+        let names = ProtocolReference.members(type).split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }
         let fixed = Set(EventView.shape.names)
         #expect(names.allSatisfy { !fixed.contains(String($0.element)) })
     }

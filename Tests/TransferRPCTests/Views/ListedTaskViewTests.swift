@@ -27,7 +27,7 @@ struct ListedTaskViewTests {
         #expect((shared == nil) == (text == nil))
         let listed =
             members.map { ListedTaskView(bare, members: $0, response: shared) } ?? ListedTaskView(TaskView(record))
-        let page = ListedPage(tasks: [listed, listed], total: 7, nextCursor: "next").text
+        let page = ListedTaskView.page([listed, listed], total: 7, nextCursor: "next")
         let view = TaskView(record)
         let expected = ListedTasks(tasks: [view, view], total: 7, nextCursor: "next")
         #expect(try JSONCoding.decode(ListedTasks.self, from: page, lenient: true) == expected)
@@ -80,7 +80,7 @@ struct ListedTaskViewTests {
     }
 
     @Test func emptyPagesAndLastOnesHaveNoCursor() {
-        let page = ListedPage(tasks: [], total: nil, nextCursor: nil).text
+        let page = ListedTaskView.page([], total: nil, nextCursor: nil)
         #expect(String(decoding: page, as: UTF8.self) == #"{"tasks":[]}"#)
     }
 }
