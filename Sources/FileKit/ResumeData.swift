@@ -57,7 +57,7 @@ package struct ResumeData: Hashable, Sendable {
             guard checkpoint.offset >= .zero, checkpoint.total.map({ $0 >= checkpoint.offset }) ?? true else {
                 throw Self.bad("its offset is impossible")
             }
-            guard checkpoint.origin?.isEmpty != true else { throw Self.bad("its origin is impossible") }
+            guard checkpoint.mirror?.isEmpty != true else { throw Self.bad("its origin is impossible") }
             guard Self.areInOrder(checkpoint) else { throw Self.bad("its ranges are impossible") }
         }
         self = decoded

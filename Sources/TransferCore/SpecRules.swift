@@ -360,8 +360,8 @@ extension SpecRules {
         guard spec.kind == .download, (spec.method ?? "GET").uppercased() == "GET", spec.body == nil else {
             throw bad("mirrors", "only downloads have them, by GET and without a body.")
         }
-        guard mirrors.count <= Origins.limit else { throw bad("mirrors", "at most \(Origins.limit) of them.") }
-        if let url = spec.url, let scheme = try? URLRules.parse(url).scheme, !Origins.schemes.contains(scheme) {
+        guard mirrors.count <= Mirrors.limit else { throw bad("mirrors", "at most \(Mirrors.limit) of them.") }
+        if let url = spec.url, let scheme = try? URLRules.parse(url).scheme, !Mirrors.schemes.contains(scheme) {
             throw bad("mirrors", "a \(scheme.rawValue) URL has none.")
         }
         for (index, mirror) in mirrors.enumerated() { try checkMirror(mirror, "mirrors[\(index)]") }
@@ -390,7 +390,7 @@ extension SpecRules {
 
     private func checkMirror(_ mirror: String, _ field: String) throws(TransferError) {
         let url = try parsed(mirror, field)
-        guard Origins.schemes.contains(url.scheme) else {
+        guard Mirrors.schemes.contains(url.scheme) else {
             throw bad(field, "a mirror is at http, https, ftp, ftps or sftp.")
         }
         if let why = url.whyNoFile { throw bad(field, why) }

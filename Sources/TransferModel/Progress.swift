@@ -42,12 +42,12 @@ public struct Checkpoint: Hashable, Sendable {
     /// Digests that the server gave for the whole representation (`sha-256` → hexadecimal).
     public var serverDigests: [String: String]
     /// The mirror that the validators come from, without user info; nil = the task's own URL.
-    public var origin: String?
+    public var mirror: String?
 
     public init(
         offset: ByteCount, total: ByteCount? = nil, validators: Validators = Validators(),
         contentCoding: String? = nil, partPath: String, device: UInt64, inode: UInt64,
-        serverDigests: [String: String] = [:], ranges: [ByteRange] = [], origin: String? = nil
+        serverDigests: [String: String] = [:], ranges: [ByteRange] = [], mirror: String? = nil
     ) {
         self.offset = offset
         self.ranges = ranges
@@ -58,7 +58,7 @@ public struct Checkpoint: Hashable, Sendable {
         self.device = device
         self.inode = inode
         self.serverDigests = serverDigests
-        self.origin = origin
+        self.mirror = mirror
     }
 
     /// Bytes that are durable, wherever they lie in the file.
@@ -79,7 +79,7 @@ extension Checkpoint: WireObject {
         row("device", \.device)
         row("inode", \.inode)
         row("serverDigests", \.serverDigests)
-        row("origin", \.origin)
+        row("origin", \.mirror)
     }
 }
 

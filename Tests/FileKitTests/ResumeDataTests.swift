@@ -37,11 +37,11 @@ struct ResumeDataTests {
         _ = try fixture.makePart()
         var data = try resumeData()
         data.mirrors = ["https://m/a.bin"]
-        data.checkpoint?.origin = "https://m/a.bin"
+        data.checkpoint?.mirror = "https://m/a.bin"
         data.size = 100
         data.pieces = PackedDigests(PieceDigests(algorithm: .md5, length: 60, values: [Self.md5, Self.md5]))
         #expect(try ResumeData(decoding: data.encoded()) == data)
-        data.checkpoint?.origin = ""
+        data.checkpoint?.mirror = ""
         #expect(throws: TransferError.self) { try ResumeData(decoding: data.encoded()) }
     }
 

@@ -77,7 +77,7 @@ final class ScriptedBody: @unchecked Sendable {
             let checkpoint = Checkpoint(
                 offset: ByteCount(offset), total: acceptance.total, validators: acceptance.validators,
                 contentCoding: acceptance.contentCoding, partPath: part.path, device: part.device, inode: part.inode,
-                serverDigests: acceptance.serverDigests, origin: acceptance.origin)
+                serverDigests: acceptance.serverDigests, mirror: acceptance.mirror)
             await withCheckedContinuation { continuation in
                 context.observer.transferRestarting(checkpoint) { continuation.resume() }
             }

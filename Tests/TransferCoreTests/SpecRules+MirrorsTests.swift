@@ -75,7 +75,7 @@ struct SpecRulesMirrorsTests {
                 $0.method = "GET"
                 $0.body = RequestBody()
                 $0.body?.text = "x"
-            }, refusal { $0.mirrors = Array(repeating: "https://m/f", count: Origins.limit + 1) },
+            }, refusal { $0.mirrors = Array(repeating: "https://m/f", count: Mirrors.limit + 1) },
         ]
         for error in refused { #expect(error?.details["field"] == "tasks[3].mirrors", "\(String(describing: error))") }
     }

@@ -67,7 +67,7 @@ package final class PartBoard: Sendable {
             var version = Acceptance(
                 offset: .zero, total: checkpoint.total, validators: checkpoint.validators,
                 contentCoding: checkpoint.contentCoding, serverDigests: checkpoint.serverDigests)
-            version.origin = checkpoint.origin
+            version.mirror = checkpoint.mirror
             initial.version = version
             initial.identity = JournalEntry.identity(of: checkpoint)
         }
@@ -349,6 +349,6 @@ extension Checkpoint {
         self.init(
             offset: offset, total: acceptance.total, validators: acceptance.validators,
             contentCoding: acceptance.contentCoding, partPath: part.path, device: part.device, inode: part.inode,
-            serverDigests: acceptance.serverDigests, origin: acceptance.origin)
+            serverDigests: acceptance.serverDigests, mirror: acceptance.mirror)
     }
 }

@@ -81,7 +81,7 @@ package struct Acceptance: Sendable, Hashable {
     /// The media type of the first answer, if it is known.
     package var mediaType: String?
     /// The mirror that answered, as a checkpoint names it; nil = the task's own URL.
-    package var origin: String?
+    package var mirror: String?
 
     package init(
         offset: ByteCount, truncate: Bool = false, expected: ByteCount? = nil, total: ByteCount? = nil,

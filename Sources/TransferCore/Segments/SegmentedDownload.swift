@@ -6,7 +6,7 @@ import TransferModel
 /// The first exchange is an ordinary request. Once its answer tells length and version, it becomes the segment whose
 /// end moves down as others open. So a small file waits for nothing.
 ///
-/// Under a digest of the whole file, segments come from several mirrors (`OriginRoster`). Each mirror is bound to its
+/// Under a digest of the whole file, segments come from several mirrors (`MirrorRoster`). Each mirror is bound to its
 /// own version by its own strong validator, and must have the same length.
 package struct SegmentedDownload: Sendable {
     package enum Effect: Sendable {
@@ -37,15 +37,15 @@ package struct SegmentedDownload: Sendable {
     /// The first is the one that the download began with.
     var sources: [Source]
     /// The mirror whose strategy represents the whole.
-    var lead: OriginID = 0
-    var roster: OriginRoster
+    var lead: MirrorID = 0
+    var roster: MirrorRoster
     /// The mirror that each running segment is requested from.
-    var origins: [SegmentID: OriginID] = [:]
+    var mirrors: [SegmentID: MirrorID] = [:]
     /// The ranges that each mirror brought.
-    package internal(set) var brought: [OriginID: ByteRangeSet] = [:]
+    package internal(set) var brought: [MirrorID: ByteRangeSet] = [:]
     /// Segments that are stopped because their mirror is dropped.
     private var leaving: Set<SegmentID> = []
-    let others: OtherOrigins?
+    let others: OtherMirrors?
     /// The digests that the whole file must have, as far as they are known, by algorithm.
     var digests: [String: String] = [:]
     private let policy: ConnectionPolicy
@@ -63,10 +63,10 @@ package struct SegmentedDownload: Sendable {
     private var hasProgressed = false
 
     package init(
-        _ single: HTTPDownload, _ request: StrategyRequest, _ others: OtherOrigins?, _ policy: ConnectionPolicy
+        _ single: HTTPDownload, _ request: StrategyRequest, _ others: OtherMirrors?, _ policy: ConnectionPolicy
     ) {
         sources = [Source(download: single)]
-        roster = OriginRoster(connections: policy.most)
+        roster = MirrorRoster(connections: policy.most)
         self.others = others
         self.policy = policy
         checkpoint = request.checkpoint
@@ -94,7 +94,7 @@ package struct SegmentedDownload: Sendable {
     /// Begins with only this exchange: held bytes are dropped, or there were none.
     package mutating func lead(_ exchange: Exchange, at now: Int64) -> [Effect] {
         defer { nextID += 1 }
-        origins[nextID] = lead
+        mirrors[nextID] = lead
         roster.opened(lead, at: now)
         return [.run(nextID, exchange, ByteRange(exchange.startOffset, ByteCount(.max)))]
     }
@@ -112,24 +112,24 @@ package struct SegmentedDownload: Sendable {
     package mutating func accepted(
         _ id: SegmentID, _ head: ResponseHead, _ acceptance: Acceptance, at now: Int64, _ ends: some SegmentEnds
     ) -> [Effect] {
-        guard closing == nil, let origin = origins[id] else { return [] }
+        guard closing == nil, let mirror = mirrors[id] else { return [] }
         if plan != nil {
             hasGivenParts = true
             self.head = self.head ?? head
             plan?.accepted(at: now)
-            guard sources[origin].version == nil else { return [] }
-            sources[origin].version = sources[origin].download.version(of: head, acceptance)
-            roster.bound(origin)
+            guard sources[mirror].version == nil else { return [] }
+            sources[mirror].version = sources[mirror].download.version(of: head, acceptance)
+            roster.bound(mirror)
             return open(at: now, ends)
         }
-        guard maySegment, let version = sources[origin].download.version(of: head, acceptance),
+        guard maySegment, let version = sources[mirror].download.version(of: head, acceptance),
             let total = version.total,
             total - acceptance.offset >= SegmentPlan.largestPiece + SegmentPlan.largestPiece, offersParts(head)
         else { return [] }
         self.head = head
-        sources[origin].version = version
-        sources[origin].download.progress = acceptance
-        roster.bound(origin)
+        sources[mirror].version = version
+        sources[mirror].download.progress = acceptance
+        roster.bound(mirror)
         share(acceptance.serverDigests, answer: head)
         let held = ByteRangeSet([ByteRange(.zero, acceptance.offset)])
         plan = SegmentPlan(total: total, held: held, policy: policy, firstID: nextID, at: now)
@@ -154,34 +154,34 @@ package struct SegmentedDownload: Sendable {
     package mutating func ended(
         _ id: SegmentID, _ outcome: ExchangeOutcome, at now: Int64, _ ends: some SegmentEnds
     ) -> [Effect] {
-        let origin = origins.removeValue(forKey: id) ?? lead
-        roster.ended(origin, outcome.received, at: now)
+        let mirror = mirrors.removeValue(forKey: id) ?? lead
+        roster.ended(mirror, outcome.received, at: now)
         guard plan != nil else {
             let start = max(.zero, outcome.offset - outcome.received)
-            brought[origin, default: ByteRangeSet()].insert(ByteRange(start, outcome.offset))
-            return take(sources[origin].download.next(after: outcome), at: now)
+            brought[mirror, default: ByteRangeSet()].insert(ByteRange(start, outcome.offset))
+            return take(sources[mirror].download.next(after: outcome), at: now)
         }
         let range = plan?.running[id]?.range ?? ByteRange(outcome.offset, outcome.offset)
         let start = range.start
         plan?.ended(id, at: outcome.offset)
         if outcome.offset > start, outcome.received > 0 {
             hasProgressed = true
-            brought[origin, default: ByteRangeSet()].insert(ByteRange(start, outcome.offset))
+            brought[mirror, default: ByteRangeSet()].insert(ByteRange(start, outcome.offset))
         }
         guard closing == nil else { return close() }
         if !outcome.trailers.isEmpty { trailers = outcome.trailers }
         let wasLeft = leaving.remove(id) != nil
-        let failure = wasLeft ? nil : judge(outcome, of: origin, asked: range, at: now)
+        let failure = wasLeft ? nil : judge(outcome, of: mirror, asked: range, at: now)
         if closing != nil { return close() }
         guard let plan else { return [] }
         if plan.isComplete { return [.conclude(.finished(arrival(plan.total)))] }
         guard plan.running.isEmpty else { return open(at: now, ends) }
-        if let failure, !resolvesAgain(failure, outcome, of: origin),
-            roster.isAlone(origin) || roster.room(at: now) == 0
+        if let failure, !resolvesAgain(failure, outcome, of: mirror),
+            roster.isAlone(mirror) || roster.room(at: now) == 0
         {
             var cause = roster.failure ?? failure
-            if roster.isAlone(origin) {
-                cause.shortEnd = sources[origin].download.shortEnd(
+            if roster.isAlone(mirror) {
+                cause.shortEnd = sources[mirror].download.shortEnd(
                     outcome, asked: range, held: plan.held, of: plan.total)
             }
             closing = .failure(cause)
@@ -199,13 +199,13 @@ package struct SegmentedDownload: Sendable {
     package mutating func sampled(spare: Int, at now: Int64, _ ends: some SegmentEnds) -> [Effect] {
         guard closing == nil, let running = plan?.running else { return [] }
         plan?.sampled(spare: spare, at: now, ends)
-        var fetched: [OriginID: ByteCount] = [:]
+        var fetched: [MirrorID: ByteCount] = [:]
         for (id, segment) in running {
-            guard let origin = origins[id] else { continue }
-            fetched[origin, default: .zero] += max(.zero, ends.position(of: id) - segment.range.start)
+            guard let mirror = mirrors[id] else { continue }
+            fetched[mirror, default: .zero] += max(.zero, ends.position(of: id) - segment.range.start)
         }
         let slow = roster.sampled(fetched, at: now)
-        let stopped = origins.filter { slow.contains($0.value) }.keys.sorted()
+        let stopped = mirrors.filter { slow.contains($0.value) }.keys.sorted()
         leaving.formUnion(stopped)
         return stopped.map { .abort($0) } + open(at: now, ends)
     }
@@ -214,23 +214,23 @@ package struct SegmentedDownload: Sendable {
 
     /// Notes what an outcome means for the other segments. Returns the failure, if it was one that lets them continue.
     private mutating func judge(
-        _ outcome: ExchangeOutcome, of origin: OriginID, asked range: ByteRange, at now: Int64
+        _ outcome: ExchangeOutcome, of mirror: MirrorID, asked range: ByteRange, at now: Int64
     ) -> AttemptFailure? {
         switch outcome.end {
         case .finished where outcome.offset > range.start:
             if outcome.offset < range.end, crumbs.isTooMany(after: outcome.received) {
                 closing = .failure(Crumbs.failure)
             }
-            roster.succeeded(origin)
-        case .stopped(.restart(let error)): return changed(origin, error, outcome)
-        case .stopped(.complete): return changed(origin, .changed("no such range"), outcome)
-        case .overrun: return changed(origin, .overrun, outcome)
-        case .stopped(.bareRange): sources[origin].isConditional = false
+            roster.succeeded(mirror)
+        case .stopped(.restart(let error)): return changed(mirror, error, outcome)
+        case .stopped(.complete): return changed(mirror, .changed("no such range"), outcome)
+        case .overrun: return changed(mirror, .overrun, outcome)
+        case .stopped(.bareRange): sources[mirror].isConditional = false
         case .stopped(.failure(let error, _))
         where error == SegmentJudge.withoutParts || !hasGivenParts && error.isRefusal:
-            let failure = failure(outcome, of: origin)
-            guard roster.isAlone(origin) else {
-                roster.leave(origin, failure)
+            let failure = failure(outcome, of: mirror)
+            guard roster.isAlone(mirror) else {
+                roster.leave(mirror, failure)
                 return failure
             }
             guard !fillsGaps else {
@@ -239,16 +239,16 @@ package struct SegmentedDownload: Sendable {
             }
             givesParts = false
             plan?.stopOpening()
-        case .local, .aborted: closing = .failure(failure(outcome, of: origin))
+        case .local, .aborted: closing = .failure(failure(outcome, of: mirror))
         case .finished, .stopped(.failure), .stopped(.redirect), .transport, .stalled, .refusedRedirect:
-            return failed(origin, failure(outcome, of: origin), at: now)
+            return failed(mirror, failure(outcome, of: mirror), at: now)
         }
         return nil
     }
 
-    private mutating func failed(_ origin: OriginID, _ failure: AttemptFailure, at now: Int64) -> AttemptFailure {
-        guard roster.isAlone(origin) else {
-            roster.failed(origin, failure, at: now)
+    private mutating func failed(_ mirror: MirrorID, _ failure: AttemptFailure, at now: Int64) -> AttemptFailure {
+        guard roster.isAlone(mirror) else {
+            roster.failed(mirror, failure, at: now)
             return failure
         }
         var delay: Seconds?
@@ -260,32 +260,32 @@ package struct SegmentedDownload: Sendable {
     /// The mirror has another version now. If there are other mirrors, it is dropped, and the digest proves the bytes
     /// that it brought.
     private mutating func changed(
-        _ origin: OriginID, _ error: TransferError, _ outcome: ExchangeOutcome
+        _ mirror: MirrorID, _ error: TransferError, _ outcome: ExchangeOutcome
     ) -> AttemptFailure? {
         let failure = AttemptFailure.transient(error)
-        guard roster.isAlone(origin) else {
-            roster.leave(origin, failure)
+        guard roster.isAlone(mirror) else {
+            roster.leave(mirror, failure)
             return failure
         }
         guard !fillsGaps else {
             closing = .failure(failure)
             return nil
         }
-        lead = origin
+        lead = mirror
         closing = .restart(error, outcome)
         return nil
     }
 
-    private func failure(_ outcome: ExchangeOutcome, of origin: OriginID) -> AttemptFailure {
-        sources[origin].download.failure(outcome).with(progressed: hasProgressed, held: plan?.held.count ?? .zero)
+    private func failure(_ outcome: ExchangeOutcome, of mirror: MirrorID) -> AttemptFailure {
+        sources[mirror].download.failure(outcome).with(progressed: hasProgressed, held: plan?.held.count ?? .zero)
     }
 
     /// A signed target has expired: the original URL leads to a new one.
     private mutating func resolvesAgain(
-        _ failure: AttemptFailure, _ outcome: ExchangeOutcome, of origin: OriginID
+        _ failure: AttemptFailure, _ outcome: ExchangeOutcome, of mirror: MirrorID
     ) -> Bool {
-        guard sources[origin].download.mayResolveAgain(failure.error, outcome) else { return false }
-        sources[origin].download.resolvedAgain = true
+        guard sources[mirror].download.mayResolveAgain(failure.error, outcome) else { return false }
+        sources[mirror].download.resolvedAgain = true
         return true
     }
 
@@ -298,10 +298,10 @@ package struct SegmentedDownload: Sendable {
         guard let total = plan?.total, let opened = plan?.open(ends, room: room) else { return [] }
         return opened.map { segment in
             nextID = max(nextID, segment.id + 1)
-            let origin = roster.pick(at: now) ?? roster.last ?? lead
-            roster.opened(origin, at: now)
-            origins[segment.id] = origin
-            return .run(segment.id, exchange(for: segment.range, of: total, from: origin), segment.range)
+            let mirror = roster.pick(at: now) ?? roster.last ?? lead
+            roster.opened(mirror, at: now)
+            mirrors[segment.id] = mirror
+            return .run(segment.id, exchange(for: segment.range, of: total, from: mirror), segment.range)
         }
     }
 
@@ -328,7 +328,7 @@ package struct SegmentedDownload: Sendable {
     }
 }
 
-// MARK: - Origins
+// MARK: - Mirrors
 
 /// The mirrors that segments come from.
 extension SegmentedDownload {
@@ -337,17 +337,17 @@ extension SegmentedDownload {
     ///   - serverDigests: the server's digests of the whole file.
     ///   - answer: may name further mirrors (RFC 6249).
     mutating func share(_ serverDigests: [String: String], answer: ResponseHead? = nil) {
-        let strong = serverDigests.filter { OtherOrigins.strongDigests.contains($0.key) }
+        let strong = serverDigests.filter { OtherMirrors.strongDigests.contains($0.key) }
         guard let others, others.hasDigest || !strong.isEmpty else { return }
         digests = strong
         if let checksum = others.base.spec.checksum {
             digests = [checksum.algorithm.rawValue: checksum.value.lowercased()]
         }
         guard !others.mustNotMix else { return }
-        var origins = Origins(others.base.spec)
-        if let answer { origins.learn(from: answer.headers, at: answer.url) }
-        for place in others.places + origins.places {
-            guard !sources.contains(where: { $0.download.origin == place.name }),
+        var mirrors = Mirrors(others.base.spec)
+        if let answer { mirrors.learn(from: answer.headers, at: answer.url) }
+        for place in others.places + mirrors.places {
+            guard !sources.contains(where: { $0.download.mirror == place.name }),
                 let download = others.download(at: place)
             else { continue }
             sources.append(Source(download: download))
@@ -357,17 +357,17 @@ extension SegmentedDownload {
 
     /// Bytes fetched from now on may belong to another version.
     mutating func forgetVersions() {
-        for origin in sources.indices {
-            sources[origin].version = nil
-            sources[origin].isConditional = true
+        for mirror in sources.indices {
+            sources[mirror].version = nil
+            sources[mirror].isConditional = true
         }
         roster.forgetVersions()
         brought = [:]
         head = nil
     }
 
-    func exchange(for range: ByteRange, of total: ByteCount, from origin: OriginID) -> Exchange {
-        let source = sources[origin]
+    func exchange(for range: ByteRange, of total: ByteCount, from mirror: MirrorID) -> Exchange {
+        let source = sources[mirror]
         guard let version = source.version else {
             return source.download.exchange(for: range, total: total, digests: digests)
         }
@@ -375,19 +375,19 @@ extension SegmentedDownload {
     }
 
     /// Mirrors that were asked for something, as checkpoints name them.
-    package var asked: Set<String?> { Set(roster.asked.map { sources[$0].download.origin }) }
+    package var asked: Set<String?> { Set(roster.asked.map { sources[$0].download.mirror }) }
 
     /// Which bytes came from which mirror, as far as this attempt knows.
     package var bringers: [String?: ByteRangeSet] {
-        Dictionary(uniqueKeysWithValues: brought.map { (sources[$0.key].download.origin, $0.value) })
+        Dictionary(uniqueKeysWithValues: brought.map { (sources[$0.key].download.mirror, $0.value) })
     }
 
     /// Scheme, name and port of the server that a running segment is requested from.
-    package func host(of segment: SegmentID) -> String? { origins[segment].map { sources[$0].download.host } }
+    package func host(of segment: SegmentID) -> String? { mirrors[segment].map { sources[$0].download.host } }
 
     /// The URL that a running segment is requested from, without user info; nil if there is only one mirror.
     package func url(of segment: SegmentID) -> String? {
-        sources.count > 1 ? origins[segment].map { sources[$0].download.requestURL } : nil
+        sources.count > 1 ? mirrors[segment].map { sources[$0].download.requestURL } : nil
     }
 
     /// Length and version are known, so that further segments may be requested.

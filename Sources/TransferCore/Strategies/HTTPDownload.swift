@@ -7,7 +7,7 @@ package struct HTTPDownload: TransferStrategy {
     static let restartLimit = 3
 
     @Boxed private var url: ParsedURL
-    let origin: String?
+    let mirror: String?
     private let size: ByteCount?
     private let names: [String]
     private let method: String
@@ -41,7 +41,7 @@ package struct HTTPDownload: TransferStrategy {
     /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         self.url = url
-        origin = request.origin
+        mirror = request.mirror
         size = request.spec.size
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
         payload = try request.payload()
@@ -144,7 +144,7 @@ package struct HTTPDownload: TransferStrategy {
         exchange.startOffset = range?.offset ?? 0
         exchange.redirects = redirects
         exchange.hold = hold
-        return exchange.answered(by: origin, size: size)
+        return exchange.answered(by: mirror, size: size)
     }
 
     // MARK: Going on

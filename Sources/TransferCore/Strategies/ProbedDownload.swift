@@ -4,7 +4,7 @@ import TransferModel
 /// attempt, because REST alone proves nothing (RFC 3659).
 struct ProbedDownload: TransferStrategy {
     private let url: ParsedURL
-    private let origin: String?
+    private let mirror: String?
     private let size: ByteCount?
     private let network: NetworkOptions
     private let trustedDigest: Bool
@@ -29,7 +29,7 @@ struct ProbedDownload: TransferStrategy {
             throw TransferError.bad("url", why)
         }
         self.url = url
-        origin = request.origin
+        mirror = request.mirror
         size = request.spec.size
         var network = request.network
         network.chooseCredentials(for: url, [])
@@ -96,7 +96,7 @@ struct ProbedDownload: TransferStrategy {
         var exchange = Exchange(url: url.requestURL, judge: judge)
         exchange.startOffset = offset
         exchange.network = network
-        return exchange.answered(by: origin, size: size)
+        return exchange.answered(by: mirror, size: size)
     }
 
     private mutating func fetched(_ outcome: ExchangeOutcome, _ judge: StatJudge) -> Step<Arrival> {

@@ -33,7 +33,7 @@ package struct StrategyRequest: Sendable {
     package var redirects = RedirectRule.follow
     package var hold: ResponseHold?
     /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
-    package var origin: String?
+    package var mirror: String?
 
     package init(
         spec: TaskSpec, checkpoint: Checkpoint? = nil, network: NetworkOptions = NetworkOptions(),
@@ -141,7 +141,7 @@ package enum StrategyRegistry {
     /// from one mirror is wanted.
     /// - Parameter others: further mirrors that segments may be requested from, under a digest of the whole file.
     package static func segmented(
-        for request: StrategyRequest, beside others: OtherOrigins? = nil, _ policy: ConnectionPolicy
+        for request: StrategyRequest, beside others: OtherMirrors? = nil, _ policy: ConnectionPolicy
     ) throws(TransferError) -> SegmentedDownload? {
         guard request.spec.kind == .download,
             policy.most > 1 || request.checkpoint?.ranges.isEmpty == false || request.spec.mirrors?.isEmpty == false

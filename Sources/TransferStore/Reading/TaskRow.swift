@@ -86,7 +86,7 @@ enum TaskRow {
         return Checkpoint(
             offset: offset, total: row[26], validators: Validators(etag: row[27], lastModified: row[28], date: row[29]),
             contentCoding: row[30], partPath: row[31], device: row[32], inode: row[33],
-            serverDigests: try row.document(34) ?? [:], ranges: try row.document(41) ?? [], origin: row[42])
+            serverDigests: try row.document(34) ?? [:], ranges: try row.document(41) ?? [], mirror: row[42])
     }
 
     private static func mark(_ row: Row) -> FileMark? {

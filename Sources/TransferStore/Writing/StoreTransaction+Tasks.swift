@@ -21,7 +21,7 @@ extension StoreTransaction {
             checkpoint.validators.lastModified, checkpoint.validators.date, checkpoint.contentCoding,
             checkpoint.partPath, checkpoint.device, checkpoint.inode,
             checkpoint.serverDigests.isEmpty ? nil : JSONColumn.encode(checkpoint.serverDigests),
-            checkpoint.ranges.isEmpty ? nil : JSONColumn.encode(checkpoint.ranges), checkpoint.origin)
+            checkpoint.ranges.isEmpty ? nil : JSONColumn.encode(checkpoint.ranges), checkpoint.mirror)
     }
 
     private static let checkpointChange = SQL(

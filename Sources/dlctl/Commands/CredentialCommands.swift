@@ -101,7 +101,8 @@ struct CredentialCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             let query = ListCredentials(session: self.session)
-            try await session.list(Methods.listCredentials, query, \.credentials, none: "no credentials") { credentials in
+            try await session.list(Methods.listCredentials, query, \.credentials, none: "no credentials") {
+                credentials in
                 Table(
                     [
                         .init(title: "SERVER", isFlexible: true), .init(title: "REALM", dispensability: 1),

@@ -12,7 +12,7 @@ struct PieceRepairTests {
         return PieceRepair(try PieceMap(pieces, of: 35), pieces.algorithm, places: places)
     }
 
-    /// Returns the origins that are tried in turn while these pieces stay wrong, and the failure at the end.
+    /// Returns the mirrors that are tried in turn while these pieces stay wrong, and the failure at the end.
     private func tour(
         _ repair: inout PieceRepair, wrong: [Int] = [1], _ brought: [String?: ByteRangeSet] = [:],
         failing: Set<String?> = []
@@ -53,7 +53,7 @@ struct PieceRepairTests {
         #expect(tour(&other, wrong: [1, 2], swapped).asked.first == .some("m"))
     }
 
-    /// Two origins brought the piece together. Each is tried for the entire piece before the repair gives up.
+    /// Two mirrors brought the piece together. Each is tried for the entire piece before the repair gives up.
     @Test(arguments: 2...9)
     func everyPlaceIsAskedForTheWholePiece(_ count: Int) throws {
         let places: [String?] = [nil] + (1..<count).map { "m\($0)" }

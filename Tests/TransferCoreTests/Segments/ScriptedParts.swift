@@ -44,9 +44,9 @@ struct ScriptedParts {
     var etags: [String: String] = [:]
     /// Fields in every answer of a URL.
     var fields: [String: [HeaderField]] = [:]
-    /// More origins of the download.
-    var others: OtherOrigins?
-    /// The most bytes in one step of a URL's exchange. This makes an origin slow.
+    /// More mirrors of the download.
+    var others: OtherMirrors?
+    /// The most bytes in one step of a URL's exchange. This makes a mirror slow.
     var pace: [String: Int64] = [:]
     private var now: Int64 = 0
     /// Selects the answer from the number of the request (from 0) and its first byte. Nil means the right answer.

@@ -96,11 +96,11 @@ import TransferModel
     }
 
     @Test(arguments: [[], [ByteRange(10, 20), ByteRange(30, 100)]], [nil, "https://mirror.example.org/f"])
-    func gapsAndTheOriginComeBackAsTheyWereStored(_ ranges: [ByteRange], _ origin: String?) async throws {
+    func gapsAndTheMirrorComeBackAsTheyWereStored(_ ranges: [ByteRange], _ mirror: String?) async throws {
         let store = try fixture.open()
         let id = try await store.add(newTask())
         let held = Checkpoint(
-            offset: 5, total: 100, partPath: "/p", device: 1, inode: 2, ranges: ranges, origin: origin)
+            offset: 5, total: 100, partPath: "/p", device: 1, inode: 2, ranges: ranges, mirror: mirror)
         try await store.write { try $0.setCheckpoint(id, held) }
         #expect(try await store.read { try $0.task(id) }?.checkpoint == held)
     }

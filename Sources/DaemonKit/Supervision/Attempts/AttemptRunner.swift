@@ -174,7 +174,7 @@ final class AttemptRunner: Sendable {
                 return nil
             case nil: event = .preempted()
             }
-        case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
+        case .integrityFailed(let error): event = .integrityFailed(error, places: Mirrors(record.spec).count)
         case .blocked(let error):
             let next = tools.time.reading().wall.advanced(by: Self.longestDiskWait)
             event = .blocked(.disk, error, nextAttemptAt: next)

@@ -153,7 +153,7 @@ final class DownloadAttempt: TransferAttempt {
 
     /// Runs exchanges with one mirror until its strategy has everything; nil if the run was stopped.
     /// - Parameter begun: exchanges that run already.
-    func arrival(_ search: OriginSearch, _ hand: PartInHand, _ begun: FileExchanges?) async throws -> Whole? {
+    func arrival(_ search: MirrorSearch, _ hand: PartInHand, _ begun: FileExchanges?) async throws -> Whole? {
         var running = begun
         if running == nil { running = try await begunExchanges(search, hand) }
         guard let running else { return nil }
@@ -176,7 +176,7 @@ final class DownloadAttempt: TransferAttempt {
         return Set(names.compactMap { $0 }).sorted()
     }
 
-    func begunExchanges(_ search: OriginSearch, _ hand: PartInHand) async throws -> FileExchanges {
+    func begunExchanges(_ search: MirrorSearch, _ hand: PartInHand) async throws -> FileExchanges {
         let exchanges = try exchanges(search, hand)
         if exchanges.course.claimsAnew, let checkpoint = hand.held.checkpoint { try await adopt(checkpoint) }
         exchanges.steps.begin()
@@ -184,11 +184,11 @@ final class DownloadAttempt: TransferAttempt {
     }
 
     /// Several exchanges at a time, or one after the other if more are impossible or unwanted.
-    func exchanges(_ search: OriginSearch, _ hand: PartInHand) throws(TransferError) -> FileExchanges {
+    func exchanges(_ search: MirrorSearch, _ hand: PartInHand) throws(TransferError) -> FileExchanges {
         let inquiry = search.inquiry
         // Most files are complete after the first answer. Segments are prepared only when the answer turns out to be
         // long.
-        guard hand.held.checkpoint != nil || search.origins.count > 1 || inquiry.others.fillsGaps else {
+        guard hand.held.checkpoint != nil || search.mirrors.count > 1 || inquiry.others.fillsGaps else {
             return paired(try DownloadCourse(self, inquiry, into: hand.held))
         }
         let machine = try StrategyRegistry.segmented(
@@ -430,7 +430,7 @@ extension DownloadAttempt {
             // The digest of the whole file contradicts the digests of its pieces.
             if wrong.isEmpty, let mismatch { throw mismatch }
             if wrong.isEmpty { return whole }
-            let places = origins(hand.held.checkpoint, whole.arrival.head.map { ($0.headers, $0.url) })
+            let places = mirrors(hand.held.checkpoint, whole.arrival.head.map { ($0.headers, $0.url) })
             var next = repair ?? PieceRepair(map, pieces.algorithm, places: places.places.map(\.name))
             let again = try await fetched(wrong, of: places, &next, whole, hand, place)
             guard let again else { return nil }
@@ -441,7 +441,7 @@ extension DownloadAttempt {
 
     /// Fetches the wrong pieces again, all from one mirror, and returns the file; nil if the run was stopped.
     private func fetched(
-        _ wrong: [Int], of origins: Origins, _ repair: inout PieceRepair, _ whole: Whole, _ hand: PartInHand,
+        _ wrong: [Int], of mirrors: Mirrors, _ repair: inout PieceRepair, _ whole: Whole, _ hand: PartInHand,
         _ place: PartPlace
     ) async throws -> Whole? {
         var decision = repair.next(wrong: wrong, brought: hand.brought)
@@ -451,11 +451,11 @@ extension DownloadAttempt {
             case .refetch(let kept, let name):
                 try await drop(repair.error(wrong), keeping: kept, whole, hand, place)
                 run.set(phase: nil)
-                guard let origin = origins.places.first(where: { $0.name == name }) else {
+                guard let mirror = mirrors.places.first(where: { $0.name == name }) else {
                     throw TransferError(.internal, "A mirror that was to send pieces is gone; please report it.")
                 }
                 do {
-                    return try await arrival(hand, place, only: origin)
+                    return try await arrival(hand, place, only: mirror)
                 } catch {
                     let failure = try Self.failure(error)
                     switch failure.disposition {

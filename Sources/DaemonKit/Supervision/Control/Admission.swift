@@ -228,7 +228,7 @@ struct Admission {
         guard let held = try await files.checked(data, owner: owner) else { return nil }
         var before = TaskSpec()
         (before.url, before.mirrors) = (data.url, data.mirrors)
-        return Origins.renamed(held, from: before, to: spec) ?? held
+        return Mirrors.renamed(held, from: before, to: spec) ?? held
     }
 
     /// Completes the destination with its folder: the task's, the session's, the configured or the conventional one.

@@ -45,7 +45,7 @@ struct TaskChange: Sendable {
             // The change may be the first to specify how the upload is ended.
             try transaction.setUpload(record.id, spec.s3Progress(of: record.source, at: now.wall))
         }
-        if let held = record.checkpoint, let named = Origins.renamed(held, from: record.spec, to: spec) {
+        if let held = record.checkpoint, let named = Mirrors.renamed(held, from: record.spec, to: spec) {
             try transaction.setCheckpoint(record.id, named)
         }
         try transaction.setSpec(record.id, spec, host: host ?? record.host)

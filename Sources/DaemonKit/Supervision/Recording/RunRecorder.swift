@@ -147,7 +147,7 @@ final class RunRecorder: TransferObserver {
         guard let verdict = reported(verdict) else { return }
         note("answered", ["status": "\(head.status ?? 0)", "verdict": "\(Self.text(verdict))"])
         if record.settled?.unproven.isEmpty == false { run.noteAnswer(head) }
-        if case .accept(let acceptance) = verdict, acceptance.origin == nil,
+        if case .accept(let acceptance) = verdict, acceptance.mirror == nil,
             head.status.map({ (200..<300).contains($0) }) ?? true
         {
             run.hostAnswered()

@@ -67,7 +67,7 @@ import TransferStore
         }
         stage.recorder.transferResponded(ResponseHead(url: "https://h/f", status: 200), verdict: .stop(.bareRange))
         var mirrors = Acceptance(offset: 0)
-        mirrors.origin = "https://m/f"
+        mirrors.mirror = "https://m/f"
         stage.recorder.transferResponded(ResponseHead(url: "https://m/f", status: 200), verdict: .accept(mirrors))
         #expect(stage.answers.withLock { $0 } == 0)
         stage.recorder.transferResponded(ResponseHead(url: "sftp://h/f"), verdict: .accept(Acceptance(offset: 0)))

@@ -51,17 +51,17 @@ final class DownloadCourse: FileCourse {
         return state.withLock { $0.gathered }
     }
     var asked: Set<String?> {
-        let own: Set<String?> = state.withLock { $0.wasAsked ? [origin] : [] }
+        let own: Set<String?> = state.withLock { $0.wasAsked ? [mirror] : [] }
         return own.union(parted?.conductor.asked ?? [])
     }
     var brought: [String?: ByteRangeSet] {
         var brought = parted?.conductor.brought ?? [:]
         let own = state.withLock { $0.brought }
-        for range in own.ranges { brought[origin, default: ByteRangeSet()].insert(range) }
+        for range in own.ranges { brought[mirror, default: ByteRangeSet()].insert(range) }
         return brought
     }
 
-    private var origin: String? { inquiry.request.origin }
+    private var mirror: String? { inquiry.request.mirror }
     private var parted: (conductor: SegmentConductor, first: SegmentID)? { state.withLock { $0.parted } }
 
     func begin(then: @escaping @Sendable (NextStep<Arrival>) -> Void) {

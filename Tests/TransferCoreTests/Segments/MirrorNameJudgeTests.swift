@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-struct OriginJudgeTests {
+struct MirrorNameJudgeTests {
     private func verdict(_ size: ByteCount?, _ head: ResponseHead) -> Verdict? {
         let request = request { $0.size = size }
         guard var strategy = try? StrategyRegistry.download(for: request) else { return nil }

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-struct OriginsTests {
+struct MirrorsTests {
     private func spec(_ mirrors: [String]) -> TaskSpec {
         var spec = TaskSpec()
         spec.url = "https://Example.org/f"
@@ -12,43 +12,43 @@ struct OriginsTests {
     }
 
     @Test func eachPlaceIsThereOnce() {
-        let origins = Origins(
+        let mirrors = Mirrors(
             spec(["https://m/f", "https://example.org:443/f", "https://m:443/f#part", "no URL", "ftp://m/f"]))
-        #expect(origins.places.map(\.name) == [nil, "https://m/f", "ftp://m/f"])
-        #expect(Origins(spec([])).count == 1)
+        #expect(mirrors.places.map(\.name) == [nil, "https://m/f", "ftp://m/f"])
+        #expect(Mirrors(spec([])).count == 1)
     }
 
     @Test func heldBytesAreOfThePlaceThatTheirCheckpointNames() {
-        let origins = Origins(spec(["https://u:p@m/f"]))
+        let mirrors = Mirrors(spec(["https://u:p@m/f"]))
         var held = checkpoint(5)
-        #expect(origins.place(of: nil) == nil)
-        #expect(origins.place(of: held) == 0)
-        held.origin = "https://m/f"
-        #expect(origins.place(of: held) == 1)
-        held.origin = "https://gone/f"
-        #expect(origins.place(of: held) == nil)
+        #expect(mirrors.place(of: nil) == nil)
+        #expect(mirrors.place(of: held) == 0)
+        held.mirror = "https://m/f"
+        #expect(mirrors.place(of: held) == 1)
+        held.mirror = "https://gone/f"
+        #expect(mirrors.place(of: held) == nil)
     }
 
-    /// Held bytes stay with the origin that sent them, whatever its role in the task is.
+    /// Held bytes stay with the mirror that sent them, whatever its role in the task is.
     @Test func heldBytesKeepTheirPlaceWhenATaskChanges() {
         let (mirror, own) = ("https://m/f", "https://example.org/f")
         var held = checkpoint(5)
         func renamed(_ url: String, _ mirrors: [String]) -> Checkpoint? {
             var new = spec(mirrors)
             new.url = url
-            return Origins.renamed(held, from: spec([mirror]), to: new)
+            return Mirrors.renamed(held, from: spec([mirror]), to: new)
         }
         // A new URL has to prove that it has the same file. The old URL may be a mirror now.
         #expect(renamed("https://new/f", []) == nil)
-        #expect(renamed("https://new/f", [own])?.origin == own)
+        #expect(renamed("https://new/f", [own])?.mirror == own)
         held.total = 5
         #expect(renamed("https://new/f", [])?.offset == 4, "of a whole file nothing would be asked")
         #expect(renamed("https://new/f", [own])?.offset == 5)
         #expect(renamed(own, []) == nil)
-        held.origin = mirror
+        held.mirror = mirror
         #expect(renamed(own, [mirror]) == nil)
         #expect(renamed(own, [])?.offset == 4)
-        #expect(renamed(mirror, [])?.origin == .some(nil))
+        #expect(renamed(mirror, [])?.mirror == .some(nil))
     }
 
     private func secret() -> StrategyRequest {
@@ -72,8 +72,8 @@ struct OriginsTests {
 
     @Test func nothingThatSaysWhoAsksGoesToAnotherOrigin() {
         for url in ["https://mirror.example.org/f", "http://example.org/f", "https://example.org:8443/f"] {
-            let directed = secret().directed(to: Origins.Place(url: url, name: url))
-            #expect(directed.spec.url == url && directed.origin == url)
+            let directed = secret().directed(to: Mirrors.Place(url: url, name: url))
+            #expect(directed.spec.url == url && directed.mirror == url)
             #expect(directed.spec.headers?.map(\.name) == ["User-Agent", "accept"])
             #expect(directed.sessionHeaders.map(\.name) == ["Accept-Language"])
             #expect(directed.network.username == nil && directed.network.password == nil)
@@ -87,20 +87,20 @@ struct OriginsTests {
 
     @Test func anotherPathOfTheSameOriginIsAskedAlike() {
         let name = "https://example.org/other"
-        let directed = secret().directed(to: Origins.Place(url: name, name: name))
+        let directed = secret().directed(to: Mirrors.Place(url: name, name: name))
         #expect(directed.spec.headers?.count == 3 && directed.network.bearer == "t")
-        #expect(secret().directed(to: Origins.Place(url: "https://example.org/file.bin")).origin == nil)
+        #expect(secret().directed(to: Mirrors.Place(url: "https://example.org/file.bin")).mirror == nil)
     }
 
     @Test func bytesOfAnotherPlaceCountUnderADigestOnly() {
         let held = checkpoint(5, of: 100, etag: "\"a\"")
         var mirror = request("https://m/f")
-        mirror.origin = "https://m/f"
+        mirror.mirror = "https://m/f"
         #expect(mirror.continuing(held, sharesBytes: false).checkpoint == nil)
         let shared = mirror.continuing(held, sharesBytes: true).checkpoint
         #expect(shared?.offset == 5 && shared?.validators == Validators(), "its own validators say nothing there")
         var own = held
-        own.origin = "https://m/f"
+        own.mirror = "https://m/f"
         #expect(mirror.continuing(own, sharesBytes: false).checkpoint == own)
         #expect(request().continuing(held, sharesBytes: false).checkpoint == held)
         #expect(mirror.continuing(checkpoint(5), sharesBytes: true).checkpoint == nil, "a length is needed")
@@ -109,7 +109,7 @@ struct OriginsTests {
 
     @Test func anFTPMirrorIsMarkedToo() throws {
         var mirror = request("ftp://m/f")
-        mirror.origin = "ftp://m/f"
+        mirror.mirror = "ftp://m/f"
         var strategy = try StrategyRegistry.download(for: mirror)
         _ = strategy.next(after: nil)
         let probed = ExchangeOutcome(end: .finished, head: ResponseHead(url: "ftp://m/f", size: 7))
@@ -118,7 +118,7 @@ struct OriginsTests {
             Issue.record("refused")
             return
         }
-        #expect(accepted.origin == "ftp://m/f")
+        #expect(accepted.mirror == "ftp://m/f")
     }
 
     @Test func linksAreTakenOnceAndNeverByPlainTextOfAnEncryptedFile() {
@@ -126,29 +126,29 @@ struct OriginsTests {
             HeaderField("Link", "<https://a/f>; rel=duplicate, <http://b/f>; rel=duplicate"),
             HeaderField("Link", "<https://a/f>; rel=\"duplicate\", <https://example.org/f>; rel=duplicate"),
         ]
-        var encrypted = Origins(spec(["https://m/f"]))
+        var encrypted = Mirrors(spec(["https://m/f"]))
         encrypted.learn(from: links, at: "http://example.org/f")
         #expect(encrypted.places.map(\.name) == [nil, "https://m/f", "https://a/f"])
         var plain = spec([])
         plain.url = "http://example.org/f"
-        var open = Origins(plain)
+        var open = Mirrors(plain)
         open.learn(from: links, at: "http://example.org/f")
         #expect(open.places.map(\.name) == [nil, "https://a/f", "http://b/f", "https://example.org/f"])
-        var redirected = Origins(plain)
+        var redirected = Mirrors(plain)
         redirected.learn(from: links, at: "https://example.org/f")
         #expect(!redirected.places.map(\.name).contains("http://b/f"))
     }
 
     @Test func onlySoManyLinksAreTaken() {
-        var origins = Origins(spec([]))
+        var mirrors = Mirrors(spec([]))
         let links = (0..<100).map { HeaderField("Link", "<https://m\($0)/f>; rel=duplicate") }
-        origins.learn(from: links, at: "https://example.org/f")
-        #expect(origins.count == 1 + Origins.learntLimit)
+        mirrors.learn(from: links, at: "https://example.org/f")
+        #expect(mirrors.count == 1 + Mirrors.learntLimit)
     }
 
     @Test func whatAMirrorAnswersIsMarked() throws {
         var mirror = request("https://m/f")
-        mirror.origin = "https://m/f"
+        mirror.mirror = "https://m/f"
         for request in [mirror, request()] {
             var strategy = try StrategyRegistry.download(for: request)
             let exchange = strategy.next(after: nil).exchange
@@ -156,7 +156,7 @@ struct OriginsTests {
                 Issue.record("refused")
                 continue
             }
-            #expect(accepted.origin == request.origin && accepted.truncate)
+            #expect(accepted.mirror == request.mirror && accepted.truncate)
         }
     }
 }

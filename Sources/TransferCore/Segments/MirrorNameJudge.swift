@@ -2,21 +2,21 @@ import TransferModel
 
 extension Exchange {
     /// - Parameters:
-    ///   - origin: the name of the requested mirror, as in checkpoints; nil = the task's own URL. Accepted answers get
+    ///   - mirror: the name of the requested mirror, as in checkpoints; nil = the task's own URL. Accepted answers get
     ///     it.
     ///   - size: the length that the whole file must have. A mirror with another length is refused.
-    func answered(by origin: String?, size: ByteCount?) -> Exchange {
-        guard origin != nil || size != nil else { return self }
+    func answered(by mirror: String?, size: ByteCount?) -> Exchange {
+        guard mirror != nil || size != nil else { return self }
         var exchange = self
-        exchange.judge = OriginJudge(base: judge, origin: origin, size: size)
+        exchange.judge = MirrorNameJudge(base: judge, mirror: mirror, size: size)
         return exchange
     }
 }
 
 /// Adds the mirror to another judge's verdict, and refuses files of another length than the task's.
-struct OriginJudge: ResponseJudge {
+struct MirrorNameJudge: ResponseJudge {
     var base: any ResponseJudge
-    var origin: String?
+    var mirror: String?
     var size: ByteCount?
 
     func judge(_ head: ResponseHead) -> Verdict {
@@ -26,7 +26,7 @@ struct OriginJudge: ResponseJudge {
             if let size, let total = acceptance.total, total != size, acceptance.contentCoding == nil {
                 return .failure(Self.otherLength(total, size))
             }
-            acceptance.origin = origin
+            acceptance.mirror = mirror
             return .accept(acceptance)
         case .stop(let reason): return .stop(reason)
         }
@@ -43,6 +43,6 @@ extension Arrival {
     /// - Throws: `integrity.length` if the whole file has another length than the task says.
     package func check(_ size: ByteCount?) throws(AttemptFailure) {
         guard let size, size != total, contentCoding == nil else { return }
-        throw .permanent(OriginJudge.otherLength(total, size))
+        throw .permanent(MirrorNameJudge.otherLength(total, size))
     }
 }

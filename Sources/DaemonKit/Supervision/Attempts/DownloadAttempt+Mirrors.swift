@@ -7,9 +7,9 @@ extension DownloadAttempt {
     /// Fetches the complete file from any mirror; nil if the run was stopped.
     /// - Parameters:
     ///   - begun: the exchanges to continue with.
-    ///   - only: as in `OriginSearch`.
+    ///   - only: as in `MirrorSearch`.
     func arrival(
-        _ hand: PartInHand, _ part: PartPlace, begun: BegunDownload? = nil, only: Origins.Place? = nil
+        _ hand: PartInHand, _ part: PartPlace, begun: BegunDownload? = nil, only: Mirrors.Place? = nil
     ) async throws -> Whole? {
         var running = begun?.exchanges
         var known = begun?.search
@@ -18,7 +18,7 @@ extension DownloadAttempt {
         while true {
             do {
                 return try await arrival(search, hand, running)
-            } catch  where search.origins.count > 1 {
+            } catch  where search.mirrors.count > 1 {
                 running = nil
                 let failure = try Self.failure(error)
                 guard try await goOn(search, after: failure, hand, part) else {
@@ -30,55 +30,55 @@ extension DownloadAttempt {
 
     /// Returns the possible mirrors, and the request to the first one.
     @inline(never)  // Keeps its locals out of suspended frames.
-    func search(_ hand: PartInHand, _ only: Origins.Place? = nil) async throws -> OriginSearch {
+    func search(_ hand: PartInHand, _ only: Mirrors.Place? = nil) async throws -> MirrorSearch {
         let pinned = try await tools.files.pinned(
             policy.$network, policy.url(of: record.$spec), owner: record.session.owner)
         return search(hand, only, pinned)
     }
 
-    func search(_ hand: PartInHand, _ only: Origins.Place?, _ pinned: PinnedFiles) -> OriginSearch {
-        let origins =
-            only.map { Origins(only: $0) }
-            ?? self.origins(hand.held.checkpoint, record.response.map { ($0.headers, $0.url) })
-        let choice = OriginChoice(
-            count: origins.count, held: origins.place(of: hand.held.checkpoint),
+    func search(_ hand: PartInHand, _ only: Mirrors.Place?, _ pinned: PinnedFiles) -> MirrorSearch {
+        let mirrors =
+            only.map { Mirrors(only: $0) }
+            ?? self.mirrors(hand.held.checkpoint, record.response.map { ($0.headers, $0.url) })
+        let choice = MirrorChoice(
+            count: mirrors.count, held: mirrors.place(of: hand.held.checkpoint),
             sharesBytes: sharesBytes(hand.held.checkpoint), failuresInRow: record.status.failuresInRow,
             integrityRestarts: record.status.integrityRestarts)
-        let inquiry = inquiry(at: choice.first, of: origins, only, hand, pinned)
-        return OriginSearch(origins, pinned, choice, inquiry, only: only)
+        let inquiry = inquiry(at: choice.first, of: mirrors, only, hand, pinned)
+        return MirrorSearch(mirrors, pinned, choice, inquiry, only: only)
     }
 
     /// Returns the request to one mirror.
     @inline(never)  // Keeps its locals out of suspended frames.
     private func inquiry(
-        at place: Int, of origins: Origins, _ only: Origins.Place?, _ hand: PartInHand, _ pinned: PinnedFiles
+        at place: Int, of mirrors: Mirrors, _ only: Mirrors.Place?, _ hand: PartInHand, _ pinned: PinnedFiles
     ) -> Inquiry {
         let base = base(hand.held, pinned)
-        let request = base.directed(to: origins.places[place])
+        let request = base.directed(to: mirrors.places[place])
             .continuing(hand.held.checkpoint, sharesBytes: sharesBytes(hand.held.checkpoint))
-        return Inquiry(request: request, others: others(base, origins, place, only, hand.held.checkpoint))
+        return Inquiry(request: request, others: others(base, mirrors, place, only, hand.held.checkpoint))
     }
 
     /// Returns the task's mirrors, and those that the server's last answer named. Without a digest, the latter are not
     /// trusted.
     @inline(never)  // Keeps its locals out of suspended frames.
-    func origins(_ held: Checkpoint?, _ answer: (headers: [HeaderField], url: String)?) -> Origins {
-        var origins = Origins(record.spec.url ?? "", mirrors: record.spec.mirrors)
-        if sharesBytes(held), let answer { origins.learn(from: answer.headers, at: answer.url) }
-        return origins
+    func mirrors(_ held: Checkpoint?, _ answer: (headers: [HeaderField], url: String)?) -> Mirrors {
+        var mirrors = Mirrors(record.spec.url ?? "", mirrors: record.spec.mirrors)
+        if sharesBytes(held), let answer { mirrors.learn(from: answer.headers, at: answer.url) }
+        return mirrors
     }
 
     private func others(
-        _ base: StrategyRequest, _ origins: Origins, _ place: Int, _ only: Origins.Place?, _ held: Checkpoint?
-    ) -> OtherOrigins {
+        _ base: StrategyRequest, _ mirrors: Mirrors, _ place: Int, _ only: Mirrors.Place?, _ held: Checkpoint?
+    ) -> OtherMirrors {
         if let only {
-            return OtherOrigins(
+            return OtherMirrors(
                 base: base, places: [], hasDigest: hasDigest, mustNotMix: true,
-                fillsGaps: held.map { $0.origin != only.name } ?? false)
+                fillsGaps: held.map { $0.mirror != only.name } ?? false)
         }
-        var places = origins.places
+        var places = mirrors.places
         places.remove(at: place)
-        return OtherOrigins(
+        return OtherMirrors(
             base: base, places: places, hasDigest: hasDigest,
             mustNotMix: record.status.integrityRestarts > 0 && record.spec.pieces == nil)
     }
@@ -86,7 +86,7 @@ extension DownloadAttempt {
     /// Turns to another mirror after one failed, with the part file opened again as it is now; false if there is none.
     @inline(never)  // Keeps its locals out of suspended frames.
     private func goOn(
-        _ search: OriginSearch, after failure: AttemptFailure, _ hand: PartInHand, _ part: PartPlace
+        _ search: MirrorSearch, after failure: AttemptFailure, _ hand: PartInHand, _ part: PartPlace
     ) async throws -> Bool {
         let id = record.id
         let now = try await stored()
@@ -97,7 +97,7 @@ extension DownloadAttempt {
             metadata: ["task": "\(id)", "code": "\(failure.error.code.rawValue)", "mirror": "\(next)"])
         hand.replace(with: try await tools.files.openPart(of: now, part.plan, in: part.folder, engine: tools.engine))
         search.turn(
-            to: next, inquiry(at: next, of: search.origins, search.only, hand, search.pinned))
+            to: next, inquiry(at: next, of: search.mirrors, search.only, hand, search.pinned))
         return true
     }
 
@@ -131,7 +131,7 @@ extension DownloadAttempt {
     private func sharesBytes(_ held: Checkpoint?) -> Bool {
         guard record.status.integrityRestarts == 0 || record.spec.pieces != nil else { return false }
         return hasDigest
-            || held?.serverDigests.keys.contains(where: OtherOrigins.strongDigests.contains) == true
+            || held?.serverDigests.keys.contains(where: OtherMirrors.strongDigests.contains) == true
     }
 
     /// Returns the request to the task's own URL.

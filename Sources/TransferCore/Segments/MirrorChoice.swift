@@ -4,7 +4,7 @@ import TransferModel
 ///
 /// Under a whole-file digest, bytes count whatever mirror they come from. Without one, changing the mirror means
 /// starting over: a mirror whose bytes are held is dropped only if it fails permanently or repeatedly.
-package struct OriginChoice: Sendable {
+package struct MirrorChoice: Sendable {
     /// Mirrors still to ask, by number; 0 is the task's own URL.
     private var rest: [Int]
     private let sharesBytes: Bool

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCore
 
-struct OriginChoiceTests {
+struct MirrorChoiceTests {
     private static let lost = TransferError(.networkLost, "x")
     private static let transient = AttemptFailure(error: lost, disposition: .transient(after: nil))
     private static let network = AttemptFailure(error: lost, disposition: .network)
@@ -12,12 +12,12 @@ struct OriginChoiceTests {
 
     private func choice(
         _ count: Int = 3, held: Int? = nil, shares: Bool = false, failures: Int = 0, restarts: Int = 0
-    ) -> OriginChoice {
-        OriginChoice(
+    ) -> MirrorChoice {
+        MirrorChoice(
             count: count, held: held, sharesBytes: shares, failuresInRow: failures, integrityRestarts: restarts)
     }
 
-    /// If no bytes are held, every origin is tried once and in order, whatever the failure.
+    /// If no bytes are held, every mirror is tried once and in order, whatever the failure.
     @Test(arguments: [transient, network, permanent])
     func everyPlaceIsAskedOnce(_ failure: AttemptFailure) {
         for count in 1...5 {

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// The URLs that one file may be fetched from: the task's own, then its other mirrors, each once.
-package struct Origins: Sendable, Hashable {
+package struct Mirrors: Sendable, Hashable {
     package struct Place: Sendable, Hashable {
         /// As the client wrote it, user info included.
         package var url: String
@@ -51,24 +51,24 @@ package struct Origins: Sendable, Hashable {
 
     /// The mirror that the held bytes come from; nil if nothing is held, or that mirror no longer belongs to this task.
     package func place(of checkpoint: Checkpoint?) -> Int? {
-        checkpoint.flatMap { held in places.firstIndex { $0.name == held.origin } }
+        checkpoint.flatMap { held in places.firstIndex { $0.name == held.mirror } }
     }
 }
 
-extension Origins {
+extension Mirrors {
     /// The checkpoint, with the name that its mirror has in the changed task. If a new URL replaces the one that the
     /// bytes come from, it must prove that it has the same version. So if the whole file is held, the last byte is given
     /// up and requested from it. A removed mirror has no successor.
     /// - Returns: nil if nothing changes.
     package static func renamed(_ held: Checkpoint, from old: TaskSpec, to new: TaskSpec) -> Checkpoint? {
-        let (before, after) = (Origins(old), Origins(new))
+        let (before, after) = (Mirrors(old), Mirrors(new))
         guard let place = before.place(of: held) else { return nil }
         func address(_ url: String) -> String? { (try? URLRules.parse(url))?.requestURL }
         let wanted = address(before.places[place].url)
         let same = after.places.first { address($0.url) == wanted }
         var named = held
         if let same {
-            named.origin = same.name
+            named.mirror = same.name
         } else if let total = held.total, total > 0, held.offset == total {
             named.offset = total - 1
         }
@@ -77,10 +77,10 @@ extension Origins {
 }
 
 /// The mirrors other than the one that is asked first.
-package struct OtherOrigins: Sendable {
+package struct OtherMirrors: Sendable {
     /// The request that the task's own URL gets.
     package var base: StrategyRequest
-    package var places: [Origins.Place]
+    package var places: [Mirrors.Place]
     /// The task names a digest of the whole file.
     package var hasDigest: Bool
     /// Segments must not come from several mirrors, because a digest was already wrong.
@@ -90,7 +90,7 @@ package struct OtherOrigins: Sendable {
     package var fillsGaps: Bool
 
     package init(
-        base: StrategyRequest, places: [Origins.Place], hasDigest: Bool, mustNotMix: Bool = false,
+        base: StrategyRequest, places: [Mirrors.Place], hasDigest: Bool, mustNotMix: Bool = false,
         fillsGaps: Bool = false
     ) {
         self.base = base
@@ -101,7 +101,7 @@ package struct OtherOrigins: Sendable {
     }
 
     /// The download from this mirror; nil if it cannot be asked for segments.
-    func download(at place: Origins.Place) -> HTTPDownload? {
+    func download(at place: Mirrors.Place) -> HTTPDownload? {
         var request = base.directed(to: place)
         request.checkpoint = nil
         return try? StrategyRegistry.httpDownload(for: request)
@@ -114,10 +114,10 @@ package struct OtherOrigins: Sendable {
 extension StrategyRequest {
     /// The request as it goes to a mirror: another origin gets nothing that identifies the caller.
     /// - Parameter place: nothing changes for the task's own URL.
-    package func directed(to place: Origins.Place) -> StrategyRequest {
+    package func directed(to place: Mirrors.Place) -> StrategyRequest {
         guard let name = place.name else { return self }
         var request = self
-        request.origin = name
+        request.mirror = name
         request.redirects = .follow
         request.spec.url = place.url
         let own = spec.url.flatMap { try? URLRules.parse($0) }
@@ -133,12 +133,12 @@ extension StrategyRequest {
     package func continuing(_ held: Checkpoint?, sharesBytes: Bool) -> StrategyRequest {
         var request = self
         request.checkpoint = held
-        guard var held, held.origin != origin else { return request }
+        guard var held, held.mirror != mirror else { return request }
         request.checkpoint = nil
         guard sharesBytes, held.total != nil, held.contentCoding == nil else { return request }
         // The validators of the other mirror mean nothing here.
         held.validators = Validators()
-        held.origin = origin
+        held.mirror = mirror
         request.checkpoint = held
         return request
     }

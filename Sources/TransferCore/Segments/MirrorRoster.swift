@@ -1,11 +1,11 @@
 import TransferModel
 
 /// Number of a mirror within one attempt; 0 is the one that the attempt began with.
-package typealias OriginID = Int
+package typealias MirrorID = Int
 
 /// Decides which of several mirrors is asked for the next segment, and which mirrors are dropped: those that fail
 /// permanently or repeatedly, or are far slower than another. Times are milliseconds on a monotonic clock.
-package struct OriginRoster: Sendable {
+package struct MirrorRoster: Sendable {
     private struct Member: Sendable {
         var running = 0
         /// It said which version it has, so several segments may be requested from it at once.
@@ -60,10 +60,10 @@ package struct OriginRoster: Sendable {
     // MARK: Whom to ask
 
     /// Mirrors that are not dropped.
-    package var remaining: [OriginID] { members.indices.filter { !members[$0].isLeft } }
-    package func isAlone(_ origin: OriginID) -> Bool { remaining.allSatisfy { $0 == origin } }
+    package var remaining: [MirrorID] { members.indices.filter { !members[$0].isLeft } }
+    package func isAlone(_ mirror: MirrorID) -> Bool { remaining.allSatisfy { $0 == mirror } }
     /// Mirrors that were asked for something.
-    package var asked: Set<OriginID> { Set(members.indices.filter { members[$0].askedAt != nil }) }
+    package var asked: Set<MirrorID> { Set(members.indices.filter { members[$0].askedAt != nil }) }
     /// What all failures so far mean together; nil if there were none.
     package var failure: AttemptFailure? { .combined(members.compactMap(\.failure)) }
 
@@ -72,15 +72,15 @@ package struct OriginRoster: Sendable {
 
     /// Connections that may be opened now, to any mirror.
     package func room(at now: Int64) -> Int {
-        remaining.reduce(0) { sum, origin in
-            let (whole, isOver) = sum.addingReportingOverflow(room(of: origin, at: now))
+        remaining.reduce(0) { sum, mirror in
+            let (whole, isOver) = sum.addingReportingOverflow(room(of: mirror, at: now))
             return isOver ? .max : whole
         }
     }
 
     /// The mirror to ask next: the one with the fewest connections, among those the fastest, among those the most
     /// preferred. nil if none accepts a connection now.
-    package func pick(at now: Int64) -> OriginID? {
+    package func pick(at now: Int64) -> MirrorID? {
         remaining.filter { room(of: $0, at: now) > 0 }.min { one, other in
             let (first, second) = (members[one], members[other])
             if first.running != second.running { return first.running < second.running }
@@ -89,10 +89,10 @@ package struct OriginRoster: Sendable {
     }
 
     /// The mirror to ask if no segment is running and none may be asked now.
-    package var last: OriginID? { remaining.min { members[$0].restUntil < members[$1].restUntil } }
+    package var last: MirrorID? { remaining.min { members[$0].restUntil < members[$1].restUntil } }
 
-    private func room(of origin: OriginID, at now: Int64) -> Int {
-        let (member, hasOthers) = (members[origin], remaining.count > 1)
+    private func room(of mirror: MirrorID, at now: Int64) -> Int {
+        let (member, hasOthers) = (members[mirror], remaining.count > 1)
         if hasOthers, now < member.restUntil { return 0 }
         guard member.isBound else { return member.running == 0 ? 1 : 0 }
         // A mirror without a substitute is asked as often as the plan wants.
@@ -112,93 +112,93 @@ package struct OriginRoster: Sendable {
 
     // MARK: What happened
 
-    package mutating func opened(_ origin: OriginID, at now: Int64) {
-        members[origin].askedAt = members[origin].askedAt ?? now
-        if members[origin].running == 0 {
-            members[origin].watch = Watch(from: members[origin].fetched, counted: now)
+    package mutating func opened(_ mirror: MirrorID, at now: Int64) {
+        members[mirror].askedAt = members[mirror].askedAt ?? now
+        if members[mirror].running == 0 {
+            members[mirror].watch = Watch(from: members[mirror].fetched, counted: now)
         } else {
-            tick(origin, at: now)
+            tick(mirror, at: now)
         }
-        members[origin].running += 1
+        members[mirror].running += 1
     }
 
     /// Its answer said which version it has.
-    package mutating func bound(_ origin: OriginID) { members[origin].isBound = true }
+    package mutating func bound(_ mirror: MirrorID) { members[mirror].isBound = true }
 
     /// A segment ended, for whatever reason.
-    package mutating func ended(_ origin: OriginID, _ count: ByteCount, at now: Int64) {
-        members[origin].fetched += count
-        tick(origin, at: now)
-        members[origin].running = max(0, members[origin].running - 1)
-        guard members[origin].running == 0, let watch = members[origin].watch else { return }
-        if members[origin].fetched - watch.from >= Self.leastSample {
-            measure(origin, members[origin].fetched, at: now)
+    package mutating func ended(_ mirror: MirrorID, _ count: ByteCount, at now: Int64) {
+        members[mirror].fetched += count
+        tick(mirror, at: now)
+        members[mirror].running = max(0, members[mirror].running - 1)
+        guard members[mirror].running == 0, let watch = members[mirror].watch else { return }
+        if members[mirror].fetched - watch.from >= Self.leastSample {
+            measure(mirror, members[mirror].fetched, at: now)
         }
-        members[origin].watch = nil
+        members[mirror].watch = nil
     }
 
     /// It delivered what it was asked for.
-    package mutating func succeeded(_ origin: OriginID) {
-        members[origin].failures = 0
-        members[origin].failure = nil
+    package mutating func succeeded(_ mirror: MirrorID) {
+        members[mirror].failures = 0
+        members[mirror].failure = nil
     }
 
     /// A segment of this mirror, which has already `ended`, failed. If others of it are running, that only shows how
     /// many it accepts.
-    package mutating func failed(_ origin: OriginID, _ failure: AttemptFailure, at now: Int64) {
-        let isRefusal = members[origin].running > 0
-        if isRefusal { members[origin].refusals += 1 } else { members[origin].failures += 1 }
-        let count = isRefusal ? members[origin].refusals : members[origin].failures
+    package mutating func failed(_ mirror: MirrorID, _ failure: AttemptFailure, at now: Int64) {
+        let isRefusal = members[mirror].running > 0
+        if isRefusal { members[mirror].refusals += 1 } else { members[mirror].failures += 1 }
+        let count = isRefusal ? members[mirror].refusals : members[mirror].failures
         var delay = Self.firstRest << min(count - 1, 5)
         switch failure.disposition {
-        case .permanent, .disk: return leave(origin, failure)
+        case .permanent, .disk: return leave(mirror, failure)
         case .transient(let after): delay = max(delay, after?.milliseconds ?? 0)
         case .network: break
         }
-        guard members[origin].failures < Self.failureLimit else { return leave(origin, failure) }
-        members[origin].failure = failure
-        if isRefusal { members[origin].ceiling = members[origin].running }
-        members[origin].restUntil = now + delay
+        guard members[mirror].failures < Self.failureLimit else { return leave(mirror, failure) }
+        members[mirror].failure = failure
+        if isRefusal { members[mirror].ceiling = members[mirror].running }
+        members[mirror].restUntil = now + delay
     }
 
     /// Drops the mirror: nothing more is requested from it in this attempt.
-    package mutating func leave(_ origin: OriginID, _ failure: AttemptFailure?) {
-        members[origin].isLeft = true
-        members[origin].failure = failure ?? members[origin].failure
+    package mutating func leave(_ mirror: MirrorID, _ failure: AttemptFailure?) {
+        members[mirror].isLeft = true
+        members[mirror].failure = failure ?? members[mirror].failure
     }
 
     /// Everything starts over: no version is known any more.
-    package mutating func forgetVersions() { for origin in members.indices { members[origin].isBound = false } }
+    package mutating func forgetVersions() { for mirror in members.indices { members[mirror].isBound = false } }
 
     // MARK: Who is too slow
 
     /// Examines the progress so far; called about once a second.
     /// - Parameter running: bytes that the running segments have fetched, by mirror.
     /// - Returns: mirrors that are dropped because they are far slower than another.
-    package mutating func sampled(_ running: [OriginID: ByteCount], at now: Int64) -> [OriginID] {
-        var watched: Set<OriginID> = []
-        for origin in members.indices where members[origin].running > 0 {
-            tick(origin, at: now)
-            guard members[origin].watch.map({ $0.time >= Self.watchTime }) ?? false else { continue }
-            measure(origin, members[origin].fetched + (running[origin] ?? .zero), at: now)
-            watched.insert(origin)
+    package mutating func sampled(_ running: [MirrorID: ByteCount], at now: Int64) -> [MirrorID] {
+        var watched: Set<MirrorID> = []
+        for mirror in members.indices where members[mirror].running > 0 {
+            tick(mirror, at: now)
+            guard members[mirror].watch.map({ $0.time >= Self.watchTime }) ?? false else { continue }
+            measure(mirror, members[mirror].fetched + (running[mirror] ?? .zero), at: now)
+            watched.insert(mirror)
         }
         guard let best = remaining.compactMap({ members[$0].rate }).max(), best > 0 else { return [] }
         let slow = remaining.filter { watched.contains($0) && (members[$0].rate ?? best) < best * Self.tooSlow }
-        for origin in slow { leave(origin, nil) }
+        for mirror in slow { leave(mirror, nil) }
         return slow
     }
 
-    private mutating func tick(_ origin: OriginID, at now: Int64) {
-        guard let watch = members[origin].watch else { return }
-        let running = Int64(members[origin].running)
-        members[origin].watch?.time += running * (now - watch.counted)
-        members[origin].watch?.counted = now
+    private mutating func tick(_ mirror: MirrorID, at now: Int64) {
+        guard let watch = members[mirror].watch else { return }
+        let running = Int64(members[mirror].running)
+        members[mirror].watch?.time += running * (now - watch.counted)
+        members[mirror].watch?.counted = now
     }
 
-    private mutating func measure(_ origin: OriginID, _ fetched: ByteCount, at now: Int64) {
-        guard let watch = members[origin].watch else { return }
-        members[origin].rate = Double((fetched - watch.from).rawValue) / Double(max(1, watch.time))
-        members[origin].watch = Watch(from: fetched, counted: now)
+    private mutating func measure(_ mirror: MirrorID, _ fetched: ByteCount, at now: Int64) {
+        guard let watch = members[mirror].watch else { return }
+        members[mirror].rate = Double((fetched - watch.from).rawValue) / Double(max(1, watch.time))
+        members[mirror].watch = Watch(from: fetched, counted: now)
     }
 }

@@ -6,24 +6,24 @@ import TransferModel
 @testable import DaemonKit
 @testable import FileKit
 
-@Suite struct OriginSearchTests {
+@Suite struct MirrorSearchTests {
     private let failure = AttemptFailure(error: TransferError(.httpStatus, "x"), disposition: .permanent)
 
     private func inquiry(_ spec: TaskSpec) -> Inquiry {
         let request = StrategyRequest(spec: spec, now: Timestamp(milliseconds: 0))
-        return Inquiry(request: request, others: OtherOrigins(base: request, places: [], hasDigest: false))
+        return Inquiry(request: request, others: OtherMirrors(base: request, places: [], hasDigest: false))
     }
 
-    private func search() throws -> OriginSearch {
+    private func search() throws -> MirrorSearch {
         var spec = TaskSpec()
         spec.url = "http://a/f"
         spec.mirrors = ["http://b/f", "http://c/f"]
-        let origins = Origins(spec)
-        let choice = OriginChoice(
-            count: origins.count, held: nil, sharesBytes: false, failuresInRow: 0, integrityRestarts: 0)
+        let mirrors = Mirrors(spec)
+        let choice = MirrorChoice(
+            count: mirrors.count, held: nil, sharesBytes: false, failuresInRow: 0, integrityRestarts: 0)
         let pinned = try PinnedFiles(
             Boxed(wrappedValue: NetworkOptions()), "http://a/f", FileAccess(mode: .user), owner: UserID(0))
-        return OriginSearch(origins, pinned, choice, inquiry(spec), only: nil)
+        return MirrorSearch(mirrors, pinned, choice, inquiry(spec), only: nil)
     }
 
     private let hand = PartInHand(

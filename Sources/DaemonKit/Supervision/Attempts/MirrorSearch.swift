@@ -4,25 +4,25 @@ import TransferCore
 import TransferModel
 
 /// Which mirror of a file is asked, and with which request. It is one object, because waiting transfers hold it.
-final class OriginSearch: Sendable {
+final class MirrorSearch: Sendable {
     private struct State {
-        var choice: OriginChoice
+        var choice: MirrorChoice
         var place: Int
         var inquiry: Inquiry
     }
 
-    let origins: Origins
+    let mirrors: Mirrors
     /// Kept open while any mirror is asked.
     let pinned: PinnedFiles
     /// The mirror from which alone wrong bytes must come; nil if all mirrors may be asked.
-    let only: Origins.Place?
+    let only: Mirrors.Place?
     private let state: Guarded<State>
 
     init(
-        _ origins: Origins, _ pinned: PinnedFiles, _ choice: OriginChoice, _ inquiry: Inquiry,
-        only: Origins.Place?
+        _ mirrors: Mirrors, _ pinned: PinnedFiles, _ choice: MirrorChoice, _ inquiry: Inquiry,
+        only: Mirrors.Place?
     ) {
-        self.origins = origins
+        self.mirrors = mirrors
         self.pinned = pinned
         self.only = only
         state = Guarded(State(choice: choice, place: choice.first, inquiry: inquiry))
@@ -48,7 +48,7 @@ final class OriginSearch: Sendable {
 
     /// Notes the mirrors that were asked, and the ranges that each delivered.
     func asked(_ names: Set<String?>, _ brought: [String?: ByteRangeSet], _ hand: PartInHand) {
-        let places = Set(origins.places.indices.filter { names.contains(origins.places[$0].name) })
+        let places = Set(mirrors.places.indices.filter { names.contains(mirrors.places[$0].name) })
         state.withLock { $0.choice.tried(places) }
         hand.note(brought)
     }
@@ -57,9 +57,9 @@ final class OriginSearch: Sendable {
 /// The request to one mirror, and the other mirrors of the file. It is one object, because waiting transfers hold it.
 final class Inquiry: Sendable {
     let request: StrategyRequest
-    let others: OtherOrigins
+    let others: OtherMirrors
 
-    init(request: StrategyRequest, others: OtherOrigins) {
+    init(request: StrategyRequest, others: OtherMirrors) {
         self.request = request
         self.others = others
     }
@@ -71,12 +71,12 @@ final class BegunDownload: Sendable {
     /// nil if the part file must first be moved to its new destination.
     let hand: PartInHand?
     /// nil if the mirrors could not be determined.
-    let search: OriginSearch?
+    let search: MirrorSearch?
     /// nil if no exchange could be started.
     let exchanges: FileExchanges?
 
     init(
-        place: PartPlace, hand: PartInHand?, search: OriginSearch?, exchanges: FileExchanges?
+        place: PartPlace, hand: PartInHand?, search: MirrorSearch?, exchanges: FileExchanges?
     ) {
         self.place = place
         self.hand = hand

@@ -3,8 +3,8 @@ import TransferModel
 
 @testable import TransferCore
 
-/// Parts of one file from several origins.
-struct SegmentedDownloadOriginsTests {
+/// Parts of one file from several mirrors.
+struct SegmentedDownloadMirrorsTests {
     private static let size = 6 << 20
     private static let right = SegmentedDownloadTests.version(1)
     private static let wrong = SegmentedDownloadTests.version(2)
@@ -24,8 +24,8 @@ struct SegmentedDownloadOriginsTests {
             spec.mirrors = mirrors
             if hasDigest { spec.checksum = Checksum(algorithm: .sha256, value: "00") }
         }
-        parts.others = OtherOrigins(
-            base: base, places: mirrors.map { Origins.Place(url: $0, name: $0) }, hasDigest: hasDigest,
+        parts.others = OtherMirrors(
+            base: base, places: mirrors.map { Mirrors.Place(url: $0, name: $0) }, hasDigest: hasDigest,
             mustNotMix: mustNotMix, fillsGaps: fillsGaps)
         return parts
     }
@@ -99,7 +99,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(origin.bytesSent == Self.size && origin.overwritten == 0)
     }
 
-    /// The origin of the first bytes fails permanently in the middle.
+    /// The mirror of the first bytes fails permanently in the middle.
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func theFirstPlaceMayFailToo(_ seed: UInt64) throws {
         var origin = parts(seed) { number, exchange in
@@ -137,7 +137,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(urls(origin) == [Self.own, Self.mirror])
     }
 
-    /// If the origin of the held bytes is gone, any origin that answers fills the gaps.
+    /// If the mirror of the held bytes is gone, any mirror that answers fills the gaps.
     @Test func gapsAreFilledFromAnotherPlace() throws {
         var origin = parts { number, exchange in
             number > 0 && exchange.url == Self.own ? .refused : .cut(after: 200_000)
@@ -157,7 +157,7 @@ struct SegmentedDownloadOriginsTests {
         offset: .mebibytes(1), total: ByteCount(Int64(size)), validators: Validators(etag: "\"v1\""),
         partPath: "/tmp/part", device: 1, inode: 2, ranges: [ByteRange(.mebibytes(3), ByteCount(Int64(size)))])
 
-    /// Wrong pieces are replaced from one origin only, whatever version it says it has, and nothing else is requested.
+    /// Wrong pieces are replaced from one mirror only, whatever version it says it has, and nothing else is requested.
     @Test(arguments: [ConnectionPolicy.fixed(1), .fixed(3)])
     func gapsMayBeFilledFromOnePlaceAlone(_ policy: ConnectionPolicy) throws {
         var origin = parts(mustNotMix: true, fillsGaps: true)
@@ -169,7 +169,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(origin.exchanges.first?.header("if-range") == nil, "its version is not known yet")
     }
 
-    /// If an origin cannot fill the gap, another one is tried and the held bytes stay.
+    /// If a mirror cannot fill the gap, another one is tried and the held bytes stay.
     @Test(arguments: [
         ScriptedParts.Answer.refused, .status(404, retryAfter: nil), .whole(etag: "\"v1\""), .wrongTotal, .unsatisfied,
         .cut(after: 70_000),

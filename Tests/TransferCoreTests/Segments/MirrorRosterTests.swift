@@ -3,24 +3,24 @@ import TransferModel
 
 @testable import TransferCore
 
-struct OriginRosterTests {
+struct MirrorRosterTests {
     private static let lost = TransferError(.networkLost, "x")
     private let transient = AttemptFailure(error: lost, disposition: .transient(after: nil))
     private let permanent = AttemptFailure(error: TransferError(.httpStatus, "x"), disposition: .permanent)
 
-    private func roster(_ count: Int, bound: Bool = true) -> OriginRoster {
-        var roster = OriginRoster(connections: 8)
+    private func roster(_ count: Int, bound: Bool = true) -> MirrorRoster {
+        var roster = MirrorRoster(connections: 8)
         for _ in 1..<count { roster.add() }
-        if bound { for origin in 0..<count { roster.bound(origin) } }
+        if bound { for mirror in 0..<count { roster.bound(mirror) } }
         return roster
     }
 
     /// Opens as many connections as there is room for, but at most `limit`.
-    private func open(_ roster: inout OriginRoster, _ limit: Int, at now: Int64 = 0) -> [OriginID] {
-        var opened: [OriginID] = []
-        while opened.count < limit, roster.room(at: now) > 0, let origin = roster.pick(at: now) {
-            roster.opened(origin, at: now)
-            opened.append(origin)
+    private func open(_ roster: inout MirrorRoster, _ limit: Int, at now: Int64 = 0) -> [MirrorID] {
+        var opened: [MirrorID] = []
+        while opened.count < limit, roster.room(at: now) > 0, let mirror = roster.pick(at: now) {
+            roster.opened(mirror, at: now)
+            opened.append(mirror)
         }
         return opened
     }
@@ -29,17 +29,17 @@ struct OriginRosterTests {
         for count in 1...4 {
             var roster = roster(count)
             let opened = open(&roster, count * 3)
-            for origin in 0..<count { #expect(opened.count { $0 == origin } == 3) }
+            for mirror in 0..<count { #expect(opened.count { $0 == mirror } == 3) }
             #expect(Array(opened.prefix(count)) == Array(0..<count))
         }
     }
 
-    /// The room is the number of origins that `pick` returns, whatever happened before.
+    /// The room is the number of mirrors that `pick` returns, whatever happened before.
     @Test(arguments: 1...40)
     func roomAndPickAgree(_ seed: UInt64) {
         var generator = SeededGenerator(state: seed)
         var roster = roster(.random(in: 1...4, using: &generator), bound: false)
-        var running: [OriginID] = []
+        var running: [MirrorID] = []
         var now: Int64 = 0
         for _ in 0..<300 {
             now += .random(in: 0...2000, using: &generator)
@@ -47,23 +47,23 @@ struct OriginRosterTests {
             case 0...2:
                 let room = roster.room(at: now)
                 #expect((roster.pick(at: now) != nil) == (room > 0))
-                if let origin = roster.pick(at: now) {
-                    roster.opened(origin, at: now)
-                    running.append(origin)
-                    if room < .max { #expect(roster.room(at: now) >= room - 1 || !roster.remaining.contains(origin)) }
+                if let mirror = roster.pick(at: now) {
+                    roster.opened(mirror, at: now)
+                    running.append(mirror)
+                    if room < .max { #expect(roster.room(at: now) >= room - 1 || !roster.remaining.contains(mirror)) }
                 }
-            case 3: if let origin = running.randomElement(using: &generator) { roster.bound(origin) }
+            case 3: if let mirror = running.randomElement(using: &generator) { roster.bound(mirror) }
             case 4:
                 guard let place = running.indices.randomElement(using: &generator) else { break }
-                let origin = running.remove(at: place)
-                roster.ended(origin, 100_000, at: now)
-                roster.succeeded(origin)
+                let mirror = running.remove(at: place)
+                roster.ended(mirror, 100_000, at: now)
+                roster.succeeded(mirror)
             case 5:
                 guard let place = running.indices.randomElement(using: &generator) else { break }
-                let origin = running.remove(at: place)
-                roster.ended(origin, 0, at: now)
-                if !roster.isAlone(origin) {
-                    roster.failed(origin, Bool.random(using: &generator) ? transient : permanent, at: now)
+                let mirror = running.remove(at: place)
+                roster.ended(mirror, 0, at: now)
+                if !roster.isAlone(mirror) {
+                    roster.failed(mirror, Bool.random(using: &generator) ? transient : permanent, at: now)
                 }
             default: _ = roster.sampled([:], at: now)
             }
@@ -80,7 +80,7 @@ struct OriginRosterTests {
         #expect(open(&roster, 3) == [1, 1, 1])
     }
 
-    /// Until an origin has answered, its share of the connections is reserved for it, but not for long.
+    /// Until a mirror has answered, its share of the connections is reserved for it, but not for long.
     @Test func aPlaceThatIsBeingAskedKeepsItsShare() {
         var roster = roster(2, bound: false)
         roster.bound(0)
@@ -88,20 +88,20 @@ struct OriginRosterTests {
         var patient = roster
         roster.bound(1)
         #expect(open(&roster, 3, at: 100) == [1, 1, 1])
-        #expect(open(&patient, 3, at: OriginRoster.probeTime - 1) == [])
-        #expect(open(&patient, 3, at: OriginRoster.probeTime) == [0, 0, 0])
+        #expect(open(&patient, 3, at: MirrorRoster.probeTime - 1) == [])
+        #expect(open(&patient, 3, at: MirrorRoster.probeTime) == [0, 0, 0])
     }
 
     @Test func oneThatFailsRestsAndIsLeftAfterThree() {
         var roster = roster(2)
         var now: Int64 = 0
-        for failure in 1...OriginRoster.failureLimit {
+        for failure in 1...MirrorRoster.failureLimit {
             #expect(roster.remaining == [0, 1])
             roster.opened(0, at: now)
             roster.ended(0, 0, at: now)
             roster.failed(0, transient, at: now)
             #expect(roster.pick(at: now) == 1)
-            now += OriginRoster.firstRest << (failure - 1)
+            now += MirrorRoster.firstRest << (failure - 1)
         }
         #expect(roster.remaining == [1] && roster.isAlone(1))
         #expect(roster.failure == transient)
@@ -144,7 +144,7 @@ struct OriginRosterTests {
     @Test func aPlaceFarSlowerThanAnotherIsLeft() {
         var roster = roster(3)
         _ = open(&roster, 3)
-        var left: [OriginID] = []
+        var left: [MirrorID] = []
         for step in 1...20 {
             let time = Int64(step) * 500
             left += roster.sampled(
@@ -155,7 +155,7 @@ struct OriginRosterTests {
         #expect(roster.failure == nil, "it did nothing wrong")
     }
 
-    /// The fast connections are done. The rest of the file depends on an origin that sends nothing.
+    /// The fast connections are done. The rest of the file depends on a mirror that sends nothing.
     @Test func aSilentPlaceIsLeftAlsoWhereNobodyElseIsAtWork() {
         var roster = roster(2)
         _ = open(&roster, 2)
