@@ -95,7 +95,7 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct Show: SessionStep {
-        typealias Method = GetSession
+        static let method = Methods.getSession
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show a session with its settings and counts.")
         @OptionGroup var name: SessionName
@@ -177,7 +177,7 @@ protocol SessionStep: DaemonCommand {
 
 extension SessionStep {
     func run(_ session: CommandSession) async throws {
-        try await session.show(Method.self, SessionReference(id: name.id), \.lines)
+        try await session.show(Self.method, SessionReference(id: name.id), \.lines)
     }
 }
 

@@ -17,7 +17,7 @@ protocol DaemonCalling: Sendable {
 extension DaemonCalling {
     /// The number of the newest event.
     func head() async throws -> SequenceNumber {
-        try await call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+        try await call(Methods.listEvents, ListEvents(after: .now, limit: 1)).head
     }
 
     /// Checks that the session exists. The list of a misspelt session would be empty, as if there were nothing to do.

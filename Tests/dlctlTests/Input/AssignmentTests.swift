@@ -48,11 +48,11 @@ import TransferModel
     }
 
     @Test func settingsAreShownAsPeopleReadThem() {
-        #expect(SettingName.downloadRateLimit.text(.integer(2 << 20)) == "2.0 MiB/s")
-        #expect(SettingName.downloadRateLimit.text(0) == "none")
-        #expect(SettingName.progressInterval.text(0.5) == "0.5s")
-        #expect(SettingName.historyRetention.text(2_592_000) == "30d 0h")
-        #expect(SettingName.maximumConcurrentTasks.text(32) == "32")
+        #expect(SettingName.downloadRateLimit.form.text(.integer(2 << 20)) == "2.0 MiB/s")
+        #expect(SettingName.downloadRateLimit.form.text(0) == "none")
+        #expect(SettingName.progressInterval.form.text(0.5) == "0.5s")
+        #expect(SettingName.historyRetention.form.text(2_592_000) == "30d 0h")
+        #expect(SettingName.maximumConcurrentTasks.form.text(32) == "32")
     }
 
     @Test func listsAreWordsOrJSON() throws {

@@ -52,7 +52,9 @@ struct TaskController: TaskControlling {
         selector.owner = target.owner.owner
         selector.states = target.states ?? action.natural
         let chosen = selector
-        try await store.forEachPage({ try $0.select(chosen, after: $1, limit: Self.chunkSize) }, by: \.self) { ids in
+        try await store.forEachPage {
+            try $0.select(chosen, after: $1, limit: Self.chunkSize)
+        } do: { ids in
             try await control(action, ids, target, isNamed: false, into: &outcome)
         }
     }
