@@ -5,8 +5,14 @@ DESTDIR ?=
 SYSCONFDIR ?= /etc
 # The folder for `make run URL=…`.
 DIR ?= $(HOME)/Downloads
+# Optimized, with Swift's run-time library linked in, without a path to libraries of this checkout or its name, and with
+# addresses of functions that are read-only once the program runs.
+RELEASE = swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
+	-Xcc "-ffile-prefix-map=$(CURDIR)=."
+# What `make build` builds.
+PRODUCTS ?= dld dlctl
 
-.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
+.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-package check-sanitizers check-systemd build deb release install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -24,13 +30,14 @@ test: ## Installs what the tests need, builds, runs all tests, check-python and 
 	$(if $(FILTER),,scripts/check-instructions)
 	$(if $(FILTER),,scripts/check-api)
 
-check: lint test ## Runs everything: lint, tests, their long forms, sanitizers, units under a real systemd.
+check: lint test ## Runs everything: lint, tests, their long forms, sanitizers, units under a real systemd, packages.
 	DLD_LONG_TESTS=1 scripts/test --filter 'EndToEnd'
 	scripts/check-sanitizers
 	Tests/PackageClient/check
 	scripts/check-documentation
 	scripts/check-units
 	scripts/check-systemd
+	scripts/check-package
 
 check-client: ## Builds and runs a package that depends on TransferNetworking alone.
 	Tests/PackageClient/check
@@ -44,6 +51,9 @@ check-fresh: ## Runs `make run` and `make test` in a bare Debian with only Swift
 check-instructions: ## Fails if a small download costs more instructions than Benchmarks/instructions.reference allows.
 	scripts/check-instructions
 
+check-package: ## Builds the packages twice and tests them in a bare Debian: install, reboot, upgrade, remove, purge.
+	scripts/check-package
+
 check-sanitizers: ## Runs unit and engine tests and short attacks with ThreadSanitizer and AddressSanitizer.
 	scripts/check-sanitizers
 
@@ -53,8 +63,13 @@ check-systemd: ## Verifies the units and tests them under systemd in a container
 
 build: ## Builds optimized programs with Swift's run-time library linked in.
 	scripts/install-build-dependencies
-	swift build -c release --static-swift-stdlib --product dld
-	swift build -c release --static-swift-stdlib --product dlctl
+	for product in $(PRODUCTS); do $(RELEASE) --product $$product || exit; done
+
+deb: $(if $(DLD_BINARIES),,build) ## Builds the Debian packages into .build/packages; lintian must have nothing to say.
+	scripts/build-package
+
+release: build ## Tags HEAD if CHANGELOG, packages and programs have one version; does not push.
+	scripts/release
 
 # With sudo, Swift is often not in root's PATH. Then the existing result of `make build` is installed.
 install: $(if $(shell command -v swift),build) ## Installs programs, units, manual pages and completions below DESTDIR and PREFIX.

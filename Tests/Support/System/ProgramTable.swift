@@ -13,7 +13,8 @@ package struct ProgramTable: Sendable {
 
     package static let path = "scripts/programs.txt"
     package static let uses: Set<String> = [
-        "any", "product", "build", "run", "test", "bench", "torture", "fuzz", "systemd", "lint", "fresh",
+        "any", "product", "build", "run", "test", "bench", "torture", "fuzz", "systemd", "package", "lint",
+        "fresh",
     ]
 
     package let rows: [Row]
