@@ -5,10 +5,10 @@ DESTDIR ?=
 SYSCONFDIR ?= /etc
 # The folder for `make run URL=…`.
 DIR ?= $(HOME)/Downloads
-# Optimized, with Swift's run-time library linked in, without a path to libraries of this checkout or its name, and with
-# addresses of functions that are read-only once the program runs.
+# Optimized, with Swift's run-time library linked in, and with addresses of functions that are read-only once the program runs.
+# Nothing tells where the build was: no path to libraries, no names of files, and no build id, which depends on debug information.
 RELEASE = swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
-	-Xcc "-ffile-prefix-map=$(CURDIR)=."
+	-Xlinker --build-id=none -Xcc "-ffile-prefix-map=$(CURDIR)=."
 # What `make build` builds.
 PRODUCTS ?= dld dlctl
 
