@@ -8,7 +8,7 @@ DIR ?= $(HOME)/Downloads
 # Optimized, with Swift's run-time library linked in, and with addresses of functions that are read-only once the program runs.
 # Nothing tells where the build was: no path to libraries, no names of files, and no build id, which depends on debug information.
 RELEASE = swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
-	-Xlinker --build-id=none -Xcc "-ffile-prefix-map=$(CURDIR)=."
+    -Xlinker --build-id=none -Xcc "-ffile-prefix-map=$(CURDIR)=."
 # What `make build` builds.
 PRODUCTS ?= dld dlctl
 

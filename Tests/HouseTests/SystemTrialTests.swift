@@ -6,11 +6,13 @@ import Testing
 @Suite struct SystemTrialTests {
     /// Returns the members of requests that the rules check as paths, with the method that accepts them.
     static func checkedMembers(in rules: String) -> [String] {
-        rules.matches(of: #/checkFile\((\w+)[^"]*"([\w.]+)"/#).map { call in
+        rules.matches(of: #/checkFile\((\w+)[^"]*"([\w.]+)"/#).flatMap { call in
             switch call.1 {
-            case "configuration": "\(call.2) session.open"
-            case "credential": "credential.\(call.2) decision.answer"
-            default: "\(call.2) task.add"
+            case "configuration": ["\(call.2) session.open"]
+            case "credential": ["credential.\(call.2) decision.answer"]
+            // One rule for tasks and sessions.
+            case "authorities", "client": ["\(call.2) session.open", "\(call.2) task.add"]
+            default: ["\(call.2) task.add"]
             }
         }
     }
@@ -99,8 +101,9 @@ import Testing
     @Test func whatIsAddedIsFound() {
         #expect(
             Self.checkedMembers(
-                in: "try checkFile(spec.planted?.file, \"planted.file\")\ncheckFile(configuration.two, \"two\")")
-                == ["planted.file task.add", "two session.open"])
+                in: "try checkFile(spec.planted?.file, \"planted.file\")\ncheckFile(configuration.two, \"two\")\n"
+                    + "checkFile(authorities, \"three\")")
+                == ["planted.file task.add", "two session.open", "three session.open", "three task.add"])
         let reference =
             "\n### Planted\n\n| `one`? | string | Path of a thing. |\n| `two` | string | Absolute path: x. |\n"
             + "| `three` | string | Text. |\n\n### Other\n| `four` | string | Path of it. |\n"
