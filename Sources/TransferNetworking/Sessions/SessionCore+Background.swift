@@ -124,7 +124,6 @@ extension SessionCore {
         }
         // Questions that were asked before the session was opened have been listed.
         if notice.type == .taskDecision, sequence <= background.head ?? .max, background.head != nil { course = nil }
-        caughtUp()
         return course
     }
 
@@ -168,7 +167,7 @@ extension SessionCore {
     }
 
     /// Tells the delegate once everything that was kept for it has been delivered.
-    private func caughtUp() {
+    func caughtUp() {
         guard let head = background.head, background.newest >= head, background.outstanding.allSatisfy({ $0 > head })
         else { return }
         background.head = nil

@@ -269,6 +269,8 @@ final class SessionCore: @unchecked Sendable {
         isAdding = false
         courses = [:]
         early = [:]
+        // What was not acknowledged comes again.
+        background.newest = background.acknowledged
         dropped = []
         guard isVolatile else { return tryAgain() }
         for task in active.values where task.course.remote != nil { task.course.end(URLError(.networkConnectionLost)) }
@@ -344,8 +346,10 @@ final class SessionCore: @unchecked Sendable {
 
     private func noticed(_ notice: Notice) {
         guard let id = notice.task else { return }
-        if let course = isVolatile ? courses[id] : course(of: notice, id) { return course.received(.notice(notice)) }
-        if isAdding { early[id, default: []].append(notice) }
+        let course = isVolatile ? courses[id] : course(of: notice, id)
+        if course == nil, isAdding { early[id, default: []].append(notice) }
+        if !isVolatile { caughtUp() }
+        course?.received(.notice(notice))
     }
 }
 
@@ -398,6 +402,8 @@ extension SessionCore {
             }
         }
         guard !tasks.isEmpty else {
+            early = [:]
+            acknowledge()
             isAdding = false
             return flush()
         }

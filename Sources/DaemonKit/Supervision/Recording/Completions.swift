@@ -20,7 +20,12 @@ struct Completions: Sendable {
     func store(
         _ run: CompletedRun, then: @escaping @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void
     ) {
-        if line.withLock({ $0.add((run, then)) }) { Task { await storeAll() } }
+        if run.body != nil {
+            // The ends of others do not wait until a nearly full store has room for a long answer.
+            Task { await store([(run, then)]) }
+        } else if line.withLock({ $0.add((run, then)) }) {
+            Task { await storeAll() }
+        }
     }
 
     private func storeAll() async {
