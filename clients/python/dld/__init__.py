@@ -16,6 +16,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import pwd
 import select
 import socket
 import struct
@@ -143,6 +144,11 @@ def socket_paths(
         return list(SYSTEM_SOCKETS)
     paths = []
     state, data, home = absolute("STATE_DIRECTORY"), absolute("XDG_STATE_HOME"), absolute("HOME")
+    if home is None and environment is os.environ:
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            pass
     if state:
         # systemd separates several folders by colons; the first is dld's.
         paths.append(state.split(":")[0] + "/dld.sock")
@@ -323,6 +329,7 @@ class Client:
         """Returns the connection, which is made anew if it is lost."""
         if self._connection is None:
             raise Error("the client is closed")
+        self._connection.leave_after_fork()
         while self._connection.lost is not None:
             outage.begin(ConnectionLost(self._connection.lost))
             outage.wait()
@@ -418,6 +425,7 @@ class Events(Iterator[Event]):
 
     def _take(self, deadline: float | None) -> Event | None:
         """Returns the next event; None if it subscribed again, or the time is over."""
+        self._connection.leave_after_fork()
         queue = self._connection.events(self._subscription)
         try:
             while not queue:
@@ -480,6 +488,7 @@ class _Connection:
         self.lost: str | None = None
         #: Whether a part of the last request was sent.
         self.has_sent_request = False
+        self._process = os.getpid()
         self._number = 0
         self._sent = 0
         self._queued = 0
@@ -539,17 +548,23 @@ class _Connection:
         if self.lost is None:
             self._enqueue("events.unsubscribe", {"subscription": subscription})
 
+    def leave_after_fork(self) -> None:
+        """A forked process makes a connection of its own: on this one, each would take the other's answers."""
+        if os.getpid() != self._process:
+            self._lose("it belongs to another process")
+
     def exchange(self, deadline: float | None) -> None:
         """Waits until something can be read or written, or the deadline has passed, and does so."""
         poll = select.poll()
         poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._output else 0))
-        wait = None if deadline is None else max(0.0, (deadline - time.monotonic()) * 1000)
+        # Callers look again at least once a day: poll takes no longer wait.
+        wait = None if deadline is None else min(max(0.0, (deadline - time.monotonic()) * 1000), 86_400_000)
         try:
             for _, ready in poll.poll(wait):
                 if ready & ~select.POLLOUT:
                     self._receive()
                 if ready & select.POLLOUT and self.lost is None:
-                    sent = self._socket.send(self._output)
+                    sent = self._socket.send(self._output, socket.MSG_NOSIGNAL)
                     del self._output[:sent]
                     self._sent += sent
         except BlockingIOError:
@@ -558,12 +573,13 @@ class _Connection:
             self._lose(error.strerror or str(error))
 
     def _enqueue(self, method: str, parameters: Mapping[str, Any]) -> int:
-        self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters}
+        # The collector may end a subscription, and so come back here, at any moment.
+        number = self._number = self._number + 1
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         self._output += line
         self._queued += len(line)
-        return self._number
+        return number
 
     def _receive(self) -> None:
         data = self._socket.recv(1 << 18)
@@ -593,7 +609,7 @@ class _Connection:
                 self.events(subscription).append(event)
         elif message.get("id") in self._awaited:
             self._answers[message["id"]] = message
-        elif message.get("id") is None:
+        elif message.get("id") is None and "error" in message:
             # The daemon could not read the request, because it is too long.
             self._answers.update(dict.fromkeys(self._awaited, message))
 
@@ -617,7 +633,7 @@ def _connect(connection: socket.socket, path: str) -> None:
 
 def _may_repeat(method: str, parameters: Mapping[str, Any]) -> bool:
     if method == "task.add":
-        return all("clientToken" in task for task in parameters.get("tasks", ()))
+        return all(task.get("clientToken") for task in parameters.get("tasks", ()))
     return method.rpartition(".")[2] in _REPEATABLE
 
 
