@@ -134,6 +134,9 @@ final class GroupCommitter: Sendable {
             let isLong = checkpointing?.hasGrownLong() ?? false
             if outcome.isUntidy || isLong { observer.untidiness?() }
             for write in group { write.finish() }
+        } catch let error as SQLiteError where group.count > 1 && StoreFailure.isStorageFull(error) {
+            // One that needs much room must not fail those that need little.
+            for write in group { perform([write]) }
         } catch {
             let error = StoreFailure.transferError(error, of: path)
             health.failed(error)

@@ -1,9 +1,11 @@
+import TestSupport
 import Testing
+import Threading
 import TransferCore
 import TransferModel
-import TransferStore
 
 @testable import DaemonKit
+@testable import TransferStore
 
 @Suite struct TaskTransitionsBatchesTests {
     private let fixture: SupervisionFixture
@@ -104,6 +106,34 @@ import TransferStore
         #expect(done == Set(tasks.map(\.id)))
         #expect(try await states() == [.completed: 300])
         await #expect(throws: TransferError.self) { _ = try await stored(run(claimed[0]), by: completions) }
+    }
+
+    /// In a store that is nearly full, which has room for their ends and none for a long answer.
+    @Test(.timeLimit(.minutes(3))) func aLongAnswerKeepsNoOtherEndWaiting() async throws {
+        let tasks = try await fixture.add(hosts: ["a", "b", "c"])
+        let claimed = try await claim(tasks.map(\.id))
+        let completions = Completions(
+            patience: StorePatience(store: fixture.store) { false }, transitions: fixture.transitions)
+        try await limitPages(spare: 64)
+        let ended = Guarded<Set<TaskID>>([])
+        for (record, length) in zip(claimed, [4 << 20, nil, nil] as [Int?]) {
+            var completed = run(record)
+            completed.body = length.map { (bytes: [UInt8](repeating: 7, count: $0), isShown: false) }
+            completions.store(completed) { result in
+                if case .success(let outcome) = result { _ = ended.withLock { $0.insert(outcome.record.id) } }
+            }
+        }
+        let others = Set(tasks.dropFirst().map(\.id))
+        #expect(await eventually { ended.withLock { $0 } == others })
+        try await limitPages(spare: 10_000)
+        #expect(await eventually { ended.withLock { $0.count } == 3 })
+    }
+
+    private func limitPages(spare: Int64) async throws {
+        try await fixture.store.write { transaction in
+            let count = try transaction.connection.integer("PRAGMA page_count") ?? 0
+            _ = try transaction.connection.integer("PRAGMA max_page_count = \(count + spare)")
+        }
     }
 
     private func stored(_ run: CompletedRun, by completions: Completions) async throws -> TaskTransitions.Outcome {
