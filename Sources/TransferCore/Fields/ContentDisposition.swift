@@ -42,7 +42,8 @@ package enum ContentDisposition {
     }
 
     private static func splitCharset(_ text: String) -> (String?, String)? {
-        let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        // By scalars: a combining mark makes one character with the quote before it.
+        let parts = text.unicodeScalars.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         return parts.count == 3 ? (String(parts[0]), String(parts[2])) : nil
     }
 

@@ -10,6 +10,8 @@ struct ContentDispositionTests {
         ("attachment; filename=\"EURO rates\"; filename*=utf-8''%e2%82%ac%20rates", "€ rates"),
         ("attachment; filename*=utf-8''%e2%82%ac; filename=\"EURO\"", "€"),
         ("attachment; filename*=iso-8859-1'en'%A3%20rates", "£ rates"),
+        // A combining mark after the quotes.
+        ("attachment; filename*=UTF-8''\u{301}accent.txt", "\u{301}accent.txt"),
         ("attachment; filename=\"a \\\"quoted\\\" \\\\ name\"", "a \"quoted\" \\ name"),
         ("attachment; filename=\"semi;colon.txt\"", "semi;colon.txt"),
         ("attachment; name=\"x; filename=evil\"; filename=good", "good"),
