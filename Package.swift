@@ -208,7 +208,10 @@ let package = Package(
         ),
         .testTarget(
             name: "TransferNetworkingTests",
-            dependencies: ["TransferNetworking", "TestSupport", "Threading", "ordinary", "background", "upload"],
+            dependencies: [
+                "TransferNetworking", "TestSupport", "Threading", "TransferRPC", "JSONRPC", "TransferModel",
+                "ordinary", "background", "upload",
+            ],
             swiftSettings: strict
         ),
         // Examples, which tests build and run.

@@ -132,19 +132,24 @@ extension EndToEnd.Serving {
                 errors[patient.id] = "{\"code\":\"\(code.rawValue)\",\"message\":\"It failed.\"}"
             }
             scene = try await altered(scene, "error = ?", errors)
-            for (code, var patient) in patients {
+            for code in ErrorCode.allCases {
+                guard var patient = patients[code] else { continue }
                 patient.scene = scene
-                let advice = try #require(try await advice(patient), "\(code)")
-                let commands = try await follow(advice, patient)
-                guard commands.contains(where: { $0.first == "retry" }) else {
-                    // Nobody can do anything about this task, or another task is meant.
-                    #expect(Self.withoutRetry.contains(code), "\(code): \(advice)")
-                    continue
-                }
-                #expect(!Self.withoutRetry.contains(code), "\(code)")
-                try await expectCompletion(patient)
-                #expect(try await scene.restartCodes(patient.id) == [], "\(code)")
+                do { try await expectHelp(patient, code) } catch { Issue.record(error, "\(code)") }
             }
+        }
+
+        private func expectHelp(_ patient: Patient, _ code: ErrorCode) async throws {
+            let advice = try #require(try await advice(patient), "\(code)")
+            let commands = try await follow(advice, patient)
+            guard commands.contains(where: { $0.first == "retry" }) else {
+                // Nobody can do anything about this task, or another task is meant.
+                #expect(Self.withoutRetry.contains(code), "\(code): \(advice)")
+                return
+            }
+            #expect(!Self.withoutRetry.contains(code), "\(code)")
+            try await expectCompletion(patient)
+            #expect(try await patient.scene.restartCodes(patient.id) == [], "\(code)")
         }
 
         /// Causes of refusals, which no task fails with; conditions that pass by themselves; and causes after which the

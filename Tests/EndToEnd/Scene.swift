@@ -1,4 +1,5 @@
 import TestSupport
+import Testing
 import TransferModel
 
 /// A running daemon, a client connection, an origin and a folder for what arrives.
@@ -22,8 +23,11 @@ struct Scene {
     /// A scene with the suite's daemon (`oneDaemon`), for a test that looks only at tasks of its own and ends them.
     static func shared() async throws -> Scene {
         let daemon = try SharedServer<DaemonProcess>.current
-        // If one test ended it, only that test fails.
-        if !daemon.isRunning { try await daemon.start() }
+        // No test with this daemon ends it. The others are to have one nevertheless.
+        if !daemon.isRunning {
+            Issue.record("an earlier test of this suite has ended the daemon: \(daemon.log.suffix(2000))")
+            try await daemon.start()
+        }
         return try await Scene(of: daemon)
     }
 

@@ -5,11 +5,15 @@ import Testing
 /// long to start.
 struct SharedServer<Server: Sendable>: SuiteTrait, TestScoping {
     let start: @Sendable () async throws -> Server
+    /// Looks at the server after the last test.
+    var end: @Sendable (Server) -> Void = { _ in }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await SharedServers.$current.withValue(try await start()) { try await function() }
+        let server = try await start()
+        try await SharedServers.$current.withValue(server) { try await function() }
+        end(server)
     }
 
     /// The server of the current suite.
@@ -20,7 +24,13 @@ struct SharedServer<Server: Sendable>: SuiteTrait, TestScoping {
 
 extension Trait where Self == SharedServer<DaemonProcess> {
     /// One daemon for those tests of a suite that begin with `Scene.shared()`.
-    static var oneDaemon: Self { SharedServer { try await DaemonProcess.started() } }
+    static var oneDaemon: Self {
+        SharedServer(
+            start: { try await DaemonProcess.started() },
+            end: { daemon in
+                #expect(daemon.isRunning, "the last test has ended the daemon: \(daemon.log.suffix(2000))")
+            })
+    }
 }
 
 private enum SharedServers {

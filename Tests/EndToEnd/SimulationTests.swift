@@ -47,6 +47,10 @@ extension EndToEnd.Simulating {
             // The run ends when it is found.
             let (status, output) = try await simulate("--first", "\(first)", "--seeds", "200", "--plant", plant)
             #expect(status == 0 && output.contains("found \(plant) with seed"), "\(output)")
+            // The defect has broken the promise: the same world without it is clean.
+            let seed = try #require(output.firstMatch(of: #/with seed (\d+)/#)?.1, "\(output)")
+            let clean = try await simulate("--first", "\(seed)", "--seeds", "1")
+            #expect(clean.status == 0, "\(clean.output)")
         }
 
         /// What a failure prints is enough to repeat it, step by step.

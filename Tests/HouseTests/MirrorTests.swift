@@ -12,7 +12,10 @@ import Testing
             else { continue }
             // Helpers of a target's tests may have their own folder.
             #expect(folders.contains(place) || place.hasSuffix("/Support"), "\(test): there is no \(place)")
-            if name != nil { count += 1 }
+            guard let name else { continue }
+            count += 1
+            let homes = sources.filter { $0.hasPrefix(Self.target(place)) && $0.hasSuffix("/\(name).swift") }
+            #expect(homes.isEmpty || homes.contains("\(place)/\(name).swift"), "\(test) tests \(homes.sorted())")
         }
         #expect(count > 100)
     }

@@ -4,7 +4,9 @@ import Testing
 /// The names of documents and the paths in sources and documents must exist. A file that was moved or removed may still
 /// be named elsewhere.
 @Suite struct NameTests {
-    private static let folders = ["Sources", "Tests", "Benchmarks", "scripts", "docs", "config", "systemd"]
+    private static let folders = [
+        "Sources", "Tests", "Benchmarks", "scripts", "docs", "config", "systemd", "clients", "packaging",
+    ]
     private static let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
     /// Returns the names in a file that do not exist in the checkout.
@@ -19,15 +21,20 @@ import Testing
     /// Finds names like `protocol.md` and `docs/states.md`.
     static func documentNames(in text: String) -> [String] {
         text.lines(with: ".md").matches(
-            of: #/(?:^|[^\w./\-])((?:[\w.\-]+/)*[\w\-]+\.md)\b/#.anchorsMatchLineEndings()
+            of: #/(?:^|[^\w./\-])((?:[\w.\-]+/)*\w[\w\-]*\.md)\b/#.anchorsMatchLineEndings()
         )
         .map { String($0.1) }
     }
 
     /// Finds paths like `Tests/Fuzz/run` and `docs/decisions/0006`, but none with a placeholder.
     static func paths(in text: String) -> [String] {
-        text.lines(with: "Sources/", "Tests/", "Benchmarks/", "scripts/", "docs/", "config/", "systemd/").matches(
-            of: #/(?:^|[^\w./\-$"{}])((?:Sources|Tests|Benchmarks|scripts|docs|config|systemd)/[\w.+/\-]*[\w+])/#
+        text.lines(
+            with: "Sources/", "Tests/", "Benchmarks/", "scripts/", "docs/", "config/", "systemd/", "clients/",
+            "packaging/"
+        )
+        .matches(
+            of:
+                #/(?:^|[^\w./\-$"{}])((?:Sources|Tests|Benchmarks|scripts|docs|config|systemd|clients|packaging)/[\w.+/\-]*[\w+])/#
                 .anchorsMatchLineEndings()
         )
         .map { String($0.1) }

@@ -28,7 +28,7 @@ import Testing
                 found.append((file, ProgramReaders.swift(try Checkout.text(file), in: file)))
             }
         }
-        for folder in ["scripts", "Tests", "Benchmarks"] {
+        for folder in ["scripts", "Tests", "Benchmarks", "clients"] {
             for file in Checkout.files(below: folder, suffix: ".py") {
                 found.append((file, ProgramReaders.python(try Checkout.text(file))))
             }
