@@ -24,13 +24,13 @@ else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, runs all tests, check-python and check-instructions; FILTER=… runs only matching tests.
+test: ## Installs what the tests need, builds, runs all tests, check-python, check-instructions and check-api; FILTER=… runs only matching tests.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,scripts/check-python)
 	$(if $(FILTER),,scripts/check-instructions)
 	$(if $(FILTER),,scripts/check-api)
 
-check: lint test ## Runs everything: lint, tests, their long forms, sanitizers, units under a real systemd, packages.
+check: lint test ## Runs everything: lint, tests, their long forms, sanitizers, the client package, documentation, units under a real systemd, packages.
 	DLD_LONG_TESTS=1 scripts/test --filter 'EndToEnd'
 	scripts/check-sanitizers
 	Tests/PackageClient/check

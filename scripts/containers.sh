@@ -46,7 +46,8 @@ finish() {
     grep -q '^all passed$' "$WORK/result/log" 2>/dev/null || fail "the trial under systemd failed (status $status)"
 }
 
-# Makes a Debian that has nothing but its base, from this machine's sources of packages: make_bare_debian RELEASE FOLDER OPTION…
+# Makes a Debian that has nothing but its base, from this machine's sources of packages:
+# make_bare_debian RELEASE FOLDER OPTION…
 make_bare_debian() {
     local release=$1 root=$2 file sources=()
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do

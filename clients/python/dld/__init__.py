@@ -309,7 +309,7 @@ class Client:
     # Events
 
     def events(self, *, subscriber: str | None = None, acknowledge: bool = True, **filters: Any) -> Events:
-        """Subscribes, and returns an iterator over events, each once and without a gap, also if the daemon restarts.
+        """Subscribes, and returns an iterator over events. Stored events come once and without a gap, also if the daemon restarts.
 
         :param subscriber: a durable name: events begin after the last one that it acknowledged.
         :param acknowledge: an event is acknowledged when the next one is asked for. If the loop is left before that,
@@ -508,7 +508,7 @@ class _Connection:
             raise
 
     def _refuse_strangers(self, system: bool) -> None:
-        """Another user's daemon could read what is sent, passwords too. Root and the system's daemon can anyway."""
+        """Another user's daemon could read what is sent, passwords too. Root can read it anyway, and so can the system's daemon."""
         uid: int = struct.unpack("3i", self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
         if uid not in (0, os.geteuid()) and not system and self.path not in SYSTEM_SOCKETS:
             raise PermissionError(0, f"the daemon runs as user {uid}; if you trust it, give system=True")

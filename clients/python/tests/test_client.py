@@ -256,6 +256,7 @@ class Restarts(Scene):
                 open_tasks.discard(event.task or 0)
             if len(seen) in (100, 200, 300):
                 self.daemon.restart()
+        self.assertGreater(len(seen), 200, "the daemon was restarted less than twice")
         self.assertEqual(seen, self.stored()[: len(seen)])
 
     def test_an_event_of_the_outage_arrives(self) -> None:
@@ -281,11 +282,19 @@ class Restarts(Scene):
         task = self.client.download(self.origin.serve("/file", body, gated=True), self.folder / "file")
         eventually(lambda: bool(self.client.get(task)["bytesReceived"]), "the first half")
         results: list[dict[str, Any]] = []
+        begun = threading.Event()
         with self.connect() as waiter:
+            get = waiter.get
+
+            def noted(task: int) -> Any:
+                begun.set()
+                return get(task)
+
+            setattr(waiter, "get", noted)
             thread = threading.Thread(target=lambda: results.append(waiter.wait(task, PATIENCE)))
             thread.start()
             self.addCleanup(thread.join)
-            eventually(lambda: bool(self.client.call("daemon.stats")["connections"] > 1), "the waiter's connection")
+            self.assertTrue(begun.wait(PATIENCE))
             self.daemon.restart()
             self.origin.gates["/file"].set()
             thread.join(PATIENCE)
