@@ -43,7 +43,7 @@ final class DatagramSocket: Sendable {
     private let descriptor: Int32
     private let address: UnixAddress
 
-    /// nil if the text is no address, or if no socket can be created.
+    /// nil if the text is not an address, or if no socket can be created.
     init?(_ address: String) {
         guard let address = UnixAddress(address) else { return nil }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

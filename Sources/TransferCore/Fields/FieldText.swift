@@ -19,7 +19,7 @@ extension Substring.UTF8View {
     mutating func skipBlanks() { self = drop { $0 == 0x20 || $0 == 0x09 } }
 
     /// Reads a quoted string from its opening quote, without quotes and escapes (section 5.6.4).
-    /// - Parameter endsOpen: an unterminated string extends to the end of the value; otherwise it is none.
+    /// - Parameter endsOpen: an unterminated string extends to the end of the value; otherwise nil is returned.
     mutating func takeQuoted(endsOpen: Bool = true) -> String? {
         guard take("\"") else { return nil }
         var bytes: [UInt8] = []

@@ -47,7 +47,7 @@ extension JSONMembers {
 }
 
 extension TransferError {
-    /// The error as events and tasks show it; the same members as its Codable form.
+    /// The error as events and tasks show it; the same members as its shape.
     package var jsonValue: JSONValue {
         var members: [String: JSONValue] = [
             "code": .string(code.rawValue), "message": .string(message), "retryable": .bool(retryable),

@@ -179,7 +179,7 @@ extension FailureClassifier {
     private static let replied: Set<Int> = [8, 9, 10, 11, 13, 14, 17, 19, 21, 25, 30, 31, 67, 70, 78]
     /// How FTP servers say that they have no session left, which is often a 530, as for a wrong password.
     private static let crowded = ["too many", "maximum", "connections", "users", "try again"]
-    /// What a refusal of the user says, whatever else it says.
+    /// Words that only a refusal of the user has.
     private static let personal = ["incorrect", "password", "anonymous", "registered"]
     /// A crowded FTP server names no time, but one of its sessions may end soon.
     private static let pauseIfCrowded: Seconds = 5

@@ -82,7 +82,7 @@ package struct StrategyRequest: Sendable {
         return headers
     }
 
-    /// The body of a request that is no upload.
+    /// The body of a request that is not an upload.
     /// - Throws: `request.bad_field`, `source.changed`.
     func payload() throws(TransferError) -> Payload {
         let payload = try Payload(spec.body, source: source)

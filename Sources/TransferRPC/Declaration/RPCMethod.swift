@@ -13,7 +13,7 @@ public struct Method<Parameters: WireObject, Result: WireObject>: RPCMethod {
     }
 }
 
-/// A method of whatever types, for lists of methods.
+/// A method of any types, for lists of methods.
 public protocol RPCMethod: Sendable {
     associatedtype Parameters: WireObject
     associatedtype Result: WireObject

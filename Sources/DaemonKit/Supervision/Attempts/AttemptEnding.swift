@@ -3,7 +3,7 @@ import TransferCore
 import TransferModel
 
 /// How one attempt ended, for every kind of task. It is indirect, because every frame that passes it on has room for
-/// it. It is an error where it ends what cannot continue.
+/// it. It is thrown if the attempt cannot continue.
 indirect enum AttemptEnding: Error {
     /// Completed and stored.
     case completed(TaskTransitions.Outcome)
