@@ -54,7 +54,6 @@ package struct SpecRules: Sendable {
         try checkDomains(configuration.exceptionDomains)
         try atLeast(configuration.httpMaximumConnectionsPerHost.map(Double.init), 1, "httpMaximumConnectionsPerHost")
         try atLeast(configuration.maximumConcurrentTasks.map(Double.init), 1, "maximumConcurrentTasks")
-        try atLeast(configuration.maximumRedirects.map(Double.init), 0, "maximumRedirects")
         try checkConnections(configuration.connectionsPerDownload, "connectionsPerDownload")
         try atLeast(configuration.downloadRateLimit.map { Double($0.rawValue) }, 0, "downloadRateLimit")
         try atLeast(configuration.uploadRateLimit.map { Double($0.rawValue) }, 0, "uploadRateLimit")
@@ -270,7 +269,6 @@ extension SpecRules {
 
     private func checkNumbers(_ spec: TaskSpec) throws(TransferError) {
         try atLeast(spec.rateLimit.map { Double($0.rawValue) }, 0, "rateLimit")
-        try atLeast(spec.maximumRedirects.map(Double.init), 0, "maximumRedirects")
         try checkConnections(spec.connections, "connections")
         try checkTimeouts(spec.timeoutIntervalForRequest, spec.timeoutIntervalForResource)
     }

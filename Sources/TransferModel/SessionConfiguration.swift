@@ -55,7 +55,6 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var hsts: Bool?
     public var acceptsAnyStatus: Bool?
     public var resumesUnproven: Bool?
-    public var maximumRedirects: Int?
     public var waitsForConnectivity: Bool?
     public var isDiscretionary: Bool?
     public var allowsExpensiveNetworkAccess: Bool?
@@ -151,9 +150,6 @@ extension SessionConfiguration: WireObject {
             "resumesUnproven", \.resumesUnproven,
             "True: when a download resumes, a part (206) that does not repeat the ETag or Last-Modified is taken for the rest of the bytes held; default: false, so the download restarts from 0. Only for servers that never repeat it. A part of another version then goes unnoticed unless `checksum` is given. A task's value wins."
         )
-        row(
-            "maximumRedirects", \.maximumRedirects,
-            "Redirects that one request may follow; default: 20. A task's value wins.")
         row(
             "waitsForConnectivity", \.waitsForConnectivity,
             "False: a task fails at once (`network.*`) if there is no network, no address for the name, or no connection. `background` sessions always wait, regardless of this; others do so if this is true. A task's value wins."

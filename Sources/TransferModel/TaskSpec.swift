@@ -56,7 +56,6 @@ public struct TaskSpec: Hashable, Sendable {
     public var acceptsAnyStatus: Bool?
     /// Parts that do not repeat their validator are taken for the rest of the held version.
     public var resumesUnproven: Bool?
-    public var maximumRedirects: Int?
     public var stream: Bool?
     public var requestCachePolicy: RequestCachePolicy?
 
@@ -182,7 +181,6 @@ extension TaskSpec: WireObject {
         row(inherited: "waitsForConnectivity", \.waitsForConnectivity)
         row(inherited: "acceptsAnyStatus", \.acceptsAnyStatus, option: "--accept-any-status")
         row(inherited: "resumesUnproven", \.resumesUnproven, of: .downloads, option: "--resume-unproven")
-        row(inherited: "maximumRedirects", \.maximumRedirects, option: "--max-redirects")
         row(
             "stream", \.stream,
             "Data tasks of volatile sessions. True: the body is not kept but sent as it arrives ([Streams](#streams)); default: false.",

@@ -85,7 +85,6 @@ package struct EffectivePolicy: Sendable {
         network.clientCertificate = session.clientCertificate
         network.tlsMinimumVersion = session.tlsMinimumVersion
         if session.asks?.contains(.challenge) == true { network.tls = TLSDecisions(isAsked: true) }
-        if let most = session.maximumRedirects { network.redirectLimit = most }
         network.setTimeout(session.timeoutIntervalForRequest ?? defaultRequestTimeout)
         network.allowsPlaintext = session.allowsArbitraryLoads ?? true
         network.obeysHSTS = session.hsts ?? (kind != .background)
@@ -139,7 +138,6 @@ package struct EffectivePolicy: Sendable {
             network.exceptions.yieldsTLS = true
         }
         if let version = spec.wrappedValue.httpVersion { network.httpVersion = version }
-        if let most = spec.wrappedValue.maximumRedirects { network.redirectLimit = most }
         if let timeout = spec.wrappedValue.timeoutIntervalForRequest { network.setTimeout(timeout) }
         if let allows = spec.wrappedValue.allowsArbitraryLoads {
             network.allowsPlaintext = allows

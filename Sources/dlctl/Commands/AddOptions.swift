@@ -82,9 +82,6 @@ struct SchedulingOptions: ParsableArguments {
     @Option("Fail after this much time in the queue and running: 12h, 7d.", "duration")
     var maxTime: Seconds?
 
-    @Option("Redirects that one request may follow; default: the session's, else 20.", "n")
-    var maxRedirects: Int?
-
     @Option("A note that 'list' and 'show' print.", "text")
     var description: String?
 
@@ -114,7 +111,6 @@ struct SchedulingOptions: ParsableArguments {
         }
         spec.timeoutIntervalForRequest = timeout
         spec.timeoutIntervalForResource = maxTime
-        spec.maximumRedirects = maxRedirects
         spec.description = description
         if !tag.isEmpty { spec.tags = tag }
     }
