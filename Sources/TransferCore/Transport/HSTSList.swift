@@ -53,8 +53,8 @@ package struct HSTSList: Sendable {
     /// - Returns: the domains whose stored entries must be written again, or removed if they are no longer in the list.
     package mutating func receive(_ field: String, from host: String, at now: Timestamp) -> [String] {
         let domain = HostName.canonical(host)
-        // Section 8.1.1: no addresses.
-        guard !domain.isEmpty, !HostName.isAddress(domain), let said = StrictTransportSecurity(field) else { return [] }
+        // Section 8.1.1: no addresses. The root has no names that a server could answer for.
+        guard HostName.isDomain(domain), let said = StrictTransportSecurity(field) else { return [] }
         guard said.maxAge > 0 else { return entries.removeValue(forKey: domain) == nil ? [] : [domain] }
         let known = HSTSHost(
             domain: domain, includesSubdomains: said.includesSubdomains, learned: now,
