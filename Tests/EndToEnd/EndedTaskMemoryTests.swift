@@ -11,7 +11,7 @@ extension EndToEnd.Remembering {
 
         /// The bytes that a task may leave, because the database's cache grows a little.
         private static let most: Int64 = 4096
-        private static let (first, rest) = (600, 1200)
+        private static let (first, rest) = (600, 400)
 
         @Test(.timeLimit(.minutes(3)), arguments: Way.allCases)
         func nothingIsLeft(of way: Way) async throws {
@@ -21,10 +21,14 @@ extension EndToEnd.Remembering {
             scene.origin.serve("/missing", .status(404))
             // What the first tasks load does not count as growth.
             try await run(Self.first, way, scene)
-            let before = try scene.daemon.residentMemory()
-            try await run(Self.rest, way, scene)
-            let left = (try scene.daemon.residentMemory() - before) / Int64(Self.rest)
-            #expect(left < Self.most)
+            var left: [Int64] = []
+            for _ in 0..<3 {
+                let before = try scene.daemon.residentMemory()
+                try await run(Self.rest, way, scene)
+                left.append((try scene.daemon.residentMemory() - before) / Int64(Self.rest))
+            }
+            // What each task leaves grows in each turn. What the allocator keeps for one more thread grows once.
+            #expect(try #require(left.min()) < Self.most, "\(left)")
         }
 
         private func run(_ count: Int, _ way: Way, _ scene: Scene) async throws {
